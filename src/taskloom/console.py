@@ -1,0 +1,115 @@
+"""What the command line shows: tables on a terminal, TSV when piped, JSON when asked; everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+Cell = str | int | float | None
+
+
+def out() -> Console:
+    """Give the console of standard output, made anew so that it is the one in force."""
+    return Console(highlight=False)
+
+
+def note(message: str) -> None:
+    """Tell a person something that is no result."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(escape(message))
+
+
+def error(message: str) -> None:
+    """Tell a person what went wrong."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}")
+
+
+def line(text: str = "") -> None:
+    """Print a line of plain text."""
+    sys.stdout.write(text + "\n")
+
+
+def as_json(value: Any) -> None:
+    """Print a result for programs."""
+    line(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, title: str = "") -> None:
+    """Print rows: a table on a terminal, tab-separated values elsewhere."""
+    if not sys.stdout.isatty():
+        for row in (columns, *rows):
+            line("\t".join(_plain(cell) for cell in row))
+        return
+    shown = Table(title=escape(title) or None, title_justify="left", header_style="bold")
+    for number, name in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[number], int | float) for row in rows)
+        shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(escape(_human(cell)) for cell in row))
+    out().print(shown)
+
+
+def pairs(values: Mapping[str, Cell]) -> None:
+    """Print names with their values, one a line."""
+    if not sys.stdout.isatty():
+        table(["name", "value"], list(values.items()))
+        return
+    width = max(map(len, values), default=0)
+    for name, value in values.items():
+        out().print(f"[bold]{escape(name.ljust(width))}[/]  {escape(_human(value))}")
+
+
+@contextmanager
+def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Show how far a long work is, on a terminal; calls give what is done and what there is in all."""
+    console = Console(stderr=True)
+    counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
+    bar = Progress(
+        TextColumn(escape(what)), BarColumn(), counted, TimeRemainingColumn(), console=console, transient=True
+    )
+    if not console.is_terminal:
+        yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
+        return
+    with bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def size(count: int) -> str:
+    """Write a number of bytes for people.
+
+    >>> size(2_875_645)
+    '2.9 MB'
+    """
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+
+
+def silence_broken_pipe() -> None:
+    """Let Python's last flush go nowhere once the reader of our output is gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _plain(cell: Cell) -> str:
+    text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return text.replace("\t", " ").replace("\n", "\\n")
+
+
+def _human(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:,.1f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell

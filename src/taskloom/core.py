@@ -1,0 +1,273 @@
+"""The nouns: few, frozen, typed, and made of the standard library alone.
+
+An `Item` is all that a predictor may see; it has no gold answer, so none can leak. A `Task` is a declaration,
+a `Pool` holds its examples, and a `Suite` is tasks, pools and folds (splits over tasks).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+from .errors import SuiteError, UnknownNameError
+from .ids import Json, fingerprint
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+Ints: TypeAlias = "ndarray[tuple[int], Any]"
+
+# A text or a label | labels or terms | a number | graded candidates | the answers of several fields.
+Answer: TypeAlias = "str | tuple[str, ...] | float | tuple[tuple[str, float], ...] | Mapping[str, Answer | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Free text; an answer is a string."""
+
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """One of the named labels (an answer is a string), or with `many` a set of them (a tuple)."""
+
+    kind: ClassVar[str] = "labels"
+    names: tuple[str, ...]
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """An ordered list of free terms, such as keywords; written with a separator between them."""
+
+    kind: ClassVar[str] = "terms"
+    separator: str = "; "
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number; an answer is a float."""
+
+    kind: ClassVar[str] = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The item's candidates, graded; an answer is (candidate, grade) pairs, the higher the better."""
+
+    kind: ClassVar[str] = "ranking"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Several outputs in one, in order; an answer maps each name to its own answer."""
+
+    kind: ClassVar[str] = "fields"
+    parts: Mapping[str, Text | Labels | Terms | Number]
+
+
+Output: TypeAlias = Text | Labels | Terms | Number | Ranking | Fields
+OUTPUTS: Mapping[str, type[Output]] = {kind.kind: kind for kind in (Text, Labels, Terms, Number, Ranking, Fields)}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a predictor sees of an example: named texts and, where it must choose, candidates."""
+
+    id: str
+    fields: Mapping[str, str]
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An item with every acceptable answer; examples of one group are never on both sides of a split."""
+
+    item: Item
+    gold: tuple[Answer, ...]
+    group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is asked, in which form the answer comes, and how it is scored.
+
+    `separator` stands between the fields of an input, and between the parts of an answer of several fields.
+    """
+
+    id: str
+    instruction: str
+    output: Output
+    metrics: tuple[str, ...]
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    separator: str = "\n"
+
+    def declaration(self) -> dict[str, Json]:
+        """Give all that the task declares, as JSON."""
+        return {
+            "id": self.id,
+            "instruction": self.instruction,
+            "output": output_to_json(self.output),
+            "metrics": list(self.metrics),
+            "tags": {name: list(values) for name, values in self.tags.items()},
+            "separator": self.separator,
+        }
+
+    def narrowed(self, labels: Sequence[str]) -> Task:
+        """Give the same task with only some of its labels to choose from."""
+        if not isinstance(self.output, Labels):
+            raise SuiteError(f"only a task of labels can be narrowed: {self.id!r}")
+        return replace(self, output=replace(self.output, names=tuple(labels)))
+
+
+class Pool(Protocol):
+    """The examples of one task: nothing is read until it is asked for."""
+
+    @property
+    def digest(self) -> str:
+        """Name the pool by its content."""
+
+    def __len__(self) -> int: ...
+
+    def labels(self) -> Ints:
+        """Give each row's label as its place in the task's label names, -1 where it has none or many."""
+
+    def groups(self) -> Ints:
+        """Give each row's group as a number; rows of one group share it."""
+
+    def take(self, rows: Sequence[int]) -> list[Example]:
+        """Read these rows, in this order."""
+
+
+Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role ("meta", "target") -> task ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Tasks with their pools of examples, and folds over the tasks.
+
+    `about` says where it came from (language, licence, counts of what was left out); it is shown, and is no part
+    of the fingerprint.
+    """
+
+    id: str
+    tasks: Mapping[str, Task]
+    pools: Mapping[str, Mapping[str, Pool]]
+    folds: Folds = field(default_factory=dict)
+    about: Mapping[str, Json] = field(default_factory=dict)
+
+    def task(self, name: str) -> Task:
+        """Look a task up, or say which names come nearest."""
+        if name not in self.tasks:
+            raise UnknownNameError("task", name, self.tasks)
+        return self.tasks[name]
+
+    def digest(self, task: str) -> str:
+        """Name a task by its declaration and the content of its pools."""
+        pools = {name: pool.digest for name, pool in self.pools[self.task(task).id].items()}
+        return fingerprint("task", self.tasks[task].declaration(), pools)
+
+    @property
+    def fingerprint(self) -> str:
+        """Name the suite by its tasks' digests and its folds; the order of tasks does not matter."""
+        folds = {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in self.folds.items()}
+        return fingerprint("suite", {task: self.digest(task) for task in self.tasks}, folds)
+
+
+def output_to_json(output: Output) -> dict[str, Json]:
+    """Write an output's declaration; `output_from_json` reads it back.
+
+    >>> output_to_json(Labels(("yes", "no")))
+    {'kind': 'labels', 'names': ['yes', 'no'], 'many': False}
+    """
+    if isinstance(output, Fields):
+        return {"kind": output.kind, "parts": [[name, output_to_json(part)] for name, part in output.parts.items()]}
+    values = {f.name: getattr(output, f.name) for f in fields(output)}
+    return {"kind": output.kind} | {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+
+
+def output_from_json(declared: Mapping[str, Any]) -> Output:
+    """Read what `output_to_json` wrote."""
+    values = dict(declared)
+    kind = values.pop("kind")
+    if kind not in OUTPUTS:
+        raise UnknownNameError("output kind", str(kind), OUTPUTS)
+    if kind == Fields.kind:
+        return Fields({name: output_from_json(part) for name, part in values["parts"]})  # type: ignore[misc]
+    kept: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    return OUTPUTS[kind](**kept)
+
+
+def answer_from_json(output: Output, value: Any) -> Answer:
+    """Give an answer read from JSON the type that its output says.
+
+    >>> answer_from_json(Terms(), ["graph", "tree"])
+    ('graph', 'tree')
+    """
+    match output:
+        case Fields(parts=parts):
+            return {name: answer_from_json(part, value[name]) for name, part in parts.items()}
+        case Ranking():
+            return tuple((candidate, float(grade)) for candidate, grade in value)
+        case Number():
+            return float(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) -> Iterator[str]:
+    """Say what is wrong with a gold answer; nothing is said of a good one.
+
+    >>> list(faults_of(Labels(("yes", "no")), "maybe"))
+    ["label not declared: 'maybe'"]
+    """
+    match output:
+        case Text():
+            yield from _text_faults(answer)
+        case Labels(names=names, many=many):
+            chosen = answer if many else (answer,)
+            if not isinstance(chosen, tuple):
+                yield f"not a tuple of labels: {answer!r}"
+            else:
+                yield from (f"label not declared: {label!r}" for label in chosen if label not in names)
+        case Terms():
+            yield from _terms_faults(answer)
+        case Number():
+            if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+                yield f"not a finite number: {answer!r}"
+        case Ranking():
+            yield from _ranking_faults(answer, candidates)
+        case Fields(parts=parts):
+            if not isinstance(answer, Mapping) or list(answer) != list(parts):
+                yield f"not an answer for each of {', '.join(parts)}: {answer!r}"
+            else:
+                for name, part in parts.items():
+                    yield from (f"{name}: {fault}" for fault in faults_of(part, answer[name]))
+
+
+def _text_faults(answer: object) -> Iterator[str]:
+    if not isinstance(answer, str):
+        yield f"not a text: {answer!r}"
+    elif not answer.strip():
+        yield "empty output"
+
+
+def _terms_faults(answer: object) -> Iterator[str]:
+    if not isinstance(answer, tuple) or not all(isinstance(term, str) for term in answer):
+        yield f"not a tuple of terms: {answer!r}"
+    elif not answer or not all(term.strip() for term in answer):
+        yield "empty output"
+
+
+def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[str]:
+    if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
+        yield f"not (candidate, grade) pairs: {answer!r}"
+        return
+    graded = [candidate for candidate, _ in answer]
+    if not graded:
+        yield "empty output"
+    if len(set(graded)) < len(graded):
+        yield "a candidate is graded twice"
+    yield from (f"graded candidate is not among the item's: {c!r}" for c in graded if c not in candidates)

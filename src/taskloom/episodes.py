@@ -1,0 +1,203 @@
+"""Few-shot episodes: a pure function of the examples' content, the sampler and the seed.
+
+Support is drawn first, so that rare classes keep their shots; then validation (`dev`), then query. Roles that
+draw from the same pool never share a record. With the same seed, fewer shots are a part of more shots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from .core import Example, Ints, Labels, Pool, Suite, Task
+from .errors import EpisodeError
+from .ids import fingerprint, shuffled
+
+Role: TypeAlias = Literal["support", "dev", "query"]
+HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampler:
+    """How episodes are drawn; its repr is its identity."""
+
+    shots: int = 1  # for each class where the task has labels, else in all
+    dev: int = 64
+    query: int = 64
+    per_class: bool = False  # whether dev and query count for each class
+    ways: int = 0  # classes drawn for an episode; 0: all
+    short_class: Literal["skip", "refuse"] = "skip"  # what is done with a class that has too few examples
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.shots, self.dev, self.query, self.ways) < 0:
+            raise EpisodeError(f"sizes can't be negative: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """An episode as row numbers: small, storable, comparable."""
+
+    task: str
+    index: int
+    id: str
+    pools: Mapping[Role, str]
+    rows: Mapping[Role, tuple[int, ...]]
+    labels: tuple[str, ...] = ()  # those that take part; none where the task has none
+    short: Mapping[str, int] = field(default_factory=dict)  # classes left out, with the examples they had
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A task with its labels narrowed to those drawn, and its three disjoint sets; dev is never scored."""
+
+    id: str
+    task: Task
+    support: tuple[Example, ...]
+    dev: tuple[Example, ...]
+    query: tuple[Example, ...]
+
+
+def draws(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count: int = 1) -> Iterator[Draw]:
+    """Draw episodes 0 .. count-1 of a task; each depends on its number, not on those before it."""
+    homes = _homes(suite.task(task), suite.pools[task])
+    stocks = {name: _Stock(suite.pools[task][name]) for name in dict.fromkeys(homes.values())}
+    for index in range(count):
+        yield _draw(suite.tasks[task], homes, stocks, sampler, seed, index)
+
+
+def episode(suite: Suite, draw: Draw) -> Episode:
+    """Read the examples of a draw."""
+    task = suite.task(draw.task)
+    sets = {role: tuple(suite.pools[task.id][draw.pools[role]].take(rows)) for role, rows in draw.rows.items()}
+    return Episode(id=draw.id, task=task.narrowed(draw.labels) if draw.labels else task, **sets)
+
+
+def episodes(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count: int = 1) -> Iterator[Episode]:
+    """Draw episodes of a task and read their examples."""
+    return (episode(suite, draw) for draw in draws(suite, task, sampler, seed=seed, count=count))
+
+
+@dataclass(frozen=True)
+class _Stock:
+    """What drawing needs to know of a pool, read once for many episodes."""
+
+    pool: Pool
+
+    @cached_property
+    def labels(self) -> Ints:
+        return self.pool.labels()
+
+    @cached_property
+    def groups(self) -> Ints:
+        return self.pool.groups()
+
+    @cached_property
+    def by_class(self) -> Mapping[int, Ints]:
+        order = np.argsort(self.labels, kind="stable")
+        codes, starts = np.unique(self.labels[order], return_index=True)
+        return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
+
+    def count(self, label: int) -> int:
+        """Count the records of a class: two examples of one record are one."""
+        return len(np.unique(self.groups[self.by_class[label]])) if label in self.by_class else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What the random streams of one episode are named by; the shots are no part of it, so that they nest."""
+
+    seed: int
+    index: int
+
+    def order(self, stock: _Stock, rows: Ints | None, role: str, label: int = -1) -> Iterator[int]:
+        size = len(stock.pool) if rows is None else len(rows)
+        places = shuffled(size, "episode", stock.pool.digest, self.seed, self.index, role, label)
+        return places if rows is None else (int(rows[place]) for place in places)
+
+
+def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
+    """Say which pool each role draws from."""
+    if len(pools) == 1:
+        (only,) = pools
+        return dict.fromkeys(HOMES, only)
+    if missing := [name for name in (HOMES["support"], HOMES["query"]) if name not in pools]:
+        raise EpisodeError(f"task {task.id!r} has the pools {', '.join(pools)}, and lacks {', '.join(missing)}")
+    return {role: name if name in pools else HOMES["support"] for role, name in HOMES.items()}
+
+
+def _draw(
+    task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, seed: int, index: int
+) -> Draw:
+    key = _Key(seed, index)
+    names = task.output.names if isinstance(task.output, Labels) and not task.output.many else ()
+    kept, short = _classes(names, stocks[homes["support"]], sampler, key)
+    if names and not kept:
+        raise EpisodeError(f"no class of task {task.id!r} has {sampler.shots + 1} examples or more")
+    sizes: dict[Role, tuple[int, bool]] = {
+        "support": (sampler.shots, bool(kept)),
+        "dev": (sampler.dev, sampler.per_class and bool(kept)),
+        "query": (sampler.query, sampler.per_class and bool(kept)),
+    }
+    used: dict[str, set[int]] = {name: set() for name in stocks}
+    rows: dict[Role, tuple[int, ...]] = {}
+    for role, (size, each) in sizes.items():
+        stock, taken = stocks[homes[role]], used[homes[role]]
+        rows[role] = tuple(_pick(stock, taken, key, role, size, kept, each=each))
+        wanted = size * len(kept) if each else size
+        if len(rows[role]) < wanted:
+            raise EpisodeError(
+                f"too few examples for the {role} set of task {task.id!r}: {wanted} wanted, {len(rows[role])} left of "
+                f"{len(stock.pool)}; make the sets smaller"
+            )
+    digest = fingerprint(
+        "draw", task.id, [stocks[home].pool.digest for home in homes.values()], asdict(sampler), seed, index
+    )
+    labels = tuple(names[label] for label in kept)
+    return Draw(task=task.id, index=index, id=digest, pools=dict(homes), rows=rows, labels=labels, short=short)
+
+
+def _classes(names: Sequence[str], stock: _Stock, sampler: Sampler, key: _Key) -> tuple[list[int], dict[str, int]]:
+    """Choose the classes of an episode; those with no example left to ask about are short."""
+    short = {name: n for label, name in enumerate(names) if (n := stock.count(label)) < sampler.shots + 1}
+    if short and sampler.short_class == "refuse":
+        raise EpisodeError(f"classes with fewer than {sampler.shots + 1} examples: {short}")
+    fit = [label for label, name in enumerate(names) if name not in short]
+    if not sampler.ways:
+        return fit, short
+    if len(fit) < sampler.ways:
+        raise EpisodeError(
+            f"{sampler.ways} classes wanted, {len(fit)} of {len(names)} have {sampler.shots + 1} examples"
+        )
+    order = key.order(stock, np.asarray(fit), "classes")
+    return [label for label, _ in zip(order, range(sampler.ways), strict=False)], short
+
+
+def _pick(
+    stock: _Stock, used: set[int], key: _Key, role: str, size: int, kept: Sequence[int], *, each: bool
+) -> Iterator[int]:
+    """Pick rows whose records are not used yet, and use them up."""
+    if each:
+        for label in kept:
+            yield from _unused(stock, used, key.order(stock, stock.by_class.get(label), role, label), size)
+    else:
+        wanted = set(kept)
+        order = key.order(stock, None, role)
+        fitting = (row for row in order if not wanted or int(stock.labels[row]) in wanted)
+        yield from _unused(stock, used, fitting, size)
+
+
+def _unused(stock: _Stock, used: set[int], order: Iterable[int], size: int) -> Iterator[int]:
+    if not size:
+        return
+    for row in order:
+        if (group := int(stock.groups[row])) not in used:
+            used.add(group)
+            yield row
+            size -= 1
+            if not size:
+                return

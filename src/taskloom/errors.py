@@ -1,0 +1,64 @@
+"""One small tree of exceptions: catch `TaskloomError` to catch them all."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class TaskloomError(Exception):
+    """Anything taskloom refuses to do, with the reason and, where there is one, the remedy."""
+
+    exit_code = 1  # what the command line ends with: 1 faults found, 2 bad usage
+
+
+class UsageError(TaskloomError):
+    """Something asked for in a way that can't be meant."""
+
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A name that is not in the table it was looked up in."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"unknown {what}: {name!r}; {nearest(name, known)}")
+
+
+class SourceError(TaskloomError):
+    """Outside data that can't be read; `faults` has every one that was found, each with its place."""
+
+    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
+        super().__init__("\n".join([message, *(f"  {fault}" for fault in faults)]))
+        self.faults = tuple(faults)
+
+
+class FetchError(TaskloomError):
+    """A file of the data catalogue that can't be had, or is not what was declared."""
+
+
+class SuiteError(TaskloomError):
+    """A suite, task or answer that breaks its own declaration."""
+
+
+class StoreError(TaskloomError):
+    """A suite folder that can't be read or written."""
+
+
+class EpisodeError(TaskloomError):
+    """An episode that can't be drawn from the examples at hand."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which known names come closest to a mistyped one.
+
+    >>> nearest("titel", ["title", "abstract"])
+    'did you mean title?'
+    >>> nearest("x", ["title", "abstract"])
+    'known: abstract, title'
+    """
+    names = sorted(known)
+    if close := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
+        return f"did you mean {' or '.join(close)}?"
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return f"known: {shown}" if names else "none are known"

@@ -1,0 +1,60 @@
+"""Fingerprints of content, and random streams derived from them.
+
+Equal on every machine, under any hash seed and for any release of numpy: streams are built on
+Philox's raw bits, which numpy promises to keep, and not on `permutation` or `choice`, which it doesn't.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+
+def canonical(value: Json) -> str:
+    r"""Write a value as JSON in its one canonical form.
+
+    >>> canonical({"b": 1, "a": ["é", None]})
+    '{"a":["\\u00e9",null],"b":1}'
+    """
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def fingerprint(*parts: Json) -> str:
+    """Name a value by its content: 32 hexadecimal digits.
+
+    >>> fingerprint("abstract->title", 1)
+    '75cfaa0d7c216027938ba51baae559c0'
+    """
+    return hashlib.blake2b(canonical(parts).encode(), digest_size=16).hexdigest()
+
+
+def raw_bits(*key: Json) -> Iterator[int]:
+    """Yield unsigned 64-bit integers, a pure function of the key."""
+    import numpy as np  # here, so that the nouns need no more than the standard library
+
+    digest = hashlib.blake2b(canonical(key).encode(), digest_size=32).digest()
+    philox = np.random.Philox(
+        key=np.frombuffer(digest[:16], "<u8"),
+        counter=np.frombuffer(digest[16:] + bytes(16), "<u8"),
+    )
+    while True:
+        yield from philox.random_raw(64).tolist()
+
+
+def shuffled(n: int, *key: Json) -> Iterator[int]:
+    """Yield 0 .. n-1 in a random order that depends on the key alone.
+
+    Lazy (a sparse Fisher-Yates shuffle): the first few of a million cost no more than the first few of ten.
+
+    >>> list(shuffled(5, "a key"))
+    [3, 1, 4, 0, 2]
+    """
+    moved: dict[int, int] = {}
+    for last, bits in zip(range(n - 1, -1, -1), raw_bits(*key), strict=False):
+        at = (bits * (last + 1)) >> 64
+        yield moved.get(at, at)
+        moved[at] = moved.pop(last, last)

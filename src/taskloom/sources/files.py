@@ -1,0 +1,208 @@
+"""CSV, TSV, JSONL and Parquet files, plain or compressed, to rows; every fault with its file, line and column."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import csv
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..errors import SourceError, UnknownNameError, UsageError
+
+OnError: TypeAlias = Literal["stop", "skip"]
+Row: TypeAlias = dict[str, Any]
+Place: TypeAlias = str  # "papers.csv:12"
+
+MAX_LINE = 16 << 20  # characters in one line, and in one quoted cell of several lines
+MAX_SIZE = 64 << 30  # characters in one file once it is unpacked: a guard against compressed bombs
+SHOWN_FAULTS = 20
+BAD_BYTE = re.compile("[\udc80-\udcff]")  # how a byte that can't be decoded comes out of "surrogateescape"
+OPENERS: Mapping[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+@dataclass(slots=True)
+class Faults:
+    """What was wrong with the rows read so far: kept to be shown at once, or skipped and counted."""
+
+    on_error: OnError = "stop"
+    shown: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, place: Place, what: str) -> None:
+        """Note a fault; when faults stop the reading, the reading stops at the twentieth."""
+        self.count += 1
+        if len(self.shown) < SHOWN_FAULTS:
+            self.shown.append(f"{place}: {what}")
+        elif self.on_error == "stop":
+            self.settle()
+
+    def settle(self) -> None:
+        """Refuse the data if it has faults that were not to be skipped."""
+        if self.count and self.on_error == "stop":
+            first = f"the first {SHOWN_FAULTS} faults" if self.count > SHOWN_FAULTS else "all faults"
+            raise SourceError(
+                f"the data can't be read as it is ({first}; --on-error skip leaves them out):", self.shown
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a file is written, where its name does not say it all."""
+
+    format: str = ""  # csv, tsv, jsonl or parquet; else by the file's ending
+    encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
+    header: tuple[str, ...] = ()  # column names of a file that has no header line
+
+
+def read(path: Path, faults: Faults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
+    """Yield each row with its place; what can't be read goes to `faults`."""
+    layout = layout or Layout()
+    if not path.is_file():
+        raise UsageError(f"{'not a file' if path.exists() else 'no such file'}: {path}")
+    if path.stat().st_size == 0:
+        raise SourceError(f"the file is empty: {path}")
+    name = layout.format or format_of(path)
+    if name not in FORMATS:
+        raise UnknownNameError("file format", name, FORMATS)
+    return FORMATS[name](path, faults, layout)
+
+
+def format_of(path: Path) -> str:
+    """Tell a file's format by its ending.
+
+    >>> format_of(Path("papers.csv.gz"))
+    'csv'
+    """
+    name = path.name.lower()
+    for ending in OPENERS:
+        name = name.removesuffix(ending)
+    if (found := ENDINGS.get(Path(name).suffix)) is None:
+        raise SourceError(f"don't know this kind of file ({', '.join(ENDINGS)}, or one of them with .gz): {path}")
+    return found
+
+
+def lines(path: Path, faults: Faults, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines without their ends; bad bytes and over-long lines are faults of their line alone."""
+    number = size = 0
+    try:
+        with _text(path, encoding) as text:
+            while line := text.readline(MAX_LINE):
+                number, size = number + 1, size + len(line)
+                place = f"{path.name}:{number}"
+                if size > MAX_SIZE:
+                    raise SourceError(f"{path}: more than {MAX_SIZE:,} characters when unpacked")
+                if len(line) == MAX_LINE and not line.endswith("\n"):
+                    faults.add(place, f"a line of more than {MAX_LINE:,} characters")
+                    _skip_to_next_line(text)
+                elif bad := BAD_BYTE.search(line):
+                    faults.add(f"{place}:{bad.start() + 1}", f"not {encoding.removesuffix('-sig')}; {_hint(line)}")
+                else:
+                    yield number, line.rstrip("\r\n")
+    except (OSError, EOFError, UnicodeError) as error:
+        raise SourceError(f"{path}:{number + 1}: can't be read further ({error})") from None
+
+
+def _text(path: Path, encoding: str) -> IO[str]:
+    try:
+        opener = OPENERS.get(path.suffix.lower(), open)
+        return cast("IO[str]", opener(path, "rt", encoding=encoding, errors="surrogateescape", newline="\n"))
+    except LookupError:
+        raise SourceError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
+
+
+def _skip_to_next_line(text: IO[str]) -> None:
+    while (rest := text.readline(MAX_LINE)) and not rest.endswith("\n"):
+        pass
+
+
+def _hint(line: str) -> str:
+    """Guess which encoding a line that is not UTF-8 is in."""
+    raw = line.encode("utf-8", "surrogateescape")
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "try --encoding utf-16"
+    chinese = re.fullmatch(r"[\x00-\x7f\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]*", raw.decode("gb18030", "replace"))
+    return f"try --encoding {'gb18030' if chinese else 'latin-1'}"
+
+
+def _delimited(path: Path, faults: Faults, layout: Layout, *, tabs: bool) -> Iterator[tuple[Place, Row]]:
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
+    at = 0
+
+    def numbered() -> Iterator[str]:
+        nonlocal at
+        for at, line in lines(path, faults, layout.encoding):  # noqa: B007 (read below)
+            yield line + "\n"
+
+    style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {}
+    parsed = csv.reader(numbered(), strict=True, **style)
+    header = list(layout.header)
+    while True:
+        try:
+            cells = next(parsed)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            faults.add(f"{path.name}:{at}", str(error))
+            continue
+        if not header:
+            header = _checked_header(cells, path)
+        elif cells and len(cells) != len(header):
+            faults.add(f"{path.name}:{at}", f"{len(cells)} cells, the header has {len(header)}")
+        elif cells:
+            yield f"{path.name}:{at}", dict(zip(header, cells, strict=True))
+
+
+def _checked_header(cells: list[str], path: Path) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    if doubles := sorted({name for name in names if names.count(name) > 1}):
+        raise SourceError(f"{path}: the header names a column twice: {', '.join(doubles)}")
+    return names
+
+
+def _jsonl(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, Row]]:
+    for number, line in lines(path, faults, layout.encoding):
+        place = f"{path.name}:{number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            faults.add(f"{place}:{error.colno}", f"not JSON ({error.msg})")
+        except (ValueError, RecursionError) as error:
+            faults.add(place, f"JSON that can't be read ({error})")
+        else:
+            if isinstance(row, dict):
+                yield place, row
+            else:
+                faults.add(place, "a JSON object is needed on each line")
+
+
+def _parquet(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, Row]]:  # noqa: ARG001 (one signature)
+    try:
+        with pq.ParquetFile(path) as file:
+            number = 0
+            for batch in file.iter_batches(8192):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{path.name}: row {number}", row
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"{path}: not a Parquet file that can be read ({error})") from None
+
+
+FORMATS: Mapping[str, Callable[[Path, Faults, Layout], Iterator[tuple[Place, Row]]]] = {
+    "csv": partial(_delimited, tabs=False),
+    "tsv": partial(_delimited, tabs=True),
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+}
+ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}

@@ -1,0 +1,43 @@
+"""Hugging Face data sets: from the hub, its local cache, or a folder saved by `datasets`. Needs the extra `hub`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import SourceError
+from .files import Place, Row
+
+
+def rows(spec: str) -> Iterator[tuple[Place, Row]]:
+    """Yield the rows of `org/name`, `org/name:config`, or a saved folder, each with `@split` (train if not said).
+
+    No code of a data set is run: only data sets in plain formats load.
+    """
+    name, _, split = spec.partition("@")
+    path, _, config = name.partition(":")
+    split = split or "train"
+    for number, row in enumerate(_load(path, config, split), 1):
+        yield f"{spec}: row {number}", dict(row)
+
+
+def _load(path: str, config: str, split: str) -> Any:
+    try:
+        import datasets
+    except ImportError:
+        raise SourceError("hub: sources need the extra: pip install 'taskloom[hub]'") from None
+    try:
+        if Path(path).is_dir() and any((Path(path) / f).is_file() for f in ("dataset_info.json", "dataset_dict.json")):
+            return _split_of(datasets.load_from_disk(path), split, path)
+        return datasets.load_dataset(path, config or None, split=split)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise SourceError(f"can't load {path!r} ({type(error).__name__}: {str(error)[:300]})") from None
+
+
+def _split_of(loaded: Any, split: str, path: str) -> Any:
+    if not isinstance(loaded, dict):
+        return loaded
+    if split not in loaded:
+        raise SourceError(f"no split {split!r} in {path}; it has {', '.join(loaded)}")
+    return loaded[split]

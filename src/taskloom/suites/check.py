@@ -1,0 +1,190 @@
+"""Faults of a suite, each with a code and a place: E are errors, W are warnings."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..core import Labels, Suite, Task
+from ..texts import overlaps
+from . import columns, rows
+from .fields import Records, View
+from .rows import Rows
+
+CODES = {
+    "E001": "the data is not what its digest says",
+    "E101": "an example stands twice in a pool",
+    "E102": "an id stands twice in a pool",
+    "E103": "an output is empty",
+    "E104": "an input is empty",
+    "E201": "an input is in two pools of its task",
+    "E202": "a group is in two pools of its task",
+    "E301": "a fold names a task that is not in the suite",
+    "E302": "a task has two roles in a fold",
+    "E303": "tasks of two roles share a source",
+    "E304": "texts of two roles overlap",
+    "W101": "labels are imbalanced",
+    "W102": "a field is not filled in every record",
+    "W103": "a term holds the separator of its list",
+    "W104": "an input has several answers in a pool",
+}
+BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
+COMPARED = 1000  # examples of each task whose texts are compared between folds
+SHOWN = 5  # places named for one fault of one pool
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, and where."""
+
+    code: str
+    place: str
+    message: str
+
+    @property
+    def is_error(self) -> bool:
+        """Tell an error from a warning."""
+        return self.code.startswith("E")
+
+
+Progress = Callable[[int, int], None]  # tasks done, tasks in all
+
+
+def check(suite: Suite, progress: Progress | None = None) -> Iterator[Fault]:
+    """Read the whole suite and yield its faults."""
+    views = (pool for pools in suite.pools.values() for pool in pools.values() if isinstance(pool, View))
+    for of in {id(view.records): view.records for view in views}.values():
+        yield from _check_records(of)
+    for done, (name, task) in enumerate(suite.tasks.items(), 1):
+        pools = {pool: kept for pool, kept in suite.pools[name].items() if isinstance(kept, Rows)}
+        tables = {pool: kept.load(None) for pool, kept in pools.items()}
+        for pool, table in tables.items():
+            yield from _check_rows(task, pools[pool], table, f"{name}/{pool}")
+        yield from _check_overlap(name, tables)
+        if progress:
+            progress(done, len(suite.tasks))
+    yield from _check_folds(suite)
+
+
+def _check_records(of: Records) -> Iterator[Fault]:
+    table = of.table
+    for name in table.column_names:
+        if columns.digest(table[name]) != of.digests[name]:
+            yield Fault("E001", f"records/{name}", "the column's digest differs from the manifest's")
+    shown = [list(map(str, row.values())) for row in table.drop_columns(["id"]).to_pylist()]
+    yield from _doubles("E101", "records", "the same record", ["\x1f".join(cells) for cells in shown], table["id"])
+    yield from _doubles("E102", "records", "the same id", table["id"].to_pylist(), table["id"])
+    for f in of.fields:
+        if empty := table[f.name].null_count:
+            left = f"{empty:,} of {table.num_rows:,} records have none and are left out of the tasks that use it"
+            yield Fault("W102", f"records/{f.name}", left)
+        if f.kind == "label":
+            counts = Counter(table[f.name].drop_null().to_pylist())
+            yield from _imbalance(f"records/{f.name}", counts)
+        if f.kind == "list":
+            terms = set(pc.list_flatten(table[f.name]).to_pylist())
+            if held := sorted(term for term in terms if f.separator.strip() in term):
+                yield Fault("W103", f"records/{f.name}", f"{f.separator!r} is in {len(held)} terms: {_some(held)}")
+
+
+def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator[Fault]:
+    if rows.digest(pool.names, table) != pool.digest:
+        yield Fault("E001", place, "the pool's digest differs from the manifest's")
+    inputs = ["\x1f".join(values) for values in table["fields"].to_pylist()]
+    gold = table["gold"].to_pylist()
+    both = [f"{question}\x1e{answer}" for question, answer in zip(inputs, gold, strict=True)]
+    yield from _doubles("E101", place, "the same example", both, table["id"])
+    yield from _doubles("E102", place, "the same id", table["id"].to_pylist(), table["id"])
+    if several := len(set(both)) - len(set(inputs)):
+        yield Fault("W104", place, f"{several} examples repeat an input with another answer")
+    for code, what, empty in (
+        ("E103", "output", [answer in ("[]", '[""]', "[[]]") for answer in gold]),
+        ("E104", "input", [not text.replace("\x1f", "").strip() for text in inputs]),
+    ):
+        if at := [n for n, is_empty in enumerate(empty) if is_empty]:
+            yield Fault(code, place, f"empty {what} in {len(at)} rows: {_some(table['id'].take(at).to_pylist())}")
+    if isinstance(task.output, Labels):
+        names = task.output.names
+        yield from _imbalance(place, Counter(names[code] for code in table["label"].to_pylist() if code >= 0))
+
+
+def _check_overlap(task: str, tables: Mapping[str, pa.Table]) -> Iterator[Fault]:
+    """Look for the same input, or the same group, in two pools of a task."""
+    for ours, theirs in itertools.combinations(tables, 2):
+        place = f"{task}/{ours}+{theirs}"
+        for code, column, what in (("E201", "fields", "inputs"), ("E202", "group", "groups")):
+            seen = [{str(value) for value in tables[pool][column].to_pylist()} for pool in (ours, theirs)]
+            if both := sorted(seen[0] & seen[1]):
+                yield Fault(code, place, f"{len(both)} {what} are in both: {_some(both)}")
+
+
+def _check_folds(suite: Suite) -> Iterator[Fault]:
+    for fold, roles in suite.folds.items():
+        for role, names in roles.items():
+            for name in names:
+                if name not in suite.tasks:
+                    yield Fault("E301", f"{fold}/{role}", f"no such task: {name}")
+        for ours, theirs in itertools.combinations(roles, 2):
+            place = f"{fold}/{ours}+{theirs}"
+            pairs = [[suite.tasks[n] for n in roles[role] if n in suite.tasks] for role in (ours, theirs)]
+            if both := sorted(set(roles[ours]) & set(roles[theirs])):
+                yield Fault("E302", place, f"{len(both)} tasks are in both: {_some(both)}")
+            yield from _shared_sources(place, *pairs)
+            yield from _shared_texts(suite, place, *pairs)
+
+
+def _shared_sources(place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
+    sources = [{source for task in side for source in task.tags.get("source", ())} for side in (ours, theirs)]
+    for source in sorted(sources[0] & sources[1]):
+        tasks = [task.id for task in (*ours, *theirs) if source in task.tags.get("source", ())]
+        yield Fault("E303", place, f"source {source!r} is shared by {_some(tasks)}")
+
+
+def _shared_texts(suite: Suite, place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
+    """Compare the texts of tasks made of rows; views of one table share their records, and are split by record."""
+    (our_places, our_texts), (their_places, their_texts) = (_texts(suite, side) for side in (ours, theirs))
+    pairs = [(our_places[a], their_places[b], share) for a, b, share in overlaps(our_texts, their_texts)]
+    if pairs:
+        shown = [f"{a} ~ {b} ({share:.0%})" for a, b, share in pairs]
+        limit = f"; the first {COMPARED:,} examples of each task were compared"
+        yield Fault("E304", place, f"{len(pairs)} pairs overlap by half or more: {_some(shown)}{limit}")
+
+
+def _texts(suite: Suite, tasks: Sequence[Task]) -> tuple[list[str], list[str]]:
+    places, texts = [], []
+    for task in tasks:
+        for name, pool in suite.pools[task.id].items():
+            if isinstance(pool, Rows):
+                table = pool.load(["id", "fields"]).slice(0, COMPARED)
+                places += [f"{task.id}/{name}/{id_}" for id_ in table["id"].to_pylist()]
+                texts += [" ".join(values) for values in table["fields"].to_pylist()]
+    return places, texts
+
+
+def _doubles(code: str, place: str, what: str, values: Sequence[str], ids: pa.ChunkedArray) -> Iterator[Fault]:
+    first: dict[str, int] = {}
+    again = [(first[value], n) for n, value in enumerate(values) if first.setdefault(value, n) != n]
+    if again:
+        shown = [f"{ids[a].as_py()} = {ids[b].as_py()}" for a, b in again[:SHOWN]]
+        yield Fault(code, place, f"{what} again, {len(again)} times: {_some(shown, len(again))}")
+
+
+def _imbalance(place: str, counts: Counter[str]) -> Iterator[Fault]:
+    total = counts.total()
+    if 1 < len(counts) < FEW_LABELS:
+        entropy = -sum(n / total * math.log(n / total) for n in counts.values()) / math.log(len(counts))
+        if entropy < BALANCED:
+            (label, most), *_ = counts.most_common()
+            yield Fault("W101", place, f"normalised entropy {entropy:.2f}; {label!r} has {most:,} of {total:,}")
+
+
+def _some(values: Sequence[str], count: int | None = None) -> str:
+    shown = ", ".join(value if len(value) <= 80 else value[:77] + "..." for value in values[:SHOWN])
+    more = (count or len(values)) - SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

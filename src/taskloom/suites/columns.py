@@ -1,0 +1,57 @@
+"""Digests of Arrow columns: of the values they hold, whatever their chunks, offsets and buffers."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..ids import fingerprint
+
+
+def digest(column: pa.ChunkedArray) -> str:
+    """Name a column of strings, lists of strings, or numbers by its values.
+
+    >>> digest(pa.chunked_array([["a", None], ["bc"]])) == digest(pa.chunked_array([["a", None, "bc"]]))
+    True
+    >>> digest(pa.chunked_array([["a", None]])) == digest(pa.chunked_array([["a", ""]]))
+    False
+    """
+    lengths, content = (hashlib.blake2b(digest_size=16) for _ in range(2))
+    for chunk in column.chunks:
+        _add(chunk, lengths, content)
+    return fingerprint("column", _kind(column.type), len(column), lengths.hexdigest(), content.hexdigest())
+
+
+def _kind(of: pa.DataType) -> str:
+    """Name a type by what it holds: Parquet and Arrow call the items of a list by different names."""
+    return "list" if pa.types.is_list(of) else str(of)
+
+
+def _add(chunk: pa.Array, lengths: hashlib.blake2b, content: hashlib.blake2b) -> None:
+    if pa.types.is_list(chunk.type):
+        lengths.update(_lengths(pc.list_value_length(chunk)))
+        chunk = chunk.flatten()
+    if pa.types.is_string(chunk.type):
+        lengths.update(_lengths(pc.binary_length(chunk)))
+        content.update(_text(chunk))
+    else:
+        lengths.update(_lengths(pc.cast(chunk.is_valid(), pa.int32())))
+        content.update(chunk.fill_null(0).to_numpy(zero_copy_only=False).astype("<f8").tobytes())
+
+
+def _lengths(values: pa.Array) -> bytes:
+    numbers: np.ndarray[tuple[int], np.dtype[np.int64]] = values.fill_null(-1).to_numpy().astype("<i8")
+    return numbers.tobytes()
+
+
+def _text(strings: pa.Array) -> memoryview:
+    """Give the bytes of all strings, one after the other, without copying them."""
+    strings = strings.fill_null("") if strings.null_count else strings
+    _, offsets, data = strings.buffers()
+    if data is None or not len(strings):
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, dtype=np.int32, count=len(strings) + 1, offset=4 * strings.offset)
+    return memoryview(data)[ends[0] : ends[-1]]

@@ -1,0 +1,220 @@
+"""Field tasks: every ordered pair of disjoint, non-empty sets of a table's fields is a task.
+
+A task is a view of the shared records and copies nothing. A record counts for the tasks whose fields it fills.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..core import Answer, Example, Fields, Ints, Item, Labels, Number, Suite, Task, Terms, Text
+from ..errors import SuiteError, UnknownNameError
+from ..ids import fingerprint
+from ..sources.table import Field, Kind
+from . import columns
+
+VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
+ARROW, PLUS = "->", "+"
+POOL = "all"
+
+Part: TypeAlias = Text | Labels | Terms | Number
+KINDS: Mapping[Kind, pa.DataType] = {
+    "text": pa.string(),
+    "list": pa.list_(pa.string()),
+    "label": pa.string(),
+    "number": pa.float64(),
+}
+METRICS: Mapping[Kind, tuple[str, ...]] = {
+    "text": ("rouge-l", "bleu-4"),
+    "list": ("list-f1", "bpref"),
+    "label": ("accuracy", "macro-f1"),
+    "number": ("tau-b", "mse"),
+}
+
+
+@dataclass(frozen=True)
+class Records:
+    """The rows that all tasks of a field suite are views of: a column `id` and one for each field."""
+
+    fields: tuple[Field, ...]
+    table: pa.Table
+    digests: Mapping[str, str]  # of each column
+
+    def field(self, name: str) -> Field:
+        """Look a field up, or say which names come nearest."""
+        for candidate in self.fields:
+            if candidate.name == name:
+                return candidate
+        raise UnknownNameError("field", name, [f.name for f in self.fields])
+
+    @cached_property
+    def label_names(self) -> Mapping[str, tuple[str, ...]]:
+        """Give the labels of each label field, sorted."""
+        named = (f.name for f in self.fields if f.kind == "label")
+        return {name: tuple(sorted(pc.unique(self.table[name]).drop_null().to_pylist())) for name in named}
+
+    def filled(self, names: Iterable[str]) -> Ints:
+        """Give the numbers of the rows in which all these fields are filled."""
+        valid = [self.table[name].is_valid().to_numpy() for name in names]
+        return np.flatnonzero(np.logical_and.reduce(valid))
+
+
+@dataclass(frozen=True)
+class View:
+    """The examples of one field task, read from the records when asked."""
+
+    records: Records
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    size: int
+    digest: str
+
+    def __len__(self) -> int:
+        return self.size
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Give the numbers of the records that fill all fields of the task."""
+        return self.records.filled(dict.fromkeys(self.inputs + self.outputs))
+
+    def labels(self) -> Ints:
+        """Give each row's place in the label names, -1 where the task's output is no single label."""
+        names = self.records.label_names.get(self.outputs[0]) if len(self.outputs) == 1 else None
+        if names is None:
+            return np.full(len(self), -1, dtype=np.int32)
+        codes: Ints = pc.index_in(self.records.table[self.outputs[0]], pa.array(names)).to_numpy()[self.rows]
+        return codes
+
+    def groups(self) -> Ints:
+        """Give each row's record, which is its group."""
+        return self.rows
+
+    def take(self, rows: Sequence[int]) -> list[Example]:
+        """Read these rows, in this order."""
+        at = self.rows[np.asarray(rows, dtype=np.int64)]
+        names = dict.fromkeys(["id", *self.inputs, *self.outputs])
+        table = self.records.table.select(list(names)).take(pa.array(at))
+        return [self._example(record) for record in table.to_pylist()]
+
+    def _example(self, record: Mapping[str, Any]) -> Example:
+        fields = [self.records.field(name) for name in self.inputs]
+        item = Item(record["id"], {f.title: written(f, record[f.name]) for f in fields})
+        answers = {name: _answer(record[name]) for name in self.outputs}
+        return Example(item, (answers if len(answers) > 1 else answers[self.outputs[0]],), record["id"])
+
+
+def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Records:
+    """Gather rows of checked values (None where empty) under `id` and the fields' names."""
+    kept = list(rows)
+    if not kept:
+        raise SuiteError("no records to make tasks of")
+    if len(fields) < 2:
+        raise SuiteError(f"a field suite needs two fields or more: {[f.name for f in fields]}")
+    schema = pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields)])
+    table = pa.Table.from_pylist(kept, schema=schema)
+    return of_table(fields, table)
+
+
+def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
+    """Make records of an Arrow table that has the fields' columns."""
+    return Records(tuple(fields), table, {name: columns.digest(table[name]) for name in table.column_names})
+
+
+def suite(of: Records, *, id: str, language: str = "en", about: Mapping[str, Any] | None = None) -> Suite:
+    """Make the suite of all field tasks of a table: 180 for five fields, 50 for four, 12 for three."""
+    pairs = [(pair, task_id(*pair)) for pair in pairs_of([f.name for f in of.fields])]
+    tasks = {name: task(of, *pair, language=language) for pair, name in pairs}
+    pools = {name: {POOL: view(of, *pair)} for pair, name in pairs}
+    return Suite(id=id, tasks=tasks, pools=pools, about={"language": language} | dict(about or {}))
+
+
+def pairs_of(names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield every ordered pair of disjoint, non-empty subsets, small ones first.
+
+    >>> [task_id(*pair) for pair in pairs_of(["a", "b"])]
+    ['a->b', 'b->a']
+    >>> [len(list(pairs_of("abcde"[:n]))) for n in (3, 4, 5)]
+    [12, 50, 180]
+    """
+    subsets = [c for size in range(1, len(names)) for c in itertools.combinations(names, size)]
+    for inputs, outputs in itertools.product(subsets, subsets):
+        if not set(inputs) & set(outputs):
+            yield inputs, outputs
+
+
+def task_id(inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    """Name a task: `abstract+discipline->keywords`."""
+    return f"{PLUS.join(inputs)}{ARROW}{PLUS.join(outputs)}"
+
+
+def parse_task_id(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Read the name of a task; spaces and the arrow `→` are allowed.
+
+    >>> parse_task_id("abstract + discipline → keywords")
+    (('abstract', 'discipline'), ('keywords',))
+    """
+    sides = text.replace("→", ARROW).split(ARROW)
+    named = [tuple(name.strip() for name in side.split(PLUS)) for side in sides]
+    if len(named) != 2 or not all(all(side) for side in named):
+        raise SuiteError(f"not a field task such as abstract+category->title: {text!r}")
+    return named[0], named[1]
+
+
+def task(of: Records, inputs: Sequence[str], outputs: Sequence[str], *, language: str = "en") -> Task:
+    """Declare one field task; inputs and outputs may overlap here (`abstract->abstract` asks for a rewrite)."""
+    ins, outs = [of.field(name) for name in inputs], [of.field(name) for name in outputs]
+    parts = {f.name: part(of, f) for f in outs}
+    return Task(
+        id=task_id(inputs, outputs),
+        instruction=f"{PLUS.join(f.title for f in ins)}{ARROW}{PLUS.join(f.title for f in outs)}",
+        output=Fields(parts) if len(parts) > 1 else parts[outs[0].name],
+        metrics=_metrics(outs),
+        tags={"inputs": tuple(inputs), "outputs": tuple(outputs), "language": (language,)},
+    )
+
+
+def part(of: Records, field: Field) -> Part:
+    """Say in which form a field is answered."""
+    match field.kind:
+        case "text":
+            return Text()
+        case "list":
+            return Terms(field.separator)
+        case "label":
+            return Labels(of.label_names[field.name])
+        case "number":
+            return Number()
+
+
+def view(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> View:
+    """Make the pool of one field task."""
+    names = dict.fromkeys([*inputs, *outputs])
+    declared = [asdict(of.field(name)) for name in names]
+    digests = [of.digests[name] for name in ("id", *names)]
+    digest = fingerprint("view", VERSION, list(inputs), list(outputs), declared, digests)
+    return View(of, tuple(inputs), tuple(outputs), len(of.filled(names)), digest)
+
+
+def written(field: Field, value: Any) -> str:
+    """Write a value as it stands in an input."""
+    if field.kind == "list":
+        return field.separator.join(value)
+    return f"{value:g}" if field.kind == "number" else value
+
+
+def _metrics(outputs: Sequence[Field]) -> tuple[str, ...]:
+    if len(outputs) == 1:
+        return METRICS[outputs[0].kind]
+    return tuple(f"{f.name}/{metric}" for f in outputs for metric in METRICS[f.kind])
+
+
+def _answer(value: Any) -> Answer:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,114 @@
+"""Pools of materialised examples: an Arrow table, in memory or read from disk when asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
+from ..errors import SuiteError
+from ..ids import fingerprint
+from . import columns
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("group", pa.string()),
+        ("fields", pa.list_(pa.string())),
+        ("candidates", pa.list_(pa.string())),
+        ("gold", pa.string()),  # JSON: a list of acceptable answers
+        ("label", pa.int32()),  # derived from gold, for drawing without reading it
+    ]
+)
+SHOWN_FAULTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The examples of one pool; `load` reads the named columns anew each time it is called."""
+
+    output: Output
+    names: tuple[str, ...]
+    size: int
+    digest: str
+    load: Callable[[Sequence[str] | None], pa.Table]
+
+    def __len__(self) -> int:
+        return self.size
+
+    def labels(self) -> Ints:
+        """Give each row's place in the label names, -1 for none or many."""
+        codes: Ints = self.load(["label"])["label"].to_numpy()
+        return codes
+
+    def groups(self) -> Ints:
+        """Number the groups in the order they first appear."""
+        codes: Ints = self.load(["group"])["group"].combine_chunks().dictionary_encode().indices.to_numpy()
+        return codes
+
+    def take(self, rows: Sequence[int]) -> list[Example]:
+        """Read these rows, in this order."""
+        table = self.load(None).take(pa.array(rows, pa.int64()))
+        read = (table[name].to_pylist() for name in ("id", "group", "fields", "candidates", "gold"))
+        return [self._example(*values) for values in zip(*read, strict=True)]
+
+    def _example(self, id_: str, group: str, values: list[str], candidates: list[str], gold: str) -> Example:
+        item = Item(id_, dict(zip(self.names, values, strict=True)), tuple(candidates))
+        return Example(item, tuple(answer_from_json(self.output, answer) for answer in json.loads(gold)), group)
+
+
+def pool(task: Task, examples: Iterable[Example]) -> Rows:
+    """Check examples against their task, once, and make a pool of them."""
+    kept = list(examples)
+    if faults := [f"row {n} ({e.item.id}): {f}" for n, e in enumerate(kept) for f in _faults(task.output, e, kept[0])]:
+        more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
+        raise SuiteError("\n  ".join([f"bad examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
+    names = tuple(kept[0].item.fields) if kept else ()
+    table = _table(task.output, kept)
+    return from_table(task.output, names, table)
+
+
+def from_table(output: Output, names: Sequence[str], table: pa.Table) -> Rows:
+    """Make a pool of a table that is in memory and of `SCHEMA`."""
+    return Rows(output, tuple(names), table.num_rows, digest(names, table), partial(_select, table))
+
+
+def _select(table: pa.Table, names: Sequence[str] | None) -> pa.Table:
+    return table if names is None else table.select(names)
+
+
+def digest(names: Sequence[str], table: pa.Table) -> str:
+    """Name the rows by their content; the label column is derived, and so left out."""
+    parts = {name: columns.digest(table[name]) for name in SCHEMA.names if name != "label"}
+    return fingerprint("rows", list(names), parts)
+
+
+def _faults(output: Output, example: Example, first: Example) -> Iterable[str]:
+    if list(example.item.fields) != list(first.item.fields):
+        yield f"has the fields {', '.join(example.item.fields)}, the first row {', '.join(first.item.fields)}"
+    if not example.gold:
+        yield "has no gold answer"
+    for answer in example.gold:
+        yield from faults_of(output, answer, example.item.candidates)
+
+
+def _table(output: Output, examples: Sequence[Example]) -> pa.Table:
+    places = {name: n for n, name in enumerate(output.names)} if isinstance(output, Labels) else {}
+    values: Mapping[str, list[Any]] = {
+        "id": [e.item.id for e in examples],
+        "group": [e.group for e in examples],
+        "fields": [list(e.item.fields.values()) for e in examples],
+        "candidates": [list(e.item.candidates) for e in examples],
+        "gold": [json.dumps(e.gold, ensure_ascii=False, separators=(",", ":")) for e in examples],
+        "label": [_label(places, e.gold) for e in examples],
+    }
+    return pa.table(values, schema=SCHEMA)
+
+
+def _label(places: Mapping[str, int], gold: tuple[Answer, ...]) -> int:
+    return places.get(gold[0], -1) if len(gold) == 1 and isinstance(gold[0], str) else -1

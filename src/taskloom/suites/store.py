@@ -1,0 +1,237 @@
+"""Suites on disk: a folder with a readable manifest, Parquet for rows, Arrow IPC for shared records.
+
+Opening reads the manifest alone. Writing is atomic: the folder is there whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .. import __version__
+from ..core import Pool, Suite, Task, output_from_json
+from ..errors import StoreError
+from ..sources.table import Field
+from .fields import Records, View
+from .rows import SCHEMA, Rows
+
+FORMAT = 1
+MANIFEST, ROWS, RECORDS = "suite.json", "rows.parquet", "records.arrow"
+ROW_GROUP = 8192  # a task is read in a few of these; small enough to be quick, large enough to compress
+
+
+def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
+    """Write a suite into a folder and open it from there."""
+    _refuse_to_clobber(folder, replace)
+    with _built_aside(folder) as aside:
+        tasks = _write_rows(suite, aside)
+        records = _write_records(suite, aside)
+        manifest = {
+            "format": FORMAT,
+            "made_by": f"taskloom {__version__}",
+            "id": suite.id,
+            "fingerprint": "",
+            "about": dict(suite.about),
+            "files": {file.name: file.stat().st_size for file in sorted(aside.iterdir())},
+            "records": records,
+            "folds": {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in suite.folds.items()},
+            "tasks": tasks,
+        }
+        manifest["fingerprint"] = _suite_of(manifest, aside).fingerprint
+        text = json.dumps(manifest, ensure_ascii=False, indent=1)
+        (aside / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return open_suite(folder)
+
+
+def open_suite(folder: Path) -> Suite:
+    """Open a suite; examples are read when asked for.
+
+    The manifest's own fingerprint and the files' sizes are checked here; `check` reads the rest.
+    """
+    manifest = _manifest(Path(folder))
+    suite = _suite_of(manifest, Path(folder))
+    if suite.fingerprint != manifest["fingerprint"]:
+        raise StoreError(f"the manifest was changed after it was written (its fingerprint differs): {folder}")
+    return suite
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise StoreError(f"not a suite, it has no {MANIFEST}: {folder}")
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version, files = int(manifest["format"]), dict(manifest["files"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"the manifest is cut short or no manifest ({error}): {path}") from None
+    if version > FORMAT:
+        raise StoreError(
+            f"suite format {version} is newer than this taskloom knows ({FORMAT}); upgrade taskloom: {folder}"
+        )
+    for name, size in files.items():
+        file = folder / Path(name).name
+        if not file.is_file():
+            raise StoreError(f"a file of the suite is missing: {file}")
+        if file.stat().st_size != size:
+            raise StoreError(f"a file of the suite has {file.stat().st_size:,} bytes and should have {size:,}: {file}")
+    return manifest
+
+
+def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
+    try:
+        open_pool = partial(_pool, _Parquet(folder / ROWS), _open_records(folder / RECORDS, manifest["records"]))
+        tasks = {declared["id"]: _task(declared) for declared in manifest["tasks"]}
+        pools = {
+            declared["id"]: {name: open_pool(tasks[declared["id"]], kept) for name, kept in declared["pools"].items()}
+            for declared in manifest["tasks"]
+        }
+        folds = {fold: {r: tuple(ids) for r, ids in roles.items()} for fold, roles in manifest["folds"].items()}
+        return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=manifest["about"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"the manifest does not say what it should ({error!r}): {folder / MANIFEST}") from None
+
+
+def _task(declared: Mapping[str, Any]) -> Task:
+    return Task(
+        id=declared["id"],
+        instruction=declared["instruction"],
+        output=output_from_json(declared["output"]),
+        metrics=tuple(declared["metrics"]),
+        tags={name: tuple(values) for name, values in declared["tags"].items()},
+        separator=declared["separator"],
+    )
+
+
+def _pool(parquet: _Parquet, records: Records | None, task: Task, kept: Mapping[str, Any]) -> Pool:
+    if view := kept.get("view"):
+        if records is None:
+            raise ValueError(f"a view of records, and there are none: {task.id}")
+        return View(records, tuple(view["inputs"]), tuple(view["outputs"]), kept["rows"], kept["digest"])
+    load = partial(parquet.load, range(*kept["row_groups"]))
+    return Rows(task.output, tuple(kept["fields"]), kept["rows"], kept["digest"], load)
+
+
+@dataclass(frozen=True)
+class _Parquet:
+    """A Parquet file, opened when first read."""
+
+    path: Path
+
+    @cached_property
+    def file(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path, memory_map=True, pre_buffer=False)
+
+    def load(self, groups: range, names: Sequence[str] | None) -> pa.Table:
+        try:
+            return self.file.read_row_groups(list(groups), columns=names, use_threads=False)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise StoreError(f"damaged ({error}): {self.path}") from None
+
+
+def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | None:
+    if declared is None:
+        return None
+    try:
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise StoreError(f"damaged ({error}): {path}") from None
+    return Records(tuple(Field(**f) for f in declared["fields"]), table, declared["digests"])
+
+
+def _write_rows(suite: Suite, aside: Path) -> list[dict[str, Any]]:
+    """Write the pools of rows, one after the other, and give the manifest's entries of all tasks."""
+    with _RowWriter(aside / ROWS) as writer:
+        return [
+            task.declaration() | {"pools": {name: _entry(pool, writer) for name, pool in suite.pools[id_].items()}}
+            for id_, task in suite.tasks.items()
+        ]
+
+
+def _entry(pool: Pool, writer: _RowWriter) -> dict[str, Any]:
+    match pool:
+        case View():
+            entry: dict[str, Any] = {"view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
+        case Rows():
+            entry = {"fields": list(pool.names), "row_groups": writer.add(pool.load(None))}
+        case _:
+            raise StoreError(f"don't know how to store a pool of this kind: {type(pool).__name__}")
+    return {"rows": len(pool), "digest": pool.digest} | entry
+
+
+class _RowWriter:
+    """Appends tables to one Parquet file as row groups; makes no file when there are none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.groups = path, 0
+        self.file: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> _RowWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file:
+            self.file.close()
+
+    def add(self, table: pa.Table) -> list[int]:
+        """Write a table and give the range of its row groups: the first, and one past the last."""
+        if self.file is None:
+            self.file = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+        self.file.write_table(table, row_group_size=ROW_GROUP)
+        first, self.groups = self.groups, self.groups + -(-table.num_rows // ROW_GROUP)
+        return [first, self.groups]
+
+
+def _write_records(suite: Suite, aside: Path) -> dict[str, Any] | None:
+    """Write the records that the suite's views share, and give the manifest's entry of them."""
+    views = (pool for pools in suite.pools.values() for pool in pools.values() if isinstance(pool, View))
+    shared = {id(view.records): view.records for view in views}
+    if not shared:
+        return None
+    if len(shared) > 1:
+        raise StoreError(f"a suite can hold one table of records, not {len(shared)}")
+    (records,) = shared.values()
+    with pa.OSFile(str(aside / RECORDS), "wb") as sink, pa.ipc.new_file(sink, records.table.schema) as out:
+        out.write_table(records.table, max_chunksize=65536)
+    return {
+        "rows": records.table.num_rows,
+        "fields": [asdict(f) for f in records.fields],
+        "digests": dict(records.digests),
+    }
+
+
+def _refuse_to_clobber(folder: Path, replace: bool) -> None:
+    if not folder.exists():
+        return
+    if not (folder / MANIFEST).is_file():
+        raise StoreError(f"there is something else, and it is left alone: {folder}")
+    if not replace:
+        raise StoreError(f"there is a suite already; pass --force to replace it: {folder}")
+
+
+@contextmanager
+def _built_aside(folder: Path) -> Iterator[Path]:
+    """Give a folder to fill, which takes its place in one step when all went well and is removed otherwise."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
+        aside = Path(scratch) / "new"
+        aside.mkdir()
+        try:
+            yield aside
+            for file in aside.iterdir():
+                with file.open("rb") as handle:
+                    os.fsync(handle.fileno())
+            if folder.exists():
+                folder.rename(Path(scratch) / "old")
+            aside.rename(folder)
+        except OSError as error:
+            raise StoreError(f"can't write the suite ({error.strerror or error}): {folder}") from error

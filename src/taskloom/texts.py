@@ -1,0 +1,55 @@
+"""Texts as tokens: characters where writing has no spaces, words elsewhere; and how far two texts overlap."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
+UNSPACED = ("zh", "ja")  # languages that are measured in characters
+SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+
+
+def tokens(text: str) -> list[str]:
+    """Split a text: each CJK character is a token, and so is each run of other letters and digits.
+
+    >>> tokens("用BERT-base做实验, twice")
+    ['用', 'BERT', 'base', '做', '实', '验', 'twice']
+    """
+    return TOKEN.findall(text)
+
+
+def length(text: str, language: str) -> int:
+    """Measure a text in characters where the language writes no spaces, else in words."""
+    return len(text) if language.split("-")[0] in UNSPACED else len(text.split())
+
+
+def shingles(text: str) -> set[int]:
+    """Hash every run of 13 words, or of 30 tokens where most are CJK characters; a short text is one run."""
+    found = [token.lower() for token in tokens(text)]
+    characters = sum(len(token) == 1 and re.match(f"[{CJK}]", token) is not None for token in found)
+    size = SHINGLE_CHARACTERS if characters * 2 > len(found) else SHINGLE_WORDS
+    return {hash(tuple(found[at : at + size])) for at in range(max(1, len(found) - size + 1))} if found else set()
+
+
+def overlaps(ours: Sequence[str], theirs: Sequence[str], least: float = 0.5) -> Iterator[tuple[int, int, float]]:
+    """Yield the pairs of texts, by number, of which one holds at least half of the other's shingles."""
+    sets = [shingles(text) for text in ours]
+    holders: dict[int, list[int]] = {}
+    for number, found in enumerate(sets):
+        for shingle in found:
+            holders.setdefault(shingle, []).append(number)
+    for number, text in enumerate(theirs):
+        yield from _pairs(number, shingles(text), sets, holders, least)
+
+
+def _pairs(
+    number: int, found: set[int], sets: Sequence[set[int]], holders: Mapping[int, Sequence[int]], least: float
+) -> Iterator[tuple[int, int, float]]:
+    common = Counter(holder for shingle in found for holder in holders.get(shingle, ()))
+    for holder, count in sorted(common.items()):
+        share = count / min(len(found), len(sets[holder]))
+        if share >= least:
+            yield holder, number, share

@@ -1,0 +1,215 @@
+"""What the verbs show: each listing as a table for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from . import console, prompts
+from .benchmarks import BENCHMARKS, csl
+from .core import Example, Labels, Output, Suite
+from .errors import UnknownNameError
+from .sources import packages
+from .suites.bridges import Partition
+from .suites.bridges import bridge as bridge_of
+from .suites.bridges import propose as propose_partitions
+from .suites.cards import card as card_of
+from .suites.cards import records_of
+from .suites.check import Fault
+from .suites.fields import parse_task_id
+
+
+def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
+    """Show rows that need no more than their columns."""
+    if as_json:
+        console.as_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        console.table(columns, rows)
+
+
+def show_suite(suite: Suite, *, as_json: bool) -> None:
+    """List the tasks of a suite."""
+    if as_json:
+        console.as_json(
+            {
+                "id": suite.id,
+                "fingerprint": suite.fingerprint,
+                "about": dict(suite.about),
+                "folds": {
+                    fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in suite.folds.items()
+                },
+                "tasks": [task_summary(suite, name) for name in suite.tasks],
+            }
+        )
+        return
+    rows = [
+        (task.id, task.instruction, describe(task.output), ", ".join(task.metrics), _sizes(suite, name))
+        for name, task in suite.tasks.items()
+    ]
+    title = f"{suite.id}: {len(rows):,} tasks, fingerprint {suite.fingerprint}"
+    console.table(["task", "instruction", "output", "metrics", "examples"], rows, title=title)
+
+
+def task_summary(suite: Suite, name: str) -> dict[str, Any]:
+    """Give what is declared of a task, its digest and the sizes of its pools."""
+    pools = {pool: len(kept) for pool, kept in suite.pools[name].items()}
+    return suite.task(name).declaration() | {"digest": suite.digest(name), "pools": pools}
+
+
+def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
+    """Show a task with a few examples of its first pool."""
+    task = suite.task(name)
+    pool_name, pool = next(iter(suite.pools[name].items()))
+    examples = pool.take(range(min(count, len(pool))))
+    if as_json:
+        console.as_json(task_summary(suite, name) | {"examples": [_example(example) for example in examples]})
+        return
+    console.pairs(
+        {
+            "task": task.id,
+            "instruction": task.instruction,
+            "output": describe(task.output),
+            "metrics": ", ".join(task.metrics),
+            "examples": _sizes(suite, name),
+            "digest": suite.digest(name),
+        }
+    )
+    for example in examples:
+        told = {**example.item.fields, "=>": prompts.write(task, example.gold[0])}
+        console.table([f"{pool_name}/{example.item.id}", ""], list(told.items()))
+
+
+def show_prompt(suite: Suite, name: str) -> None:
+    """Print the prompt of a task's first example."""
+    pool = next(iter(suite.pools[suite.task(name).id].values()))
+    for example in pool.take(range(min(1, len(pool)))):
+        console.line(prompts.prompt(suite.tasks[name], example.item))
+
+
+def show_card(suite: Suite, *, as_json: bool) -> None:
+    """Show what is in the table of a field suite; beside it, where there is one, the published card."""
+    rows = card_of(suite)
+    published = csl.PUBLISHED_CARD if suite.about.get("benchmark") == "csl" else {}
+    if as_json:
+        beside = {label: list(values) for label, values in published.items()}
+        console.as_json([asdict(row) | {"published": beside.get(row.label)} for row in rows])
+        return
+    of = records_of(suite)
+    measured = [f for f in of.fields if f.kind in ("text", "list")]
+    labelled = [f.name for f in of.fields if f.kind == "label"]
+    names = [f"terms in {f.name}" if f.kind == "list" else f"length of {f.name}" for f in measured]
+    columns = [labelled[0] if labelled else "", *(labelled[1:2]), *names, "records"]
+    cells = [
+        [
+            row.label,
+            *([row.labels_below] if labelled[1:] else []),
+            *(row.means.get(f.name) for f in measured),
+            row.records,
+        ]
+        for row in rows
+    ]
+    if published:
+        columns += ["| published:", "below", "title", "abstract", "keywords", "thousand records"]
+        cells = [[*row, *published.get(str(row[0]), (None,) * 6)] for row in cells]
+    console.table(columns, cells, title=f"{suite.id}: the table behind the tasks")
+
+
+def show_faults(suite: Suite, faults: Sequence[Fault], *, as_json: bool) -> None:
+    """Show what a check found."""
+    errors = sum(fault.is_error for fault in faults)
+    if as_json:
+        listed = [asdict(fault) for fault in faults]
+        console.as_json({"fingerprint": suite.fingerprint, "errors": errors, "faults": listed})
+        return
+    if faults:
+        console.table(["code", "place", "what"], [(fault.code, fault.place, fault.message) for fault in faults])
+    counted = f"{errors} errors, {len(faults) - errors} warnings"
+    console.note(f"{suite.id}: {len(suite.tasks):,} tasks, {counted}, fingerprint {suite.fingerprint}")
+
+
+def show_bridge(suite: Suite, target: str, meta: Sequence[str], *, as_json: bool) -> None:
+    """Show how a target stands to meta tasks."""
+    known = [f.name for f in records_of(suite).fields]
+    for name in itertools.chain.from_iterable(side for task in (target, *meta) for side in parse_task_id(task)):
+        if name not in known:
+            raise UnknownNameError("field", name, known)
+    found = bridge_of(Partition(tuple(meta), target))
+    if as_json:
+        console.as_json({"target": target, "meta": list(meta)} | asdict(found))
+    else:
+        path = ", ".join(found.path) or "none"
+        console.pairs(
+            {"shape": found.shape, "leaps": max(found.leaps, 0), "path": path, "whole": str(found.whole).lower()}
+        )
+
+
+def show_proposals(suite: Suite, shape: str, target: str, limit: int, *, as_json: bool) -> None:
+    """List partitions of a shape."""
+    names = [f.name for f in records_of(suite).fields]
+    found = list(propose_partitions(names, shape, target))
+    rows = [(partition.target, ", ".join(partition.meta)) for partition in found[:limit]]
+    show_rows(["target", "meta"], rows, as_json=as_json)
+    if len(found) > limit:
+        console.note(f"{limit} of {len(found):,} shown; -n shows more")
+
+
+def list_benchmarks(*, as_json: bool) -> None:
+    """List what can be built."""
+    rows = [(name, benchmark.source, benchmark.about) for name, benchmark in BENCHMARKS.items()]
+    show_rows(["name", "source", "about"], rows, as_json=as_json)
+
+
+def list_data(*, as_json: bool) -> None:
+    """List the catalogue of data inside packages."""
+    entries = packages.catalogue().values()
+    if as_json:
+        console.as_json([_entry(entry) for entry in entries])
+        return
+    rows = [
+        (
+            e.name,
+            e.about,
+            console.size(e.bytes) if e.bytes else "",
+            e.data_licence,
+            "yes" if packages.is_here(e) else "",
+        )
+        for e in entries
+    ]
+    console.table(["name", "about", "fetch", "licence of the data", "here"], rows)
+
+
+def show_data(name: str, *, as_json: bool) -> None:
+    """Show one entry of the catalogue."""
+    entry = packages.entry(name)
+    if as_json:
+        console.as_json(_entry(entry))
+        return
+    here = packages.is_here(entry)
+    values = {key: value for key, value in asdict(entry).items() if isinstance(value, str | int) and value}
+    members = {"members": ", ".join(entry.members)}
+    used = {"used as": f"data:{name}"} if entry.rows else {}
+    console.pairs(values | members | used | {"folder" if here else "would be in": str(packages.folder(entry))})
+
+
+def describe(output: Output) -> str:
+    """Say in a few words in which form an answer comes.
+
+    >>> describe(Labels(("yes", "no")))
+    'labels (2)'
+    """
+    return f"{output.kind} ({len(output.names)})" if isinstance(output, Labels) else output.kind
+
+
+def _sizes(suite: Suite, task: str) -> str:
+    return ", ".join(f"{name} {len(pool):,}" for name, pool in suite.pools[task].items())
+
+
+def _example(example: Example) -> dict[str, Any]:
+    item = {"id": example.item.id, "fields": dict(example.item.fields), "candidates": list(example.item.candidates)}
+    return item | {"gold": list(example.gold), "group": example.group}
+
+
+def _entry(entry: packages.Entry) -> dict[str, Any]:
+    return asdict(entry) | {"here": packages.is_here(entry), "folder": str(packages.folder(entry))}
