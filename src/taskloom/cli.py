@@ -14,6 +14,7 @@ import typer
 
 from . import __version__, console
 from .errors import TaskloomError, UsageError
+from .texts import counted
 
 EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
@@ -60,7 +61,7 @@ def callback() -> None:
         "taskloom build quickstart -o suites/quickstart",
         "taskloom build csl records.jsonl -o suites/csl",
         "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
-        "taskloom build fields data:papers --where language=zh --language zh --field title:text --field category:label -o zh",
+        "taskloom build fields data:papers --where language=zh --field title:text --field year:number -o suites/zh",
     )
 )
 def build(
@@ -111,7 +112,7 @@ def build(
     for told in ("note", "left_out", "faults"):
         if suite.about.get(told):
             console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
-    console.line(f"{output}: {len(suite.tasks):,} tasks, fingerprint {suite.fingerprint}")
+    console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 
 def _assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -123,7 +124,7 @@ def _assignments(texts: Sequence[str]) -> dict[str, str]:
 
 def _told(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{what}: {count:,}" for what, count in value.items())
+        return ", ".join(f"{count:,} ({what})" for what, count in value.items())
     return "\n  ".join(["", *value]) if isinstance(value, list) else str(value)
 
 

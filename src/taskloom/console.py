@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -42,16 +43,20 @@ def as_json(value: Any) -> None:
     line(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, title: str = "") -> None:
-    """Print rows: a table on a terminal, tab-separated values elsewhere."""
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, title: str = "", figures: Sequence[str] = ()
+) -> None:
+    """Print rows: a table on a terminal, tab-separated values elsewhere; columns of figures are never wrapped."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
             line("\t".join(_plain(cell) for cell in row))
         return
-    shown = Table(title=escape(title) or None, title_justify="left", header_style="bold")
+    shown = Table(
+        title=escape(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
     for number, name in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[number], int | float) for row in rows)
-        shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        numeric = name in figures or (bool(rows) and all(isinstance(row[number], int | float) for row in rows))
+        shown.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
     for row in rows:
         shown.add_row(*(escape(_human(cell)) for cell in row))
     out().print(shown)
@@ -62,9 +67,10 @@ def pairs(values: Mapping[str, Cell]) -> None:
     if not sys.stdout.isatty():
         table(["name", "value"], list(values.items()))
         return
-    width = max(map(len, values), default=0)
+    shown = Table.grid(padding=(0, 2))
     for name, value in values.items():
-        out().print(f"[bold]{escape(name.ljust(width))}[/]  {escape(_human(value))}")
+        shown.add_row(f"[bold]{escape(name)}[/]", escape(_human(value)))
+    out().print(shown)
 
 
 @contextmanager

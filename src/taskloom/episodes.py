@@ -102,9 +102,10 @@ class _Stock:
         codes, starts = np.unique(self.labels[order], return_index=True)
         return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
 
-    def count(self, label: int) -> int:
-        """Count the records of a class: two examples of one record are one."""
-        return len(np.unique(self.groups[self.by_class[label]])) if label in self.by_class else 0
+    @cached_property
+    def counts(self) -> Mapping[int, int]:
+        """Count the records of each class: two examples of one record are one."""
+        return {label: len(np.unique(self.groups[rows])) for label, rows in self.by_class.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _draw(
 
 def _classes(names: Sequence[str], stock: _Stock, sampler: Sampler, key: _Key) -> tuple[list[int], dict[str, int]]:
     """Choose the classes of an episode; those with no example left to ask about are short."""
-    short = {name: n for label, name in enumerate(names) if (n := stock.count(label)) < sampler.shots + 1}
+    short = {name: n for label, name in enumerate(names) if (n := stock.counts.get(label, 0)) < sampler.shots + 1}
     if short and sampler.short_class == "refuse":
         raise EpisodeError(f"classes with fewer than {sampler.shots + 1} examples: {short}")
     fit = [label for label, name in enumerate(names) if name not in short]

@@ -1,4 +1,4 @@
-"""Texts as tokens: characters where writing has no spaces, words elsewhere; and how far two texts overlap."""
+"""Texts: counted, split into tokens (characters where writing has no spaces), and compared for overlap."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
 UNSPACED = ("zh", "ja")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "task"), counted(1616, "task")
+    ('1 task', '1,616 tasks')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def tokens(text: str) -> list[str]:

@@ -15,10 +15,11 @@ from .sources import packages
 from .suites.bridges import Partition
 from .suites.bridges import bridge as bridge_of
 from .suites.bridges import propose as propose_partitions
+from .suites.cards import CardRow, records_of
 from .suites.cards import card as card_of
-from .suites.cards import records_of
 from .suites.check import Fault
 from .suites.fields import parse_task_id
+from .texts import counted
 
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
@@ -45,11 +46,15 @@ def show_suite(suite: Suite, *, as_json: bool) -> None:
         )
         return
     rows = [
-        (task.id, task.instruction, describe(task.output), ", ".join(task.metrics), _sizes(suite, name))
+        (task.id, describe(task.output), ", ".join(task.metrics), _sizes(suite, name))
         for name, task in suite.tasks.items()
     ]
-    title = f"{suite.id}: {len(rows):,} tasks, fingerprint {suite.fingerprint}"
-    console.table(["task", "instruction", "output", "metrics", "examples"], rows, title=title)
+    console.table(["task", "output", "metrics", "examples"], rows, title=summary(suite))
+
+
+def summary(suite: Suite) -> str:
+    """Name a suite in a line."""
+    return f"{suite.id}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}"
 
 
 def task_summary(suite: Suite, name: str) -> dict[str, Any]:
@@ -96,24 +101,28 @@ def show_card(suite: Suite, *, as_json: bool) -> None:
         beside = {label: list(values) for label, values in published.items()}
         console.as_json([asdict(row) | {"published": beside.get(row.label)} for row in rows])
         return
-    of = records_of(suite)
-    measured = [f for f in of.fields if f.kind in ("text", "list")]
-    labelled = [f.name for f in of.fields if f.kind == "label"]
-    names = [f"terms in {f.name}" if f.kind == "list" else f"length of {f.name}" for f in measured]
-    columns = [labelled[0] if labelled else "", *(labelled[1:2]), *names, "records"]
-    cells = [
-        [
-            row.label,
-            *([row.labels_below] if labelled[1:] else []),
-            *(row.means.get(f.name) for f in measured),
-            row.records,
-        ]
-        for row in rows
-    ]
+    labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
+    columns = [*(labelled or [""]), *rows[0].means, "records"]
+    cells = [_card_cells(row, len(labelled), published.get(row.label)) for row in rows]
+    console.table(columns, cells, title=summary(suite), figures=columns[1:])
+    console.note("texts in characters, lists in terms" if suite.about.get("language") == "zh" else "texts in words")
     if published:
-        columns += ["| published:", "below", "title", "abstract", "keywords", "thousand records"]
-        cells = [[*row, *published.get(str(row[0]), (None,) * 6)] for row in cells]
-    console.table(columns, cells, title=f"{suite.id}: the table behind the tasks")
+        console.note("in brackets: the paper's table 2, as published (400,000 records)")
+
+
+def _card_cells(row: CardRow, labelled: int, published: Sequence[Any] | None) -> list[console.Cell]:
+    """Write a row of the card, each figure with the published one in brackets where there is one."""
+    below = [row.labels_below] if labelled > 1 else []
+    figures: list[console.Cell] = [*below, *row.means.values(), row.records]
+    if published is None:
+        return [row.label, *figures]
+    _, *beside = published
+    beside[-1] = f"{beside[-1]}k"
+    return [row.label, *(f"{_figure(a)} ({b})" for a, b in zip(figures, beside, strict=True))]
+
+
+def _figure(value: console.Cell) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def show_faults(suite: Suite, faults: Sequence[Fault], *, as_json: bool) -> None:
@@ -125,8 +134,7 @@ def show_faults(suite: Suite, faults: Sequence[Fault], *, as_json: bool) -> None
         return
     if faults:
         console.table(["code", "place", "what"], [(fault.code, fault.place, fault.message) for fault in faults])
-    counted = f"{errors} errors, {len(faults) - errors} warnings"
-    console.note(f"{suite.id}: {len(suite.tasks):,} tasks, {counted}, fingerprint {suite.fingerprint}")
+    console.note(f"{counted(errors, 'error')}, {counted(len(faults) - errors, 'warning')}; {summary(suite)}")
 
 
 def show_bridge(suite: Suite, target: str, meta: Sequence[str], *, as_json: bool) -> None:
@@ -168,16 +176,10 @@ def list_data(*, as_json: bool) -> None:
         console.as_json([_entry(entry) for entry in entries])
         return
     rows = [
-        (
-            e.name,
-            e.about,
-            console.size(e.bytes) if e.bytes else "",
-            e.data_licence,
-            "yes" if packages.is_here(e) else "",
-        )
-        for e in entries
+        (entry.name, entry.about, console.size(entry.bytes), "yes" if packages.is_here(entry) else "no")
+        for entry in entries
     ]
-    console.table(["name", "about", "fetch", "licence of the data", "here"], rows)
+    console.table(["name", "about", "size", "here"], rows, figures=["size"])
 
 
 def show_data(name: str, *, as_json: bool) -> None:

@@ -71,6 +71,8 @@ def catalogue() -> Mapping[str, Entry]:
 
 
 def _entry(name: str, values: dict[str, Any]) -> Entry:
+    if values["carrier"] == EMBEDDED:
+        values["bytes"] = resources.files("taskloom").joinpath("data", values["file"]).stat().st_size  # type: ignore[attr-defined]
     if rows := values.pop("rows", None):
         rows = Table(files=tuple(rows["files"]), tidy=rows.get("tidy", ""))
     values["members"] = tuple(values["members"])

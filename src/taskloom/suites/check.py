@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..core import Labels, Suite, Task
-from ..texts import overlaps
+from ..texts import counted, overlaps
 from . import columns, rows
 from .fields import Records, View
 from .rows import Rows
@@ -90,7 +90,9 @@ def _check_records(of: Records) -> Iterator[Fault]:
         if f.kind == "list":
             terms = set(pc.list_flatten(table[f.name]).to_pylist())
             if held := sorted(term for term in terms if f.separator.strip() in term):
-                yield Fault("W103", f"records/{f.name}", f"{f.separator!r} is in {len(held)} terms: {_some(held)}")
+                yield Fault(
+                    "W103", f"records/{f.name}", f"{f.separator!r} is in {counted(len(held), 'term')}: {_some(held)}"
+                )
 
 
 def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator[Fault]:
@@ -102,13 +104,15 @@ def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator
     yield from _doubles("E101", place, "the same example", both, table["id"])
     yield from _doubles("E102", place, "the same id", table["id"].to_pylist(), table["id"])
     if several := len(set(both)) - len(set(inputs)):
-        yield Fault("W104", place, f"{several} examples repeat an input with another answer")
+        yield Fault("W104", place, f"an input with another answer in {counted(several, 'more row')}")
     for code, what, empty in (
         ("E103", "output", [answer in ("[]", '[""]', "[[]]") for answer in gold]),
         ("E104", "input", [not text.replace("\x1f", "").strip() for text in inputs]),
     ):
         if at := [n for n, is_empty in enumerate(empty) if is_empty]:
-            yield Fault(code, place, f"empty {what} in {len(at)} rows: {_some(table['id'].take(at).to_pylist())}")
+            yield Fault(
+                code, place, f"empty {what} in {counted(len(at), 'row')}: {_some(table['id'].take(at).to_pylist())}"
+            )
     if isinstance(task.output, Labels):
         names = task.output.names
         yield from _imbalance(place, Counter(names[code] for code in table["label"].to_pylist() if code >= 0))
@@ -118,10 +122,10 @@ def _check_overlap(task: str, tables: Mapping[str, pa.Table]) -> Iterator[Fault]
     """Look for the same input, or the same group, in two pools of a task."""
     for ours, theirs in itertools.combinations(tables, 2):
         place = f"{task}/{ours}+{theirs}"
-        for code, column, what in (("E201", "fields", "inputs"), ("E202", "group", "groups")):
+        for code, column, what in (("E201", "fields", "input"), ("E202", "group", "group")):
             seen = [{str(value) for value in tables[pool][column].to_pylist()} for pool in (ours, theirs)]
             if both := sorted(seen[0] & seen[1]):
-                yield Fault(code, place, f"{len(both)} {what} are in both: {_some(both)}")
+                yield Fault(code, place, f"{counted(len(both), what)} in both: {_some(both)}")
 
 
 def _check_folds(suite: Suite) -> Iterator[Fault]:
@@ -134,7 +138,7 @@ def _check_folds(suite: Suite) -> Iterator[Fault]:
             place = f"{fold}/{ours}+{theirs}"
             pairs = [[suite.tasks[n] for n in roles[role] if n in suite.tasks] for role in (ours, theirs)]
             if both := sorted(set(roles[ours]) & set(roles[theirs])):
-                yield Fault("E302", place, f"{len(both)} tasks are in both: {_some(both)}")
+                yield Fault("E302", place, f"{counted(len(both), 'task')} in both: {_some(both)}")
             yield from _shared_sources(place, *pairs)
             yield from _shared_texts(suite, place, *pairs)
 
@@ -153,7 +157,7 @@ def _shared_texts(suite: Suite, place: str, ours: Sequence[Task], theirs: Sequen
     if pairs:
         shown = [f"{a} ~ {b} ({share:.0%})" for a, b, share in pairs]
         limit = f"; the first {COMPARED:,} examples of each task were compared"
-        yield Fault("E304", place, f"{len(pairs)} pairs overlap by half or more: {_some(shown)}{limit}")
+        yield Fault("E304", place, f"{counted(len(pairs), 'pair')} of half or more: {_some(shown)}{limit}")
 
 
 def _texts(suite: Suite, tasks: Sequence[Task]) -> tuple[list[str], list[str]]:
@@ -172,7 +176,7 @@ def _doubles(code: str, place: str, what: str, values: Sequence[str], ids: pa.Ch
     again = [(first[value], n) for n, value in enumerate(values) if first.setdefault(value, n) != n]
     if again:
         shown = [f"{ids[a].as_py()} = {ids[b].as_py()}" for a, b in again[:SHOWN]]
-        yield Fault(code, place, f"{what} again, {len(again)} times: {_some(shown, len(again))}")
+        yield Fault(code, place, f"{what} in {counted(len(again), 'more row')}: {_some(shown, len(again))}")
 
 
 def _imbalance(place: str, counts: Counter[str]) -> Iterator[Fault]:

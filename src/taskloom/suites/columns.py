@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..core import Ints
 from ..ids import fingerprint
 
 
@@ -25,6 +27,29 @@ def digest(column: pa.ChunkedArray) -> str:
     return fingerprint("column", _kind(column.type), len(column), lengths.hexdigest(), content.hexdigest())
 
 
+# Arrow's own `to_numpy` and `array` first import pandas wherever it is installed, which takes longer than the work.
+
+
+def numbers(column: pa.ChunkedArray | pa.Array) -> Ints:
+    """Give a column of numbers without nulls as an array."""
+    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = np.dtype(values.type.to_pandas_dtype())
+    if not len(values):
+        return np.empty(0, kind)
+    return np.frombuffer(values.buffers()[1], kind, count=len(values), offset=kind.itemsize * values.offset)
+
+
+def valid(column: pa.ChunkedArray) -> Ints:
+    """Tell for each row whether it has a value."""
+    return numbers(pc.cast(pc.is_valid(column), pa.uint8())).astype(bool)
+
+
+def indices(rows: Sequence[int] | Ints) -> pa.Array:
+    """Make row numbers that `take` accepts."""
+    numbers = np.asarray(rows, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
 def _kind(of: pa.DataType) -> str:
     """Name a type by what it holds: Parquet and Arrow call the items of a list by different names."""
     return "list" if pa.types.is_list(of) else str(of)
@@ -39,12 +64,11 @@ def _add(chunk: pa.Array, lengths: hashlib.blake2b, content: hashlib.blake2b) ->
         content.update(_text(chunk))
     else:
         lengths.update(_lengths(pc.cast(chunk.is_valid(), pa.int32())))
-        content.update(chunk.fill_null(0).to_numpy(zero_copy_only=False).astype("<f8").tobytes())
+        content.update(numbers(pc.cast(chunk.fill_null(0), pa.float64())).astype("<f8").tobytes())
 
 
 def _lengths(values: pa.Array) -> bytes:
-    numbers: np.ndarray[tuple[int], np.dtype[np.int64]] = values.fill_null(-1).to_numpy().astype("<i8")
-    return numbers.tobytes()
+    return bytes(numbers(values.fill_null(-1)).astype("<i8").tobytes())
 
 
 def _text(strings: pa.Array) -> memoryview:

@@ -63,8 +63,8 @@ class Records:
 
     def filled(self, names: Iterable[str]) -> Ints:
         """Give the numbers of the rows in which all these fields are filled."""
-        valid = [self.table[name].is_valid().to_numpy() for name in names]
-        return np.flatnonzero(np.logical_and.reduce(valid))
+        with_gaps = [columns.valid(self.table[name]) for name in names if self.table[name].null_count]
+        return np.flatnonzero(np.logical_and.reduce(with_gaps)) if with_gaps else np.arange(self.table.num_rows)
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class View:
         names = self.records.label_names.get(self.outputs[0]) if len(self.outputs) == 1 else None
         if names is None:
             return np.full(len(self), -1, dtype=np.int32)
-        codes: Ints = pc.index_in(self.records.table[self.outputs[0]], pa.array(names)).to_numpy()[self.rows]
-        return codes
+        codes = pc.index_in(self.records.table[self.outputs[0]], pa.array(names)).fill_null(-1)
+        return columns.numbers(codes)[self.rows]
 
     def groups(self) -> Ints:
         """Give each row's record, which is its group."""
@@ -99,9 +99,8 @@ class View:
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
-        at = self.rows[np.asarray(rows, dtype=np.int64)]
-        names = dict.fromkeys(["id", *self.inputs, *self.outputs])
-        table = self.records.table.select(list(names)).take(pa.array(at))
+        at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
+        table = self.records.table.select(list(dict.fromkeys(["id", *self.inputs, *self.outputs]))).take(at)
         return [self._example(record) for record in table.to_pylist()]
 
     def _example(self, record: Mapping[str, Any]) -> Example:

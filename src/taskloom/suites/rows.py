@@ -43,23 +43,22 @@ class Rows:
 
     def labels(self) -> Ints:
         """Give each row's place in the label names, -1 for none or many."""
-        codes: Ints = self.load(["label"])["label"].to_numpy()
-        return codes
+        return columns.numbers(self.load(["label"])["label"])
 
     def groups(self) -> Ints:
         """Number the groups in the order they first appear."""
-        codes: Ints = self.load(["group"])["group"].combine_chunks().dictionary_encode().indices.to_numpy()
-        return codes
+        return columns.numbers(self.load(["group"])["group"].combine_chunks().dictionary_encode().indices)
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
-        table = self.load(None).take(pa.array(rows, pa.int64()))
-        read = (table[name].to_pylist() for name in ("id", "group", "fields", "candidates", "gold"))
-        return [self._example(*values) for values in zip(*read, strict=True)]
+        table = self.load(None).take(columns.indices(rows))
+        ids, groups, fields, candidates = (table[name].to_pylist() for name in ("id", "group", "fields", "candidates"))
+        gold = json.loads(f"[{','.join(table['gold'].to_pylist())}]")  # all at once: ten times faster than one by one
+        return [self._example(*values) for values in zip(ids, groups, fields, candidates, gold, strict=True)]
 
-    def _example(self, id_: str, group: str, values: list[str], candidates: list[str], gold: str) -> Example:
+    def _example(self, id_: str, group: str, values: list[str], candidates: list[str], gold: list[Any]) -> Example:
         item = Item(id_, dict(zip(self.names, values, strict=True)), tuple(candidates))
-        return Example(item, tuple(answer_from_json(self.output, answer) for answer in json.loads(gold)), group)
+        return Example(item, tuple(answer_from_json(self.output, answer) for answer in gold), group)
 
 
 def pool(task: Task, examples: Iterable[Example]) -> Rows:

@@ -31,19 +31,19 @@ ROW_GROUP = 8192  # a task is read in a few of these; small enough to be quick, 
 
 
 def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
-    """Write a suite into a folder and open it from there."""
+    """Write a suite into a folder and open it from there; pools are asked for one task at a time."""
     _refuse_to_clobber(folder, replace)
     with _built_aside(folder) as aside:
-        tasks = _write_rows(suite, aside)
-        records = _write_records(suite, aside)
+        with _Writer(aside) as writer:
+            tasks = [task.declaration() | {"pools": writer.add(suite.pools[id_])} for id_, task in suite.tasks.items()]
         manifest = {
             "format": FORMAT,
             "made_by": f"taskloom {__version__}",
             "id": suite.id,
             "fingerprint": "",
             "about": dict(suite.about),
+            "records": _write_records(writer.records, aside / RECORDS),
             "files": {file.name: file.stat().st_size for file in sorted(aside.iterdir())},
-            "records": records,
             "folds": {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in suite.folds.items()},
             "tasks": tasks,
         }
@@ -148,59 +148,52 @@ def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | N
     return Records(tuple(Field(**f) for f in declared["fields"]), table, declared["digests"])
 
 
-def _write_rows(suite: Suite, aside: Path) -> list[dict[str, Any]]:
-    """Write the pools of rows, one after the other, and give the manifest's entries of all tasks."""
-    with _RowWriter(aside / ROWS) as writer:
-        return [
-            task.declaration() | {"pools": {name: _entry(pool, writer) for name, pool in suite.pools[id_].items()}}
-            for id_, task in suite.tasks.items()
-        ]
+class _Writer:
+    """Takes the pools of a suite, one task after the other: rows go to the Parquet file, views name their records."""
 
+    def __init__(self, aside: Path) -> None:
+        self.path, self.groups = aside / ROWS, 0
+        self.parquet: pq.ParquetWriter | None = None  # no file where there are no rows
+        self.records: list[Records] = []
 
-def _entry(pool: Pool, writer: _RowWriter) -> dict[str, Any]:
-    match pool:
-        case View():
-            entry: dict[str, Any] = {"view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
-        case Rows():
-            entry = {"fields": list(pool.names), "row_groups": writer.add(pool.load(None))}
-        case _:
-            raise StoreError(f"don't know how to store a pool of this kind: {type(pool).__name__}")
-    return {"rows": len(pool), "digest": pool.digest} | entry
-
-
-class _RowWriter:
-    """Appends tables to one Parquet file as row groups; makes no file when there are none."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.groups = path, 0
-        self.file: pq.ParquetWriter | None = None
-
-    def __enter__(self) -> _RowWriter:
+    def __enter__(self) -> _Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.file:
-            self.file.close()
+        if self.parquet:
+            self.parquet.close()
 
-    def add(self, table: pa.Table) -> list[int]:
+    def add(self, pools: Mapping[str, Pool]) -> dict[str, Any]:
+        """Write a task's pools and give the manifest's entries of them."""
+        return {name: {"rows": len(pool), "digest": pool.digest} | self._entry(pool) for name, pool in pools.items()}
+
+    def _entry(self, pool: Pool) -> dict[str, Any]:
+        match pool:
+            case View():
+                if all(pool.records is not known for known in self.records):
+                    self.records.append(pool.records)
+                return {"view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
+            case Rows():
+                return {"fields": list(pool.names), "row_groups": self._append(pool.load(None))}
+        raise StoreError(f"don't know how to store a pool of this kind: {type(pool).__name__}")
+
+    def _append(self, table: pa.Table) -> list[int]:
         """Write a table and give the range of its row groups: the first, and one past the last."""
-        if self.file is None:
-            self.file = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
-        self.file.write_table(table, row_group_size=ROW_GROUP)
+        if self.parquet is None:
+            self.parquet = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+        self.parquet.write_table(table, row_group_size=ROW_GROUP)
         first, self.groups = self.groups, self.groups + -(-table.num_rows // ROW_GROUP)
         return [first, self.groups]
 
 
-def _write_records(suite: Suite, aside: Path) -> dict[str, Any] | None:
+def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | None:
     """Write the records that the suite's views share, and give the manifest's entry of them."""
-    views = (pool for pools in suite.pools.values() for pool in pools.values() if isinstance(pool, View))
-    shared = {id(view.records): view.records for view in views}
-    if not shared:
+    if not found:
         return None
-    if len(shared) > 1:
-        raise StoreError(f"a suite can hold one table of records, not {len(shared)}")
-    (records,) = shared.values()
-    with pa.OSFile(str(aside / RECORDS), "wb") as sink, pa.ipc.new_file(sink, records.table.schema) as out:
+    if len(found) > 1:
+        raise StoreError(f"a suite can hold one table of records, not {len(found)}")
+    (records,) = found
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, records.table.schema) as out:
         out.write_table(records.table, max_chunksize=65536)
     return {
         "rows": records.table.num_rows,
