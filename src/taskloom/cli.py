@@ -9,7 +9,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
 
-import click
 import typer
 
 from . import __version__, console
@@ -279,26 +278,34 @@ def version(*, as_json: AsJson = False) -> None:
         console.line(__version__)
 
 
+class Interrupted(BaseException):
+    """Ctrl-C, which typer would turn into an ending of its own."""
+
+
 def main() -> NoReturn:
     """Run the command line and end with a code that means something."""
+    signal.signal(signal.SIGINT, _interrupted)
     signal.signal(signal.SIGTERM, _terminated)
+    code = 0
     try:
-        code = app(standalone_mode=False)
-        sys.stdout.flush()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except TaskloomError as error:
         console.error(str(error))
         code = error.exit_code
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except Interrupted:
         console.error("interrupted; nothing was left half done")
         code = 130
     except BrokenPipeError:
         console.silence_broken_pipe()
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code)
 
 
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
+def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
+    raise Interrupted
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
     sys.exit(128 + number)  # so that what is half done is cleaned up

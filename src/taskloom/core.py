@@ -6,7 +6,7 @@ a `Pool` holds its examples, and a `Suite` is tasks, pools and folds (splits ove
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
@@ -166,15 +166,17 @@ class Suite:
         return self.tasks[name]
 
     def digest(self, task: str) -> str:
-        """Name a task by its declaration and the content of its pools."""
+        """Name a task by its declaration and its pools; not by its metrics, for they change no answer."""
         pools = {name: pool.digest for name, pool in self.pools[self.task(task).id].items()}
-        return fingerprint("task", self.tasks[task].declaration(), pools)
+        declared = {name: value for name, value in self.tasks[task].declaration().items() if name != "metrics"}
+        return fingerprint("task", declared, pools)
 
     @property
     def fingerprint(self) -> str:
-        """Name the suite by its tasks' digests and its folds; the order of tasks does not matter."""
+        """Name the suite by its tasks' digests, their metrics, and its folds; the order of tasks does not matter."""
         folds = {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in self.folds.items()}
-        return fingerprint("suite", {task: self.digest(task) for task in self.tasks}, folds)
+        tasks = {name: [self.digest(name), list(task.metrics)] for name, task in self.tasks.items()}
+        return fingerprint("suite", tasks, folds)
 
 
 def output_to_json(output: Output) -> dict[str, Json]:
@@ -235,16 +237,20 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
         case Terms():
             yield from _terms_faults(answer)
         case Number():
-            if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+            if not _is_finite(answer):
                 yield f"not a finite number: {answer!r}"
         case Ranking():
             yield from _ranking_faults(answer, candidates)
         case Fields(parts=parts):
-            if not isinstance(answer, Mapping) or list(answer) != list(parts):
+            if not isinstance(answer, Mapping) or set(answer) != set(parts):
                 yield f"not an answer for each of {', '.join(parts)}: {answer!r}"
             else:
                 for name, part in parts.items():
                     yield from (f"{name}: {fault}" for fault in faults_of(part, answer[name]))
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _text_faults(answer: object) -> Iterator[str]:
@@ -265,6 +271,7 @@ def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[str]:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
         yield f"not (candidate, grade) pairs: {answer!r}"
         return
+    yield from (f"not a finite grade: {grade!r}" for _, grade in answer if not _is_finite(grade))
     graded = [candidate for candidate, _ in answer]
     if not graded:
         yield "empty output"

@@ -6,7 +6,7 @@ draw from the same pool never share a record. With the same seed, fewer shots ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -100,7 +100,8 @@ class _Stock:
     def by_class(self) -> Mapping[int, Ints]:
         order = np.argsort(self.labels, kind="stable")
         codes, starts = np.unique(self.labels[order], return_index=True)
-        return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
+        parts = np.split(order, starts[1:])  # of nothing, one empty part
+        return dict(zip(codes.tolist(), parts, strict=False))
 
     @cached_property
     def counts(self) -> Mapping[int, int]:
@@ -116,6 +117,7 @@ class _Key:
     index: int
 
     def order(self, stock: _Stock, rows: Ints | None, role: str, label: int = -1) -> Iterator[int]:
+        """Give rows, or all there are, in the random order of a role and a class."""
         size = len(stock.pool) if rows is None else len(rows)
         places = shuffled(size, "episode", stock.pool.digest, self.seed, self.index, role, label)
         return places if rows is None else (int(rows[place]) for place in places)
@@ -136,69 +138,73 @@ def _draw(
 ) -> Draw:
     key = _Key(seed, index)
     names = task.output.names if isinstance(task.output, Labels) and not task.output.many else ()
-    kept, short = _classes(names, stocks[homes["support"]], sampler, key)
+    least = sampler.shots + (homes["query"] == homes["support"])  # one to ask about, where it comes from the same pool
+    kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
     if names and not kept:
-        raise EpisodeError(f"no class of task {task.id!r} has {sampler.shots + 1} examples or more")
+        raise EpisodeError(f"no class of task {task.id!r} has {least} examples or more")
+    each = sampler.per_class and bool(kept)
     sizes: dict[Role, tuple[int, bool]] = {
         "support": (sampler.shots, bool(kept)),
-        "dev": (sampler.dev, sampler.per_class and bool(kept)),
-        "query": (sampler.query, sampler.per_class and bool(kept)),
+        "dev": (sampler.dev, each),
+        "query": (sampler.query, each),
     }
     used: dict[str, set[int]] = {name: set() for name in stocks}
     rows: dict[Role, tuple[int, ...]] = {}
-    for role, (size, each) in sizes.items():
+    for role, (size, by_class) in sizes.items():
         stock, taken = stocks[homes[role]], used[homes[role]]
-        rows[role] = tuple(_pick(stock, taken, key, role, size, kept, each=each))
-        wanted = size * len(kept) if each else size
-        if len(rows[role]) < wanted:
-            raise EpisodeError(
-                f"too few examples for the {role} set of task {task.id!r}: {wanted} wanted, {len(rows[role])} left of "
-                f"{len(stock.pool)}; make the sets smaller"
-            )
-    digest = fingerprint(
-        "draw", task.id, [stocks[home].pool.digest for home in homes.values()], asdict(sampler), seed, index
-    )
+        pick = _pick_by_class if by_class else _pick_in_all
+        rows[role] = tuple(pick(stock, taken, key, role, size, kept))
+        _refuse_few(task, role, len(rows[role]), size * len(kept) if by_class else size, len(stock.pool))
+    content = [[home, stocks[home].pool.digest] for home in homes.values()]
+    digest = fingerprint("draw", task.id, list(names), content, asdict(sampler), seed, index)
     labels = tuple(names[label] for label in kept)
     return Draw(task=task.id, index=index, id=digest, pools=dict(homes), rows=rows, labels=labels, short=short)
 
 
-def _classes(names: Sequence[str], stock: _Stock, sampler: Sampler, key: _Key) -> tuple[list[int], dict[str, int]]:
-    """Choose the classes of an episode; those with no example left to ask about are short."""
-    short = {name: n for label, name in enumerate(names) if (n := stock.counts.get(label, 0)) < sampler.shots + 1}
-    if short and sampler.short_class == "refuse":
-        raise EpisodeError(f"classes with fewer than {sampler.shots + 1} examples: {short}")
-    fit = [label for label, name in enumerate(names) if name not in short]
-    if not sampler.ways:
-        return fit, short
-    if len(fit) < sampler.ways:
+def _refuse_few(task: Task, role: Role, found: int, wanted: int, size: int) -> None:
+    if found < wanted:
         raise EpisodeError(
-            f"{sampler.ways} classes wanted, {len(fit)} of {len(names)} have {sampler.shots + 1} examples"
+            f"too few examples for the {role} set of task {task.id!r}: {wanted} wanted, {found} left of {size}; "
+            "make the sets smaller"
         )
-    order = key.order(stock, np.asarray(fit), "classes")
-    return [label for label, _ in zip(order, range(sampler.ways), strict=False)], short
 
 
-def _pick(
-    stock: _Stock, used: set[int], key: _Key, role: str, size: int, kept: Sequence[int], *, each: bool
+def _classes(
+    names: Sequence[str], stock: _Stock, sampler: Sampler, least: int, key: _Key
+) -> tuple[list[int], dict[str, int]]:
+    """Choose the classes of an episode among those that have the least number of examples."""
+    short = {name: n for label, name in enumerate(names) if (n := stock.counts.get(label, 0)) < least}
+    if short and sampler.short_class == "refuse":
+        raise EpisodeError(f"classes with fewer than {least} examples: {short}")
+    if not sampler.ways:
+        return [label for label, name in enumerate(names) if name not in short], short
+    if len(names) - len(short) < sampler.ways:
+        raise EpisodeError(f"{sampler.ways} classes wanted, {len(names) - len(short)} have {least} examples or more")
+    order = key.order(stock, np.arange(len(names)), "classes")  # of all, so that shots do not change it
+    return [label for label in order if names[label] not in short][: sampler.ways], short
+
+
+def _pick_by_class(
+    stock: _Stock, used: set[int], key: _Key, role: Role, size: int, kept: Sequence[int]
 ) -> Iterator[int]:
-    """Pick rows whose records are not used yet, and use them up."""
-    if each:
-        for label in kept:
-            yield from _unused(stock, used, key.order(stock, stock.by_class.get(label), role, label), size)
-    else:
-        wanted = set(kept)
-        order = key.order(stock, None, role)
-        fitting = (row for row in order if not wanted or int(stock.labels[row]) in wanted)
-        yield from _unused(stock, used, fitting, size)
+    """Pick so many rows of each class; the classes take turns, so that fewer shots are a part of more."""
+    none = np.empty(0, np.int64)
+    orders = [key.order(stock, stock.by_class.get(label, none), role, label) for label in kept]
+    turns = [list(_unused(stock, used, order, 1)) for _ in range(size) for order in orders]
+    return (row for place in range(len(orders)) for turn in turns[place :: len(orders)] for row in turn)
 
 
-def _unused(stock: _Stock, used: set[int], order: Iterable[int], size: int) -> Iterator[int]:
-    if not size:
-        return
-    for row in order:
+def _pick_in_all(stock: _Stock, used: set[int], key: _Key, role: Role, size: int, kept: Sequence[int]) -> Iterator[int]:
+    """Pick so many rows, of the classes that take part where there are classes."""
+    wanted = set(kept)
+    order = key.order(stock, None, role)
+    return _unused(stock, used, (row for row in order if not wanted or int(stock.labels[row]) in wanted), size)
+
+
+def _unused(stock: _Stock, used: set[int], order: Iterator[int], size: int) -> Iterator[int]:
+    """Yield so many rows whose records are not used yet, and use them up."""
+    while size and (row := next(order, None)) is not None:
         if (group := int(stock.groups[row])) not in used:
             used.add(group)
-            yield row
             size -= 1
-            if not size:
-                return
+            yield row

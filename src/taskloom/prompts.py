@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
 from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms
+from .texts import number_text
 
 GAP = "\n\n"  # between demonstrations
+NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d+)?(?<=[\d.])(?<![+-]\.)", re.ASCII)
 
 
 def prompt(task: Task, item: Item, support: Sequence[Example] = ()) -> str:
@@ -48,13 +52,16 @@ def read(task: Task, text: str) -> Answer | None:
     {'title': 'On colour', 'category': None}
     """
     if isinstance(task.output, Fields):
-        names = list(task.output.parts)
-        parts = text.strip().split(task.separator)
-        if len(parts) > len(names):  # which of them belong together can't be told
-            return dict.fromkeys(names)
-        found = dict(zip(names, parts, strict=False))
+        found = dict(zip(task.output.parts, _split(task, text, len(task.output.parts)), strict=False))
         return {name: _read(part, found.get(name, "")) for name, part in task.output.parts.items()}
     return _read(task.output, text)
+
+
+def _split(task: Task, text: str, count: int) -> list[str]:
+    """Split an answer of several fields; where there are too many parts, which belong together can't be told."""
+    whole, stripped = text.split(task.separator), text.strip().split(task.separator)
+    parts = whole if len(whole) == count else stripped
+    return parts if len(parts) <= count else []
 
 
 def _write(output: Output, answer: Answer | None) -> str:
@@ -64,7 +71,7 @@ def _write(output: Output, answer: Answer | None) -> str:
         case Labels(many=True), tuple():
             return "; ".join(str(label) for label in answer)
         case Number(), float() | int():
-            return f"{answer:g}"
+            return number_text(answer)
         case Ranking(), tuple():
             return "\n".join(str(pair[0]) for pair in sorted(answer, key=lambda pair: -float(pair[1])))
     return str(answer)
@@ -89,7 +96,8 @@ def _read(output: Output, text: str) -> Answer | None:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
+    """Read a finite number, with or without commas between thousands."""
+    if not NUMBER.fullmatch(text):
         return None
+    number = float(text.replace(",", ""))
+    return number if math.isfinite(number) else None

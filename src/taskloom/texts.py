@@ -1,4 +1,4 @@
-"""Texts: counted, split into tokens (characters where writing has no spaces), and compared for overlap."""
+"""Texts: written from numbers, split into tokens (characters where writing has no spaces), compared for overlap."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ def counted(number: int, noun: str) -> str:
     ('1 task', '1,616 tasks')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def number_text(number: float) -> str:
+    """Write a number with all its digits, and no more.
+
+    >>> number_text(2001.0), number_text(1234567.25)
+    ('2001', '1234567.25')
+    """
+    return repr(float(number)).removesuffix(".0")
 
 
 def tokens(text: str) -> list[str]:

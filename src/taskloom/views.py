@@ -9,7 +9,7 @@ from typing import Any
 
 from . import console, prompts
 from .benchmarks import BENCHMARKS, csl
-from .core import Example, Labels, Output, Suite
+from .core import Example, Fields, Labels, Output, Suite
 from .errors import UnknownNameError
 from .sources import packages
 from .suites.bridges import Partition
@@ -46,7 +46,7 @@ def show_suite(suite: Suite, *, as_json: bool) -> None:
         )
         return
     rows = [
-        (task.id, describe(task.output), ", ".join(task.metrics), _sizes(suite, name))
+        (task.id, describe(task.output), _short(task.metrics), _sizes(suite, name))
         for name, task in suite.tasks.items()
     ]
     console.table(["task", "output", "metrics", "examples"], rows, title=summary(suite))
@@ -201,7 +201,14 @@ def describe(output: Output) -> str:
     >>> describe(Labels(("yes", "no")))
     'labels (2)'
     """
+    if isinstance(output, Fields):
+        return " + ".join(describe(part) for part in output.parts.values())
     return f"{output.kind} ({len(output.names)})" if isinstance(output, Labels) else output.kind
+
+
+def _short(metrics: Sequence[str]) -> str:
+    """Name each metric once, without the field that it is for."""
+    return ", ".join(dict.fromkeys(metric.rpartition("/")[2] for metric in metrics))
 
 
 def _sizes(suite: Suite, task: str) -> str:

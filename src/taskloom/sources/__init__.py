@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .files import Faults, Layout, Place, Row
+if TYPE_CHECKING:
+    from .files import Faults, Layout, Place, Row
 
 
 def rows(spec: str, faults: Faults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 BLOCK = 1 << 20
+FORMATS = ["--no-binary", ":none:", "--only-binary", ":none:"]  # whatever pip is configured to prefer
 
 
 class RefusedError(Exception):
@@ -37,7 +38,7 @@ class _Unreachable(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if "Could not fetch URL" in message:
+        if "Could not fetch URL" in message and "404 Client Error" not in message:
             self.reasons.append(message.partition(": ")[2].split("(Caused by")[0][:200])
 
 
@@ -46,7 +47,7 @@ def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -
     from pip._internal.commands import create_command
 
     command = create_command("download")
-    options, _ = command.parse_args(["--quiet", "--no-input", "--retries", "2", package])
+    options, _ = command.parse_args(["--quiet", "--no-input", "--retries", "2", *FORMATS, package])
     unreachable = _Unreachable()
     with command.main_context():
         session = command.get_default_session(options)  # type: ignore[attr-defined]
@@ -76,7 +77,7 @@ def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -
 
 def fetch_npm(package: str, version: str, file: str, sha256: str, dest: Path) -> None:  # noqa: ARG001 (one signature)
     """Download one exact npm release; none of its scripts are run."""
-    call = ["npm", "pack", "--ignore-scripts", "--silent", f"{package}@{version}"]
+    call = ["npm", "pack", "--ignore-scripts", "--loglevel=error", f"{package}@{version}"]
     try:
         done = subprocess.run(call, cwd=dest.parent, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -8,6 +8,7 @@ import csv
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -91,75 +92,94 @@ def format_of(path: Path) -> str:
     return found
 
 
-def lines(path: Path, faults: Faults, encoding: str) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines without their ends; bad bytes and over-long lines are faults of their line alone."""
+def lines(path: Path, faults: Faults, encoding: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield numbered lines without their ends, and whether each is good; a bad or over-long one is noted as a fault."""
     number = size = 0
+    whole = True  # whether the next piece begins a line
     try:
         with _text(path, encoding) as text:
-            while line := text.readline(MAX_LINE):
-                number, size = number + 1, size + len(line)
-                place = f"{path.name}:{number}"
+            while piece := text.readline(MAX_LINE + 1):
+                size += len(piece)
                 if size > MAX_SIZE:
                     raise SourceError(f"{path}: more than {MAX_SIZE:,} characters when unpacked")
-                if len(line) == MAX_LINE and not line.endswith("\n"):
-                    faults.add(place, f"a line of more than {MAX_LINE:,} characters")
-                    _skip_to_next_line(text)
-                elif bad := BAD_BYTE.search(line):
-                    faults.add(f"{place}:{bad.start() + 1}", f"not {encoding.removesuffix('-sig')}; {_hint(line)}")
+                begins, whole = whole, piece.endswith("\n")
+                if not begins:
+                    continue
+                number += 1
+                if len(piece) > MAX_LINE and not whole:
+                    faults.add(f"{path.name}:{number}", f"a line of more than {MAX_LINE:,} characters")
+                    yield number, "", False
+                elif bad := BAD_BYTE.search(piece):
+                    what = f"not {encoding.removesuffix('-sig')}; {_hint(piece, encoding)}"
+                    faults.add(f"{path.name}:{number}:{bad.start() + 1}", what)
+                    yield number, piece.rstrip("\r\n"), False
                 else:
-                    yield number, line.rstrip("\r\n")
-    except (OSError, EOFError, UnicodeError) as error:
+                    yield number, piece.rstrip("\r\n"), True
+    except (OSError, EOFError, UnicodeError, zlib.error) as error:
         raise SourceError(f"{path}:{number + 1}: can't be read further ({error})") from None
 
 
 def _text(path: Path, encoding: str) -> IO[str]:
     try:
+        if codecs.lookup(encoding).name == "utf-8":
+            encoding = "utf-8-sig"
         opener = OPENERS.get(path.suffix.lower(), open)
         return cast("IO[str]", opener(path, "rt", encoding=encoding, errors="surrogateescape", newline="\n"))
     except LookupError:
         raise SourceError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
 
 
-def _skip_to_next_line(text: IO[str]) -> None:
-    while (rest := text.readline(MAX_LINE)) and not rest.endswith("\n"):
-        pass
-
-
-def _hint(line: str) -> str:
-    """Guess which encoding a line that is not UTF-8 is in."""
-    raw = line.encode("utf-8", "surrogateescape")
+def _hint(line: str, encoding: str) -> str:
+    """Guess which encoding a line is in: Chinese has runs of high bytes, Latin letters with accents stand alone."""
+    raw = line.encode(encoding.removesuffix("-sig"), "surrogateescape")
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "try --encoding utf-16"
-    chinese = re.fullmatch(r"[\x00-\x7f\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]*", raw.decode("gb18030", "replace"))
-    return f"try --encoding {'gb18030' if chinese else 'latin-1'}"
+    runs = re.findall(rb"[\x80-\xff]+", raw)
+    likely = ["utf-8", "gb18030"] if sum(map(len, runs)) >= 2 * len(runs) else ["utf-8"]
+    return f"try --encoding {next((name for name in likely if _decodes(raw, name)), 'latin-1')}"
+
+
+def _decodes(raw: bytes, encoding: str) -> bool:
+    try:
+        raw.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _delimited(path: Path, faults: Faults, layout: Layout, *, tabs: bool) -> Iterator[tuple[Place, Row]]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
-    at = 0
+    begin, spoiled = 0, False  # the line at which the row being read begins, and whether one of its lines is bad
 
     def numbered() -> Iterator[str]:
-        nonlocal at
-        for at, line in lines(path, faults, layout.encoding):  # noqa: B007 (read below)
+        nonlocal begin, spoiled
+        for number, line, good in lines(path, faults, layout.encoding):
+            begin, spoiled = begin or number, spoiled or not good
             yield line + "\n"
 
     style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {}
     parsed = csv.reader(numbered(), strict=True, **style)
-    header = list(layout.header)
+    header = _checked_header(list(layout.header), path)
     while True:
+        begin, spoiled = 0, False
+        cells, wrong = [], ""
         try:
             cells = next(parsed)
         except StopIteration:
             return
         except csv.Error as error:
-            faults.add(f"{path.name}:{at}", str(error))
-            continue
+            wrong = str(error)
+        place = f"{path.name}:{begin}"
+        if header and cells and len(cells) != len(header):
+            wrong = f"{len(cells)} cells, the header has {len(header)}"
+        if wrong and not spoiled:
+            faults.add(place, wrong)
+        if not header and (wrong or spoiled):
+            raise SourceError(f"{path}: the header can't be read:", faults.shown[-1:])
         if not header:
             header = _checked_header(cells, path)
-        elif cells and len(cells) != len(header):
-            faults.add(f"{path.name}:{at}", f"{len(cells)} cells, the header has {len(header)}")
-        elif cells:
-            yield f"{path.name}:{at}", dict(zip(header, cells, strict=True))
+        elif cells and not wrong and not spoiled:
+            yield place, dict(zip(header, cells, strict=True))
 
 
 def _checked_header(cells: list[str], path: Path) -> list[str]:
@@ -170,12 +190,14 @@ def _checked_header(cells: list[str], path: Path) -> list[str]:
 
 
 def _jsonl(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, Row]]:
-    for number, line in lines(path, faults, layout.encoding):
+    for number, line, good in lines(path, faults, layout.encoding):
         place = f"{path.name}:{number}"
-        if not line.strip():
+        if not good or not line.strip():
             continue
         try:
             row = json.loads(line)
+            if "\\u" in line:
+                json.dumps(row, ensure_ascii=False).encode()  # refuses half a surrogate pair, as every writer would
         except json.JSONDecodeError as error:
             faults.add(f"{place}:{error.colno}", f"not JSON ({error.msg})")
         except (ValueError, RecursionError) as error:
@@ -191,11 +213,12 @@ def _parquet(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place
     try:
         with pq.ParquetFile(path) as file:
             number = 0
+            _checked_header(file.schema_arrow.names, path)
             for batch in file.iter_batches(8192):
                 for row in batch.to_pylist():
                     number += 1
                     yield f"{path.name}: row {number}", row
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise SourceError(f"{path}: not a Parquet file that can be read ({error})") from None
 
 

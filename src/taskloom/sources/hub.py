@@ -31,12 +31,14 @@ def _load(path: str, config: str, split: str) -> Any:
         if Path(path).is_dir() and any((Path(path) / f).is_file() for f in ("dataset_info.json", "dataset_dict.json")):
             return _split_of(datasets.load_from_disk(path), split, path)
         return datasets.load_dataset(path, config or None, split=split)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, datasets.exceptions.DatasetsError) as error:
         raise SourceError(f"can't load {path!r} ({type(error).__name__}: {str(error)[:300]})") from None
 
 
 def _split_of(loaded: Any, split: str, path: str) -> Any:
     if not isinstance(loaded, dict):
+        if loaded.split is not None and str(loaded.split) != split:
+            raise SourceError(f"no split {split!r} in {path}; it has {loaded.split}")
         return loaded
     if split not in loaded:
         raise SourceError(f"no split {split!r} in {path}; it has {', '.join(loaded)}")

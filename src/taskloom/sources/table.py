@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..errors import SourceError, UnknownNameError, nearest
+from ..errors import SourceError, UnknownNameError, UsageError, nearest
+from ..texts import number_text
 from .files import Faults, Place, Row
 
 Kind: TypeAlias = Literal["text", "list", "label", "number"]
@@ -35,6 +36,10 @@ def parse_field(text: str) -> Field:
     kind, _, title = rest.partition(":")
     if kind not in get_args(Kind):
         raise UnknownNameError("kind of field", kind, get_args(Kind))
+    if not name:
+        raise UsageError(f"a field needs a name: {text!r}")
+    if name == "id":
+        raise UsageError("id is the name of the record itself; call the field otherwise, with --column NAME=id")
     return Field(name, kind, title or name)  # type: ignore[arg-type]
 
 
@@ -54,19 +59,22 @@ def gather(
     for number, (place, row) in enumerate(rows, 1):
         seen.update(row.keys())
         if number == LOOK_AHEAD:
-            _refuse_missing(wanted, seen)
-        record: Row = {"id": str(row.get(id_column) or "") if id_column else str(number)}
-        wrong = [] if record["id"] else ["id: empty"]
+            _refuse_missing(wanted, seen, faults)
+        id_ = row.get(id_column) if id_column else number
+        record: Row = {"id": "" if id_ is None else str(id_)}
+        wrong = []
         for f in fields:
             try:
                 record[f.name] = value_of(f, row.get(columns[f.name]))
             except ValueError as error:
                 wrong.append(f"{columns[f.name]}: {error}")
+        if not record["id"]:
+            wrong.insert(0, "id: empty")
         if wrong:
             faults.add(place, "; ".join(wrong))
         else:
             kept.append(record)
-    _refuse_missing(wanted, seen)
+    _refuse_missing(wanted, seen, faults)
     _note_doubles(kept, faults)
     faults.settle()
     return _filled(kept, fields)
@@ -89,7 +97,7 @@ def value_of(field: Field, value: Any) -> Any:
     >>> value_of(Field("keywords", "list", "keywords"), "graph; tree;")
     ['graph', 'tree']
     """
-    if value is None or value == "":
+    if _is_empty(value):
         return None
     match field.kind:
         case "list":
@@ -98,10 +106,16 @@ def value_of(field: Field, value: Any) -> Any:
             return _number(value)
         case "text" | "label":
             if isinstance(value, float):
-                value = f"{value:g}"
+                value = number_text(value)
             if not isinstance(value, str | int):
                 raise ValueError(f"a {field.kind} is needed, not a {type(value).__name__}")
             return " ".join(str(value).split()) or None
+
+
+def _is_empty(value: Any) -> bool:
+    """Tell what is no value: nothing, blanks, and NaN, which is how a table of floats says it."""
+    missing = isinstance(value, float) and math.isnan(value)
+    return value is None or missing or (isinstance(value, str) and not value.strip())
 
 
 def _terms(field: Field, value: Any) -> list[str] | None:
@@ -114,24 +128,24 @@ def _terms(field: Field, value: Any) -> list[str] | None:
 def _number(value: Any) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"a finite number is needed: {str(value)[:40]!r}")
     return number
 
 
-def _refuse_missing(wanted: Iterable[str], seen: Mapping[str, int]) -> None:
+def _refuse_missing(wanted: Iterable[str], seen: Mapping[str, int], faults: Faults) -> None:
     if not seen:
         return
     if missing := sorted(name for name in wanted if name not in seen):
-        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing))
+        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults.shown)
 
 
 def _note_doubles(records: Sequence[Row], faults: Faults) -> None:
     counts = Counter(record["id"] for record in records)
     for name, count in counts.items():
-        if count > 1:
+        for _ in range(count - 1):  # each is left out
             faults.add(f"id {name}", f"stands {count} times")
 
 

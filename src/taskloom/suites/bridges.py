@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ..errors import UnknownNameError
+from ..errors import UnknownNameError, UsageError
 from .fields import parse_task_id, task_id
 
 Shape: TypeAlias = Literal["direct", "single-leap", "two-leap", "many-leap", "broken"]
@@ -79,9 +79,9 @@ def _trace(reached_by: Mapping[str, Edge], inputs: Sequence[str], outputs: Seque
     while wanted:
         edge = reached_by[wanted.pop(0)]
         if edge not in path:
-            path.insert(0, edge)
+            path.append(edge)
             wanted += [name for name in edge[0] if name not in inputs and name in reached_by]
-    return path
+    return [edge for edge in dict.fromkeys(reached_by.values()) if edge in path]  # in the order they were walked
 
 
 def _uses_all(path: Sequence[Edge], inputs: Sequence[str], outputs: Sequence[str]) -> bool:
@@ -99,19 +99,21 @@ def propose(fields: Sequence[str], shape: str, target: str = "") -> Iterator[Par
     if shape not in PROPOSED:
         raise UnknownNameError("shape of bridge", shape, PROPOSED)
     targets = [parse_task_id(target)] if target else [((a,), (b,)) for a, b in itertools.permutations(fields, 2)]
-    for (source,), (goal,) in _single(targets, fields):
+    for inputs, outputs in targets:
+        (source,), (goal,) = _single(inputs, fields), _single(outputs, fields)
         if shape == "broken":
             yield from _broken(fields, source, goal)
         else:
             yield from _chains(fields, source, goal, 1 if shape == "single-leap" else 2)
 
 
-def _single(targets: Iterable[Edge], fields: Sequence[str]) -> Iterator[Edge]:
-    for inputs, outputs in targets:
-        for name in inputs + outputs:
-            if name not in fields:
-                raise UnknownNameError("field", name, fields)
-        yield from (((source,), (goal,)) for source in inputs for goal in outputs)
+def _single(names: tuple[str, ...], fields: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in fields:
+            raise UnknownNameError("field", name, fields)
+    if len(names) > 1:
+        raise UsageError(f"partitions are proposed for targets of one input and one output: {'+'.join(names)!r}")
+    return names
 
 
 def _chains(fields: Sequence[str], source: str, goal: str, leaps: int) -> Iterator[Partition]:

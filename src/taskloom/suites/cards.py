@@ -40,6 +40,9 @@ def card(suite: Suite, by: str = "", below: str = "") -> list[CardRow]:
     Records are put together by the first label field, and the labels of the second are counted below it.
     """
     of = records_of(suite)
+    for name in filter(None, (by, below)):
+        if of.field(name).kind != "label":
+            raise SuiteError(f"records are put together by a field of labels, and this is none: {name!r}")
     labelled = [f.name for f in of.fields if f.kind == "label"]
     by = by or (labelled[0] if labelled else "")
     below = below or next((name for name in labelled if name != by), "")
@@ -50,7 +53,6 @@ def card(suite: Suite, by: str = "", below: str = "") -> list[CardRow]:
 
 def _parts(of: Records, by: str) -> Iterator[tuple[str, pa.Table]]:
     if by:
-        of.field(by)
         for label in of.label_names[by]:
             yield label, of.table.filter(pc.equal(of.table[by], label))
 

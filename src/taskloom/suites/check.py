@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Labels, Suite, Task
+from ..core import Labels, Number, Pool, Suite, Task
 from ..texts import counted, overlaps
 from . import columns, rows
-from .fields import Records, View
+from .fields import Records, View, view
 from .rows import Rows
 
 CODES = {
@@ -58,10 +59,10 @@ Progress = Callable[[int, int], None]  # tasks done, tasks in all
 
 def check(suite: Suite, progress: Progress | None = None) -> Iterator[Fault]:
     """Read the whole suite and yield its faults."""
-    views = (pool for pools in suite.pools.values() for pool in pools.values() if isinstance(pool, View))
-    for of in {id(view.records): view.records for view in views}.values():
+    for of in _tables(suite):
         yield from _check_records(of)
     for done, (name, task) in enumerate(suite.tasks.items(), 1):
+        yield from _check_views(name, suite.pools[name])
         pools = {pool: kept for pool, kept in suite.pools[name].items() if isinstance(kept, Rows)}
         tables = {pool: kept.load(None) for pool, kept in pools.items()}
         for pool, table in tables.items():
@@ -70,6 +71,12 @@ def check(suite: Suite, progress: Progress | None = None) -> Iterator[Fault]:
         if progress:
             progress(done, len(suite.tasks))
     yield from _check_folds(suite)
+
+
+def _tables(suite: Suite) -> Iterable[Records]:
+    """Give the tables that the suite's views share, each once."""
+    pools = (pool for pools in suite.pools.values() for pool in pools.values())
+    return {id(pool.records): pool.records for pool in pools if isinstance(pool, View)}.values()
 
 
 def _check_records(of: Records) -> Iterator[Fault]:
@@ -85,28 +92,38 @@ def _check_records(of: Records) -> Iterator[Fault]:
             left = f"{empty:,} of {table.num_rows:,} records have none and are left out of the tasks that use it"
             yield Fault("W102", f"records/{f.name}", left)
         if f.kind == "label":
-            counts = Counter(table[f.name].drop_null().to_pylist())
-            yield from _imbalance(f"records/{f.name}", counts)
+            yield from _imbalance(f"records/{f.name}", of.label_names[f.name], table[f.name].drop_null().to_pylist())
         if f.kind == "list":
             terms = set(pc.list_flatten(table[f.name]).to_pylist())
-            if held := sorted(term for term in terms if f.separator.strip() in term):
+            if held := sorted(term for term in terms if (f.separator.strip() or f.separator) in term):
                 yield Fault(
                     "W103", f"records/{f.name}", f"{f.separator!r} is in {counted(len(held), 'term')}: {_some(held)}"
                 )
 
 
+def _check_views(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:
+    for name, pool in pools.items():
+        if isinstance(pool, View) and pool != view(pool.records, pool.inputs, pool.outputs):
+            yield Fault("E001", f"{task}/{name}", "the view's digest or size differs from the manifest's")
+
+
 def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator[Fault]:
     if rows.digest(pool.names, table) != pool.digest:
         yield Fault("E001", place, "the pool's digest differs from the manifest's")
-    inputs = ["\x1f".join(values) for values in table["fields"].to_pylist()]
     gold = table["gold"].to_pylist()
-    both = [f"{question}\x1e{answer}" for question, answer in zip(inputs, gold, strict=True)]
+    answers = json.loads(f"[{','.join(gold)}]")
+    if rows.labels_of(task.output, answers) != table["label"].to_pylist():
+        yield Fault("E001", place, "the labels that draws go by are not those of the answers")
+    inputs = ["\x1f".join(values) for values in table["fields"].to_pylist()]
+    candidates = table["candidates"].to_pylist()
+    both = [f"{asked}\x1e{answer}\x1e{those}" for asked, answer, those in zip(inputs, gold, candidates, strict=True)]
     yield from _doubles("E101", place, "the same example", both, table["id"])
     yield from _doubles("E102", place, "the same id", table["id"].to_pylist(), table["id"])
     if several := len(set(both)) - len(set(inputs)):
         yield Fault("W104", place, f"an input with another answer in {counted(several, 'more row')}")
+    allowed = isinstance(task.output, Number) or (isinstance(task.output, Labels) and task.output.many)  # 0, no labels
     for code, what, empty in (
-        ("E103", "output", [answer in ("[]", '[""]', "[[]]") for answer in gold]),
+        ("E103", "output", [not all(answer or allowed for answer in given) or not given for given in answers]),
         ("E104", "input", [not text.replace("\x1f", "").strip() for text in inputs]),
     ):
         if at := [n for n, is_empty in enumerate(empty) if is_empty]:
@@ -115,7 +132,7 @@ def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator
             )
     if isinstance(task.output, Labels):
         names = task.output.names
-        yield from _imbalance(place, Counter(names[code] for code in table["label"].to_pylist() if code >= 0))
+        yield from _imbalance(place, names, [names[code] for code in table["label"].to_pylist() if code >= 0])
 
 
 def _check_overlap(task: str, tables: Mapping[str, pa.Table]) -> Iterator[Fault]:
@@ -139,8 +156,9 @@ def _check_folds(suite: Suite) -> Iterator[Fault]:
             pairs = [[suite.tasks[n] for n in roles[role] if n in suite.tasks] for role in (ours, theirs)]
             if both := sorted(set(roles[ours]) & set(roles[theirs])):
                 yield Fault("E302", place, f"{counted(len(both), 'task')} in both: {_some(both)}")
-            yield from _shared_sources(place, *pairs)
-            yield from _shared_texts(suite, place, *pairs)
+            apart = [[task for task in side if task.id not in both] for side in pairs]  # one that is in both is told
+            yield from _shared_sources(place, *apart)
+            yield from _shared_texts(suite, place, *apart)
 
 
 def _shared_sources(place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
@@ -179,10 +197,10 @@ def _doubles(code: str, place: str, what: str, values: Sequence[str], ids: pa.Ch
         yield Fault(code, place, f"{what} in {counted(len(again), 'more row')}: {_some(shown, len(again))}")
 
 
-def _imbalance(place: str, counts: Counter[str]) -> Iterator[Fault]:
-    total = counts.total()
-    if 1 < len(counts) < FEW_LABELS:
-        entropy = -sum(n / total * math.log(n / total) for n in counts.values()) / math.log(len(counts))
+def _imbalance(place: str, names: Sequence[str], found: Sequence[str]) -> Iterator[Fault]:
+    counts, total = Counter(found), len(found)
+    if found and 1 < len(names) < FEW_LABELS:
+        entropy = -sum(n / total * math.log(n / total) for n in counts.values()) / math.log(len(names))
         if entropy < BALANCED:
             (label, most), *_ = counts.most_common()
             yield Fault("W101", place, f"normalised entropy {entropy:.2f}; {label!r} has {most:,} of {total:,}")

@@ -22,7 +22,12 @@ def digest(column: pa.ChunkedArray) -> str:
     False
     """
     lengths, content = (hashlib.blake2b(digest_size=16) for _ in range(2))
-    for chunk in column.chunks:
+    chunks = column.chunks
+    if pa.types.is_list(column.type):
+        for chunk in chunks:
+            lengths.update(_lengths(pc.list_value_length(chunk)))
+        chunks = [chunk.flatten() for chunk in chunks]
+    for chunk in chunks:
         _add(chunk, lengths, content)
     return fingerprint("column", _kind(column.type), len(column), lengths.hexdigest(), content.hexdigest())
 
@@ -56,9 +61,6 @@ def _kind(of: pa.DataType) -> str:
 
 
 def _add(chunk: pa.Array, lengths: hashlib.blake2b, content: hashlib.blake2b) -> None:
-    if pa.types.is_list(chunk.type):
-        lengths.update(_lengths(pc.list_value_length(chunk)))
-        chunk = chunk.flatten()
     if pa.types.is_string(chunk.type):
         lengths.update(_lengths(pc.binary_length(chunk)))
         content.update(_text(chunk))

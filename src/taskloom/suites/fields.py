@@ -19,6 +19,7 @@ from ..core import Answer, Example, Fields, Ints, Item, Labels, Number, Suite, T
 from ..errors import SuiteError, UnknownNameError
 from ..ids import fingerprint
 from ..sources.table import Field, Kind
+from ..texts import number_text
 from . import columns
 
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
@@ -124,6 +125,9 @@ def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Recor
 
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     """Make records of an Arrow table that has the fields' columns."""
+    for what, names in (("names", [f.name for f in fields]), ("titles", [f.title for f in fields])):
+        if len(set(names)) < len(names):
+            raise SuiteError(f"the {what} of fields must differ: {', '.join(names)}")
     return Records(tuple(fields), table, {name: columns.digest(table[name]) for name in table.column_names})
 
 
@@ -206,7 +210,7 @@ def written(field: Field, value: Any) -> str:
     """Write a value as it stands in an input."""
     if field.kind == "list":
         return field.separator.join(value)
-    return f"{value:g}" if field.kind == "number" else value
+    return number_text(value) if field.kind == "number" else value
 
 
 def _metrics(outputs: Sequence[Field]) -> tuple[str, ...]:

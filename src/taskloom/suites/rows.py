@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
+from ..core import Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
 from . import columns
@@ -26,6 +27,8 @@ SCHEMA = pa.schema(
     ]
 )
 SHOWN_FAULTS = 20
+AS_IS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON allows it, UTF-8 does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,7 @@ def pool(task: Task, examples: Iterable[Example]) -> Rows:
         more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         raise SuiteError("\n  ".join([f"bad examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
     names = tuple(kept[0].item.fields) if kept else ()
-    table = _table(task.output, kept)
-    return from_table(task.output, names, table)
+    return from_table(task.output, names, _table(task.output, kept))
 
 
 def from_table(output: Output, names: Sequence[str], table: pa.Table) -> Rows:
@@ -92,22 +94,29 @@ def _faults(output: Output, example: Example, first: Example) -> Iterable[str]:
         yield f"has the fields {', '.join(example.item.fields)}, the first row {', '.join(first.item.fields)}"
     if not example.gold:
         yield "has no gold answer"
+    texts = [*example.item.fields.values(), *example.item.candidates, example.gold]
+    if LONE_SURROGATE.search(json.dumps(texts, **AS_IS)):
+        yield "holds half a character (a lone surrogate)"
     for answer in example.gold:
         yield from faults_of(output, answer, example.item.candidates)
 
 
 def _table(output: Output, examples: Sequence[Example]) -> pa.Table:
-    places = {name: n for n, name in enumerate(output.names)} if isinstance(output, Labels) else {}
+    gold = [[answer_from_json(output, answer) for answer in e.gold] for e in examples]  # so that 3 and 3.0 are one
     values: Mapping[str, list[Any]] = {
         "id": [e.item.id for e in examples],
         "group": [e.group for e in examples],
         "fields": [list(e.item.fields.values()) for e in examples],
         "candidates": [list(e.item.candidates) for e in examples],
-        "gold": [json.dumps(e.gold, ensure_ascii=False, separators=(",", ":")) for e in examples],
-        "label": [_label(places, e.gold) for e in examples],
+        "gold": [json.dumps(answers, **AS_IS) for answers in gold],
+        "label": labels_of(output, gold),
     }
     return pa.table(values, schema=SCHEMA)
 
 
-def _label(places: Mapping[str, int], gold: tuple[Answer, ...]) -> int:
-    return places.get(gold[0], -1) if len(gold) == 1 and isinstance(gold[0], str) else -1
+def labels_of(output: Output, gold: Sequence[Sequence[Any]]) -> list[int]:
+    """Give each row's label, which is its first acceptable answer, as a place in the names; -1 for none or many."""
+    if not isinstance(output, Labels) or output.many:
+        return [-1] * len(gold)
+    places = {name: place for place, name in enumerate(output.names)}
+    return [places.get(answers[0], -1) if answers else -1 for answers in gold]

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from taskloom.benchmarks import builder
+from taskloom.suites.build import Reading
+
+
+def test_without_an_index_the_embedded_papers_are_used(offline_cache: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+    for name, value in offline_cache.items():
+        monkeypatch.setenv(name, value)
+    suite = builder("quickstart")("", (), Reading(), "")
+    assert "can't be reached" in str(suite.about["note"])
+    assert suite.about["left_out"] == {"language is not en": 20}
+    assert len(suite.tasks) == 180
+    assert len(suite.pools["abstract->title"]["all"]) == 60
+
+
+def test_the_embedded_papers_make_the_same_suite_on_every_machine():
+    suite = builder("quickstart")("data:papers", (), Reading(), "")
+    assert suite.fingerprint == "40c133f59c8353e24d47c93a07185bfa"

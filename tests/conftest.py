@@ -1,0 +1,71 @@
+"""What tests share: the real data, where it is found, and small suites."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from taskloom.cli import main
+from taskloom.core import Suite
+from taskloom.sources.table import Field
+from taskloom.suites import fields
+
+FIELDS = (Field("title", "text", "标题"), Field("keywords", "list", "关键词"), Field("year", "number", "年"))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data sets: beside the clone, or named by the environment."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("TASKLOOM_TEST_DATA") or beside)
+    if not folder.is_dir():
+        pytest.skip("no real data here; TASKLOOM_TEST_DATA can name its folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def offline_cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment with an empty cache and no package index."""
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_INDEX": "", "PIP_EXTRA_INDEX_URL": ""}
+    return {**nowhere, "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull} | {
+        "TASKLOOM_CACHE": str(tmp_path_factory.mktemp("cache"))
+    }
+
+
+@pytest.fixture
+def small_suite() -> Suite:
+    """Twelve field tasks over three records, one of them without a year."""
+    rows: list[dict[str, object]] = [
+        {"id": "a", "title": "On trees", "keywords": ["oak", "elm"], "year": 2001.0},
+        {"id": "b", "title": "On birds", "keywords": ["owl"], "year": 2002.0},
+        {"id": "c", "title": "On fish", "keywords": ["cod"], "year": None},
+    ]
+    return fields.suite(fields.records(FIELDS, rows), id="small")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def taskloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Run the command line in this process."""
+
+    def run(*arguments: object) -> Ran:
+        monkeypatch.setattr("sys.argv", ["taskloom", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, printed.out, printed.err)
+
+    return run

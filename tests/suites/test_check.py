@@ -1,0 +1,236 @@
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from taskloom.core import Example, Folds, Labels, Suite, Task, Text
+from taskloom.sources.table import Field
+from taskloom.suites import fields, rows
+from taskloom.suites.check import CODES, Fault, check
+
+Make = Callable[..., Example]
+
+TEXT = Task(id="t", instruction="Say it.", output=Text(), metrics=("rouge-l",))
+CHOICE = replace(TEXT, output=Labels(("yes", "no")))
+COLUMNS = (Field("title", "text", "Title"), Field("keywords", "list", "Keywords"), Field("topic", "label", "Topic"))
+WORDS = [f"word{n}" for n in range(40)]
+SIGNS = [chr(0x4E00 + n) for n in range(80)]
+
+
+def faults(suite: Suite) -> list[tuple[str, str]]:
+    return [(fault.code, fault.place) for fault in check(suite)]
+
+
+def messages(suite: Suite) -> list[str]:
+    return [fault.message for fault in check(suite)]
+
+
+def suite_of(task: Task, **pools: Sequence[Example] | rows.Rows) -> Suite:
+    made = {name: found if isinstance(found, rows.Rows) else rows.pool(task, found) for name, found in pools.items()}
+    return Suite(id="s", tasks={task.id: task}, pools={task.id: made})
+
+
+def papers(**changes: Sequence[Any]) -> fields.Records:
+    values: dict[str, Sequence[Any]] = {
+        "id": ["1", "2", "3", "4"],
+        "title": ["On trees", "On graphs", "On rivers", "On seas"],
+        "keywords": [["tree"], ["graph", "tree"], ["river"], ["sea"]],
+        "topic": ["maths", "maths", "earth", "earth"],
+    }
+    values |= changes
+    return fields.records(COLUMNS, [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)])
+
+
+def table_suite(of: fields.Records, folds: Folds | None = None) -> Suite:
+    return replace(fields.suite(of, id="papers"), folds=folds or {})
+
+
+def raw(*gold: Any) -> rows.Rows:
+    """Make a pool of answers that no one has looked at."""
+    numbers = [str(n) for n in range(len(gold))]
+    columns = [numbers, numbers, [[f"text {n}"] for n in numbers], [[] for _ in gold], list(map(json.dumps, gold))]
+    table = pa.table([*columns, [-1] * len(gold)], schema=rows.SCHEMA)
+    return rows.from_table(Text(), ("text",), table)
+
+
+def two_tasks(example: Make, ours: str, theirs: str, **tags: tuple[str, ...]) -> Suite:
+    tasks = {id_: replace(TEXT, id=id_, tags=tags) for id_ in ("ours", "theirs")}
+    texts = dict(zip(tasks, (ours, theirs), strict=True))
+    pools = {id_: {"all": rows.pool(task, [example(id_, texts[id_], "answer")])} for id_, task in tasks.items()}
+    return Suite(id="s", tasks=tasks, pools=pools, folds={"f": {"meta": ("ours",), "target": ("theirs",)}})
+
+
+def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
+    """Give for each code a suite that has this one fault, and its place."""
+    good = rows.pool(TEXT, [example("1", "x", "a")])
+    twice = [example("1", "x", "a"), example("2", "x", "a")]
+    of = papers()
+    shared: Folds = {"f": {"meta": ("title->topic",), "target": ("topic->title", "title->topic")}}
+    return {
+        "E001": (suite_of(TEXT, all=replace(good, digest="0" * 32)), "t/all"),
+        "E101": (suite_of(TEXT, all=twice), "t/all"),
+        "E102": (suite_of(TEXT, all=[example("1", "x", "a"), example("1", "y", "b")]), "t/all"),
+        "E103": (suite_of(TEXT, all=raw(["a"], [""])), "t/all"),
+        "E104": (suite_of(TEXT, all=[example("1", " \n", "a")]), "t/all"),
+        "E201": (suite_of(TEXT, train=twice[:1], test=twice[1:]), "t/train+test"),
+        "E202": (
+            suite_of(TEXT, train=twice[:1], test=[example("2", "y", "b", group="1")]),
+            "t/train+test",
+        ),
+        "E301": (table_suite(of, {"f": {"meta": ("title->titel",)}}), "f/meta"),
+        "E302": (table_suite(of, shared), "f/meta+target"),
+        "E303": (two_tasks(example, "one text", "another", source=("wiki",)), "f/meta+target"),
+        "E304": (two_tasks(example, "the same text", "The same text!"), "f/meta+target"),
+        "W101": (
+            suite_of(CHOICE, all=[example(str(n), f"x{n}", "no" if n else "yes") for n in range(9)]),
+            "t/all",
+        ),
+        "W102": (table_suite(papers(title=["On trees", None, "On rivers", "On seas"])), "records/title"),
+        "W103": (table_suite(papers(keywords=[["a;b"], ["c"], ["d"], ["e"]])), "records/keywords"),
+        "W104": (suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "b")]), "t/all"),
+    }
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_is_told_of_its_fault_alone_and_of_its_place(example: Make, code: str) -> None:
+    suite, place = one_suite_per_code(example)[code]
+    (fault,) = check(suite)
+    assert (fault.code, fault.place) == (code, place)
+    assert fault.is_error == (code[0] == "E")
+    assert fault.message
+
+
+def test_a_clean_suite_of_rows_has_no_fault(example: Make) -> None:
+    pools = {
+        name: [example(f"{name}{n}", f"{name} {n}", ("yes", "no")[n % 2]) for n in range(6)]
+        for name in ("train", "dev", "test")
+    }
+    assert faults(suite_of(CHOICE, **pools)) == []
+
+
+def test_a_clean_table_has_no_fault_and_its_views_share_records_rightly() -> None:
+    folds = {"f": {"meta": ("title->topic",), "target": ("title->keywords",)}}
+    assert faults(table_suite(papers(), folds)) == []
+
+
+def test_an_empty_suite_and_an_empty_pool_have_no_fault() -> None:
+    assert faults(Suite(id="s", tasks={}, pools={})) == []
+    assert faults(suite_of(CHOICE, train=[], test=[])) == []
+
+
+def test_a_changed_column_of_records_is_found() -> None:
+    of = papers()
+    changed = of.table.set_column(1, "title", pa.array(["On trees", "On graphs", "On rivers", "On lakes"]))
+    assert faults(table_suite(replace(of, table=changed))) == [("E001", "records/title")]
+
+
+def test_labels_that_are_not_those_of_the_answers_are_found(example: Make) -> None:
+    pool = rows.pool(CHOICE, [example("1", "x", "yes"), example("2", "y", "no")])
+    turned = pool.load(None).set_column(5, "label", pa.array([1, 0], pa.int32()))
+    assert faults(suite_of(CHOICE, all=rows.from_table(pool.output, pool.names, turned))) == [("E001", "t/all")]
+
+
+def test_doubles_among_records_are_found_by_content_and_by_id() -> None:
+    same = papers(title=["On trees"] * 2 + ["On rivers", "On seas"], keywords=[["tree"]] * 2 + [["river"], ["sea"]])
+    assert faults(table_suite(same)) == [("E101", "records")]
+    assert "1 = 2" in messages(table_suite(same))[0]
+    assert faults(table_suite(papers(id=["1", "2", "3", "1"]))) == [("E102", "records")]
+
+
+def test_an_imbalanced_label_field_is_found() -> None:
+    of = papers(topic=["maths", "maths", "maths", "earth"])
+    assert faults(table_suite(of)) == []  # entropy 0.81
+    many = fields.records(
+        COLUMNS, [{"id": str(n), "title": f"t{n}", "keywords": [f"k{n}"], "topic": "ab"[n == 0]} for n in range(9)]
+    )
+    assert faults(table_suite(many)) == [("W101", "records/topic")]
+    assert messages(table_suite(many)) == ["normalised entropy 0.50; 'a' has 8 of 9"]
+
+
+def test_a_pool_of_one_label_alone_is_imbalanced(example: Make) -> None:
+    alone = [example(str(n), f"x{n}", "no") for n in range(9)]
+    assert faults(suite_of(CHOICE, all=alone)) == [("W101", "t/all")]
+
+
+def test_no_label_at_all_is_an_answer_where_many_may_be_given(example: Make) -> None:
+    many = replace(TEXT, output=Labels(("a", "b"), many=True))
+    assert faults(suite_of(many, all=[example("1", "x", ()), example("2", "y", ("a",))])) == []
+
+
+def test_a_separator_of_spaces_is_looked_for_as_it_is() -> None:
+    spaced = (COLUMNS[0], replace(COLUMNS[1], separator=" "), COLUMNS[2])
+    assert faults(table_suite(fields.of_table(spaced, papers().table))) == []
+
+
+def test_terms_are_searched_for_the_separator_without_its_spaces() -> None:
+    assert messages(table_suite(papers(keywords=[["a;b"], ["c;"], ["d"], ["e"]])))[0].endswith("2 terms: a;b, c;")
+
+
+@pytest.mark.parametrize("gold", [[], [""], [[]]])
+def test_empty_outputs_are_found(gold: list[Any]) -> None:
+    assert faults(suite_of(TEXT, all=raw(gold))) == [("E103", "t/all")]
+
+
+def test_tasks_of_two_roles_that_share_a_source_are_named(example: Make) -> None:
+    assert messages(two_tasks(example, "one", "two", source=("wiki", "news"))) == [
+        "source 'news' is shared by ours, theirs",
+        "source 'wiki' is shared by ours, theirs",
+    ]
+    assert faults(two_tasks(example, "one", "two", domain=("wiki",))) == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "leaks"),
+    [
+        (WORDS[:14], [*WORDS[:13], "else"], True),  # one of two runs of 13 words
+        (WORDS[:14], [*WORDS[:12], "else", "where"], False),  # no run of 13
+        (WORDS[:15], [*WORDS[:13], "else", "where"], False),  # one of three
+        (WORDS[:13], WORDS[:40], True),  # held by a longer one
+        (WORDS[:12], WORDS[:13], False),
+    ],
+)
+def test_english_texts_of_two_roles_are_compared_by_13_words(
+    example: Make, ours: list[str], theirs: list[str], leaks: bool
+) -> None:
+    found = faults(two_tasks(example, " ".join(ours), " ".join(theirs)))
+    assert found == ([("E304", "f/meta+target")] if leaks else [])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "leaks"),
+    [
+        (SIGNS[:31], [*SIGNS[:30], SIGNS[70]], True),
+        (SIGNS[:31], [*SIGNS[:29], *SIGNS[70:72]], False),
+        (SIGNS[:32], [*SIGNS[:30], *SIGNS[70:72]], False),
+        (SIGNS[:30], [*SIGNS[:29], "，", *SIGNS[29:60]], True),  # punctuation does not count
+    ],
+)
+def test_chinese_texts_of_two_roles_are_compared_by_30_characters(
+    example: Make, ours: list[str], theirs: list[str], leaks: bool
+) -> None:
+    found = faults(two_tasks(example, "".join(ours), "".join(theirs)))
+    assert found == ([("E304", "f/meta+target")] if leaks else [])
+
+
+def test_overlapping_texts_are_named_with_their_share(example: Make) -> None:
+    suite = two_tasks(example, " ".join(WORDS[:14]), " ".join([*WORDS[:13], "else"]))
+    assert "ours/all/ours ~ theirs/all/theirs (50%)" in messages(suite)[0]
+
+
+def test_many_faults_of_a_kind_are_one_with_a_few_places(example: Make) -> None:
+    (fault,) = check(suite_of(TEXT, all=[example(f"i{n}", "x", "a") for n in range(12)]))
+    assert "i0 = i5 and 6 more" in fault.message
+
+
+def test_progress_is_told_task_by_task(example: Make) -> None:
+    told: list[tuple[int, int]] = []
+    list(check(two_tasks(example, "one", "two"), lambda done, of: told.append((done, of))))
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_an_error_is_told_from_a_warning() -> None:
+    assert Fault("E101", "p", "m").is_error
+    assert not Fault("W101", "p", "m").is_error

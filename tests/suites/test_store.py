@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
+from taskloom.errors import StoreError
+from taskloom.suites import rows, store
+
+
+def mixed_suite() -> Suite:
+    """One task of each kind of output, with pools of several sizes."""
+    examples: dict[Output, Example] = {
+        Text(): Example(Item("1", {"q": "why? 为什么"}), ("because", "so"), "g"),
+        Labels(("yes", "no")): Example(Item("1", {"q": "a", "r": "b"}), ("no",), "g"),
+        Labels(("x", "y"), many=True): Example(Item("1", {"q": "a"}), (("x", "y"),), "g"),
+        Terms(): Example(Item("1", {"q": "a"}), (("k1", "k2"),), "g"),
+        Number(): Example(Item("1", {"q": "a"}), (2.5,), "g"),
+        Ranking(): Example(Item("1", {"q": "a"}, ("d1", "d2")), ((("d1", 2.0), ("d2", 0.0)),), "g"),
+    }
+    tasks, pools = {}, {}
+    for number, (output, example) in enumerate(examples.items()):
+        task = Task(id=f"t{number}", instruction="do", output=output, metrics=("m",), tags={"source": ("s",)})
+        tasks[task.id] = task
+        pools[task.id] = {"train": rows.pool(task, [example] * 3), "test": rows.pool(task, [example])}
+    return Suite(id="mixed", tasks=tasks, pools=pools, folds={"f": {"meta": ("t0",), "target": ("t1",)}})
+
+
+def test_what_was_written_is_read_back(tmp_path: Path, small_suite: Suite):
+    for number, suite in enumerate((mixed_suite(), small_suite)):
+        opened = store.write(suite, tmp_path / str(number))
+        assert opened.fingerprint == suite.fingerprint
+        assert opened.tasks == suite.tasks
+        assert opened.folds == suite.folds
+        for name, pools in suite.pools.items():
+            for pool, kept in pools.items():
+                again = opened.pools[name][pool]
+                assert len(again) == len(kept)
+                assert again.take(range(len(kept))) == kept.take(range(len(kept)))
+                assert again.labels().tolist() == kept.labels().tolist()
+                assert again.groups().tolist() == kept.groups().tolist()
+
+
+def test_a_pool_larger_than_a_row_group_is_read_whole(tmp_path: Path):
+    task = Task(id="t", instruction="", output=Text(), metrics=())
+    examples = [Example(Item(str(n), {"q": f"q{n}"}), (f"a{n}",), str(n)) for n in range(store.ROW_GROUP * 2 + 5)]
+    suite = Suite(id="s", tasks={"t": task}, pools={"t": {"all": rows.pool(task, examples)}})
+    pool = store.write(suite, tmp_path / "s").pools["t"]["all"]
+    at = [0, store.ROW_GROUP, len(examples) - 1, 5]
+    assert pool.take(at) == [examples[n] for n in at]
+
+
+def test_an_empty_pool_is_kept(tmp_path: Path):
+    task = Task(id="t", instruction="", output=Text(), metrics=())
+    suite = Suite(id="s", tasks={"t": task}, pools={"t": {"all": rows.pool(task, [])}})
+    pool = store.write(suite, tmp_path / "s").pools["t"]["all"]
+    assert (len(pool), pool.take([]), pool.labels().tolist()) == (0, [], [])
+
+
+def test_the_manifest_can_be_read_by_people(tmp_path: Path, small_suite: Suite):
+    store.write(small_suite, tmp_path / "s")
+    text = (tmp_path / "s" / store.MANIFEST).read_text(encoding="utf-8")
+    assert '"instruction": "标题->关键词"' in text
+    assert json.loads(text)["records"]["rows"] == 3
+
+
+def test_a_suite_that_is_there_is_replaced_only_when_told(tmp_path: Path, small_suite: Suite):
+    store.write(small_suite, tmp_path / "s")
+    with pytest.raises(StoreError, match="--force"):
+        store.write(mixed_suite(), tmp_path / "s")
+    assert store.open_suite(tmp_path / "s").id == "small"
+    assert store.write(mixed_suite(), tmp_path / "s", replace=True).id == "mixed"
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_folder_that_is_no_suite_is_never_replaced(tmp_path: Path, small_suite: Suite):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("all of it")
+    with pytest.raises(StoreError, match="left alone"):
+        store.write(small_suite, tmp_path / "precious", replace=True)
+    assert (tmp_path / "precious" / "thesis.txt").read_text() == "all of it"
+
+
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, small_suite: Suite):
+    class Broken(dict[str, object]):
+        def __getitem__(self, name: str) -> object:
+            if name == "keywords->title":
+                raise RuntimeError("stop")
+            return super().__getitem__(name)
+
+    broken = Suite(id="s", tasks=small_suite.tasks, pools=Broken(small_suite.pools))  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError):
+        store.write(broken, tmp_path / "s")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_newer_format_says_so(tmp_path: Path, small_suite: Suite):
+    edit(tmp_path, small_suite, format=99)
+    with pytest.raises(StoreError, match=r"format 99 is newer.*upgrade taskloom"):
+        store.open_suite(tmp_path / "s")
+
+
+def test_a_changed_manifest_is_noticed(tmp_path: Path, small_suite: Suite):
+    manifest = edit(tmp_path, small_suite)
+    manifest["tasks"][0]["instruction"] = "another"
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match="changed after it was written"):
+        store.open_suite(tmp_path / "s")
+
+
+@pytest.mark.parametrize("name", [store.MANIFEST, store.RECORDS, store.ROWS])
+def test_a_file_cut_short_is_refused_by_name(tmp_path: Path, small_suite: Suite, name: str):
+    store.write(mixed_suite() if name == store.ROWS else small_suite, tmp_path / "s")
+    file = tmp_path / "s" / name
+    os.truncate(file, file.stat().st_size // 2)
+    with pytest.raises(StoreError, match=name):
+        store.open_suite(tmp_path / "s")
+
+
+def test_a_missing_file_is_named(tmp_path: Path, small_suite: Suite):
+    store.write(small_suite, tmp_path / "s")
+    (tmp_path / "s" / store.RECORDS).unlink()
+    with pytest.raises(StoreError, match=store.RECORDS):
+        store.open_suite(tmp_path / "s")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "files": {}}', '{"format": "x", "files": {}}'])
+def test_what_is_no_manifest_is_refused(tmp_path: Path, text: str):
+    (tmp_path / store.MANIFEST).write_text(text)
+    with pytest.raises(StoreError, match=store.MANIFEST):
+        store.open_suite(tmp_path)
+
+
+def test_a_folder_without_a_manifest_is_no_suite(tmp_path: Path):
+    with pytest.raises(StoreError, match="not a suite"):
+        store.open_suite(tmp_path)
+
+
+def test_files_named_outside_the_folder_are_not_looked_at(tmp_path: Path, small_suite: Suite):
+    manifest = edit(tmp_path, small_suite)
+    manifest["files"] = {"../../etc/passwd": 1}
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match=r"missing: .*s/passwd"):
+        store.open_suite(tmp_path / "s")
+
+
+def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path):
+    """A limit on the size of files is the nearest thing to a full disk that a test can make."""
+    program = f"""
+import resource, signal
+from pathlib import Path
+from typing import Any
+from taskloom.errors import StoreError
+from taskloom.sources.table import Field
+from taskloom.suites import fields, store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+records = [{{"id": str(n), "a": "x" * 1000, "b": "y"}} for n in range(1000)]
+suite = fields.suite(fields.records((Field("a", "text", "a"), Field("b", "text", "b")), records), id="s")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    store.write(suite, Path({str(tmp_path / "s")!r}))
+except StoreError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "can't write the suite" in done.stdout, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def edit(tmp_path: Path, suite: Suite, **changes: object) -> dict[str, Any]:
+    store.write(suite, tmp_path / "s")
+    path = tmp_path / "s" / store.MANIFEST
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps(manifest))
+    return manifest

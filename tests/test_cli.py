@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from taskloom.suites.store import write
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "films.csv"
+    path.write_text("plot,genre\nA whale sings.,drama\nA ghost cooks.,comedy\nA dog runs.,drama\n")
+    return path
+
+
+@pytest.fixture
+def suite(tmp_path: Path, small_suite) -> Path:
+    write(small_suite, tmp_path / "suite")
+    return tmp_path / "suite"
+
+
+FILMS = ("--field", "plot:text", "--field", "genre:label")
+
+
+def test_build_writes_a_suite_and_says_its_fingerprint(taskloom, table: Path, tmp_path: Path):
+    ran = taskloom("build", "fields", table, *FILMS, "-o", tmp_path / "out")
+    assert ran.code == 0
+    shown = json.loads(taskloom("show", tmp_path / "out", "--json").out)
+    assert shown["fingerprint"] in ran.out
+    assert [task["id"] for task in shown["tasks"]] == ["plot->genre", "genre->plot"]
+
+
+def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
+    build = ("build", "fields", table, *FILMS, "-o", tmp_path / "out")
+    assert taskloom(*build).code == 0
+    refused = taskloom(*build)
+    assert (refused.code, "--force" in refused.err) == (2, True)
+    assert taskloom(*build, "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("build", "cls", "x.csv", "-o", "out"), 2, "did you mean csl"),
+        (("build", "fields", "gone.csv", *FILMS, "-o", "out"), 2, "no such file: gone.csv"),
+        (
+            ("build", "fields", "{table}", "--field", "plot:text", "--field", "genr:label", "-o", "out"),
+            1,
+            "mean genre?",
+        ),
+        (("build", "fields", "{table}", "--field", "plot:txt", "-o", "out"), 2, "did you mean text"),
+        (("build", "fields", "{table}", *FILMS, "--column", "plot", "-o", "out"), 2, "name=value"),
+        (("build", "fields", "{table}", *FILMS, "--on-error", "no", "-o", "out"), 2, "stop or skip"),
+        (("build", "fields", "-o", "out", *FILMS), 2, "name a table"),
+        (("show", "nowhere"), 1, "not a suite"),
+        (("show", "{suite}", "title->keyword"), 2, "did you mean title->keywords"),
+        (("check", "nowhere"), 1, "not a suite"),
+        (("check",), 2, "name a suite"),
+        (("list", "benchmark"), 2, "did you mean benchmarks"),
+        (("data", "get", "arxive"), 2, "did you mean arxiv"),
+        (("data", "show", "arxive"), 2, "did you mean arxiv"),
+        (("data", "rm", "papers"), 1, "comes with taskloom"),
+        (("bridge", "{suite}"), 2, "--target"),
+        (("bridge", "{suite}", "--target", "title->yaer", "--meta", "title->keywords"), 2, "did you mean year"),
+        (("nonsense",), 2, "No such command"),
+    ],
+)
+def test_bad_usage_says_what_to_do(taskloom, table, suite, monkeypatch, tmp_path, arguments, code, told):
+    monkeypatch.chdir(tmp_path)
+    ran = taskloom(*(argument.format(table=table, suite=suite) for argument in arguments))
+    assert ran.code == code
+    assert told in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_with_faults_ends_with_1_and_names_them_all(taskloom, tmp_path: Path):
+    (tmp_path / "bad.csv").write_text("plot,genre\nx,y\nonly\nx,y\na,b,c\n")
+    ran = taskloom("build", "fields", tmp_path / "bad.csv", *FILMS, "-o", tmp_path / "out")
+    assert ran.code == 1
+    assert "bad.csv:3: 1 cells" in ran.err
+    assert "bad.csv:5: 3 cells" in ran.err
+    skipped = taskloom("build", "fields", tmp_path / "bad.csv", *FILMS, "--on-error", "skip", "-o", tmp_path / "out")
+    assert skipped.code == 0
+    assert "2 (rows with faults)" in skipped.err
+
+
+def test_show_gives_tsv_when_piped(taskloom, suite: Path):
+    header, first, *rest = taskloom("show", suite).out.splitlines()
+    assert header.split("\t") == ["task", "output", "metrics", "examples"]
+    assert first.split("\t") == ["title->keywords", "terms", "list-f1, bpref", "all 3"]
+    assert len(rest) == 11
+
+
+def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):
+    shown = json.loads(taskloom("show", suite, "title->year", "-n", 1, "--json").out)
+    assert shown["pools"] == {"all": 2}
+    assert shown["examples"] == [
+        {"id": "a", "fields": {"标题": "On trees"}, "candidates": [], "gold": [2001.0], "group": "a"}
+    ]
+    assert taskloom("show", suite, "title->year", "--prompt").out == "标题->年\nOn trees\n"
+    assert "=>\t2001" in taskloom("show", suite, "title->year", "-n", 1).out
+
+
+def test_show_the_card(taskloom, suite: Path):
+    (row,) = json.loads(taskloom("show", suite, "--card", "--json").out)
+    assert row == {
+        "label": "all",
+        "labels_below": 0,
+        "means": {"title": 2.0, "keywords": pytest.approx(4 / 3)},
+        "records": 3,
+        "published": None,
+    }
+
+
+def test_check_ends_with_1_when_there_are_faults(taskloom, suite: Path):
+    fine = taskloom("check", suite)
+    assert fine.code == 0
+    assert "W102\trecords/year" in fine.out
+    assert taskloom("check", suite, "--strict").code == 1
+    assert json.loads(taskloom("check", suite, "--json").out)["errors"] == 0
+
+
+def test_check_reads_the_data_itself(taskloom, suite: Path):
+    file = suite / "records.arrow"
+    file.write_bytes(file.read_bytes().replace(b"On fish", b"On fist"))
+    damaged = taskloom("check", suite)
+    assert damaged.code == 1
+    assert "E001\trecords/title" in damaged.out
+
+
+def test_bridges_are_told_and_proposed(taskloom, suite: Path):
+    told = taskloom(
+        "bridge", suite, "--target", "title->year", "--meta", "title->keywords", "--meta", "keywords->year", "--json"
+    )
+    assert json.loads(told.out)["shape"] == "single-leap"
+    proposed = taskloom("bridge", suite, "--propose", "single-leap", "--target", "title->year", "--json")
+    assert json.loads(proposed.out) == [{"target": "title->year", "meta": "title->keywords, keywords->year"}]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "benchmarks"), ("list", "data"), ("data", "list"), ("check", "--codes")]
+)
+def test_every_listing_has_json(taskloom, arguments):
+    listed = json.loads(taskloom(*arguments, "--json").out)
+    assert listed
+    assert all(isinstance(row, dict) for row in listed)
+
+
+def test_version(taskloom):
+    assert taskloom("version").out == "0.1.0\n"
+    assert json.loads(taskloom("version", "--json").out)["taskloom"] == "0.1.0"
+
+
+@pytest.mark.parametrize("verb", ["build", "show", "check", "bridge", "list", "data get"])
+def test_help_has_examples(taskloom, verb):
+    ran = taskloom(*verb.split(), "--help")
+    assert ran.code == 0
+    assert f"taskloom {verb.split()[0]}" in ran.out
+    assert "Examples" in ran.out
+
+
+def test_names_are_completed(monkeypatch: pytest.MonkeyPatch):
+    def completions(words: str) -> str:
+        asked = {"_TASKLOOM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        return subprocess.run([script()], env={**os.environ, **asked}, capture_output=True, text=True).stdout
+
+    assert "quickstart" in completions("taskloom build qu")
+    assert "rotten-tomatoes" in completions("taskloom data get ro")
+
+
+def test_on_a_terminal_there_are_tables():
+    lines = on_terminal([script(), "list", "benchmarks"])
+    assert "─" in lines
+    assert "\t" not in lines
+
+
+def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path):
+    """The index is a server that never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        index = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        nowhere = {
+            "PIP_INDEX_URL": index,
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_EXTRA_INDEX_URL": "",
+            "PIP_FIND_LINKS": "",
+        }
+        environment = {**os.environ, **nowhere, "TASKLOOM_CACHE": str(tmp_path / "cache")}
+        program = [script(), "build", "quickstart", "-o", str(tmp_path / "out")]
+        with subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=environment) as child:
+            silent.accept()[0].close()  # the fetching child has come this far
+            child.send_signal(signal.SIGINT)
+            _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert err == "error: interrupted; nothing was left half done\n"
+    assert not (tmp_path / "out").exists()
+    assert list((tmp_path / "cache" / "data").iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path, suite: Path):
+    ran = subprocess.run(["bash", "-c", f"{script()} show {suite} --json | head -1"], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("{\n", "")
+
+
+def script() -> str:
+    return str(Path(sys.executable).with_name("taskloom"))
+
+
+def on_terminal(command: list[str]) -> str:
+    """Run a command on a real terminal and give what it printed."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command, stdout=theirs, stderr=theirs, stdin=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as child:
+        child.wait(30)
+    os.close(theirs)
+    printed = b""
+    try:
+        while block := os.read(ours, 65536):
+            printed += block
+    except OSError:  # how a terminal says that it is closed
+        pass
+    os.close(ours)
+    return printed.decode()

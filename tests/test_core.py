@@ -1,0 +1,295 @@
+import dataclasses
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskloom.core import (
+    OUTPUTS,
+    Example,
+    Fields,
+    Item,
+    Labels,
+    Number,
+    Output,
+    Ranking,
+    Suite,
+    Task,
+    Terms,
+    Text,
+    answer_from_json,
+    faults_of,
+    output_from_json,
+    output_to_json,
+)
+from taskloom.errors import SuiteError, UnknownNameError
+from taskloom.suites import rows
+
+often = settings(deadline=None, max_examples=50)
+
+words = st.text(min_size=1, max_size=8).filter(lambda text: bool(text.strip()))
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+names = st.lists(words, min_size=1, max_size=4, unique=True).map(tuple)
+single = st.one_of(
+    st.builds(Text), st.builds(Terms, words), st.builds(Number), st.builds(Labels, names, many=st.booleans())
+)
+outputs = st.one_of(single, st.builds(Ranking), st.builds(Fields, st.dictionaries(words, single, max_size=4)))
+
+
+def answers(output: Output) -> st.SearchStrategy[Any]:
+    match output:
+        case Labels(names=known, many=True):
+            return st.lists(st.sampled_from(known), unique=True).map(tuple)
+        case Labels(names=known):
+            return st.sampled_from(known)
+        case Terms():
+            return names
+        case Number():
+            return numbers
+        case Ranking():
+            return st.lists(st.tuples(words, numbers), min_size=1, unique_by=lambda pair: pair[0]).map(tuple)
+        case Fields(parts=parts):
+            whole = st.fixed_dictionaries({name: answers(part) for name, part in parts.items()})
+            return whole.map(lambda answer: {name: answer[name] for name in parts})
+    return words
+
+
+outputs_with_answers = outputs.flatmap(lambda output: st.tuples(st.just(output), answers(output)))
+
+
+def example(number: int, answer: str, text: str = "") -> Example:
+    return Example(Item(f"i{number}", {"text": text or f"text {number}"}), (answer,), f"g{number}")
+
+
+def task(**changes: Any) -> Task:
+    declared: dict[str, Any] = {
+        "id": "t",
+        "instruction": "Is it?",
+        "output": Labels(("yes", "no")),
+        "metrics": ("acc",),
+    }
+    return Task(**(declared | changes))
+
+
+def suite_of(*tasks: Task, **changes: Any) -> Suite:
+    pools = {t.id: {"all": rows.pool(t, [example(1, "yes"), example(2, "no")])} for t in tasks}
+    return Suite(id="s", tasks={t.id: t for t in tasks}, pools=pools, **changes)
+
+
+def test_an_item_has_no_place_for_a_gold_answer() -> None:
+    item = Item("1", {"text": "x"})
+    assert [f.name for f in dataclasses.fields(item)] == ["id", "fields", "candidates"]
+    assert not hasattr(item, "gold")
+    with pytest.raises((AttributeError, TypeError)):
+        item.gold = "yes"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "noun",
+    [
+        Text(), Labels(("a",)), Terms(), Number(), Ranking(), Fields({}), Item("1", {}), example(1, "yes"), task(),
+        suite_of(task()),
+    ],
+    ids=lambda noun: type(noun).__name__,
+)  # fmt: skip
+def test_nouns_are_frozen_and_take_no_new_attribute(noun: Any) -> None:
+    for f in dataclasses.fields(noun):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(noun, f.name, None)
+    with pytest.raises((AttributeError, TypeError)):
+        noun.note = "mine"
+
+
+@often
+@given(outputs)
+def test_an_output_written_as_json_is_read_back(output: Output) -> None:
+    assert output_from_json(json.loads(json.dumps(output_to_json(output)))) == output
+
+
+@often
+@given(st.dictionaries(words, single, min_size=2, max_size=4))
+def test_the_parts_of_several_fields_keep_their_order(parts: dict[str, Any]) -> None:
+    read = output_from_json(json.loads(json.dumps(output_to_json(Fields(parts)), sort_keys=True)))
+    assert isinstance(read, Fields)
+    assert list(read.parts) == list(parts)
+
+
+def test_every_output_kind_can_be_written_and_read() -> None:
+    made: list[Output] = [Text(), Labels(("a",)), Terms(), Number(), Ranking(), Fields({"t": Text()})]
+    assert [output.kind for output in made] == list(OUTPUTS)
+    assert [output_from_json(output_to_json(output)) for output in made] == made
+
+
+def test_an_unknown_output_kind_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown output kind: 'label'; did you mean labels"):
+        output_from_json({"kind": "label", "names": ["a"]})
+
+
+@often
+@given(outputs_with_answers)
+def test_an_answer_written_as_json_is_read_back(pair: tuple[Output, Any]) -> None:
+    output, answer = pair
+    assert answer_from_json(output, json.loads(json.dumps(answer))) == answer
+
+
+@often
+@given(outputs_with_answers)
+def test_nothing_is_said_of_a_good_answer(pair: tuple[Output, Any]) -> None:
+    output, answer = pair
+    candidates = [candidate for candidate, _ in answer] if isinstance(output, Ranking) else []
+    assert list(faults_of(output, answer, candidates)) == []
+
+
+def test_an_answer_is_of_the_type_that_its_output_says() -> None:
+    assert answer_from_json(Number(), 3) == 3.0
+    assert isinstance(answer_from_json(Number(), 3), float)
+    assert answer_from_json(Ranking(), [["a", 1], ["b", 0]]) == (("a", 1.0), ("b", 0.0))
+    assert answer_from_json(Labels(("a", "b"), many=True), ["a"]) == ("a",)
+    both = Fields({"keywords": Terms(), "year": Number()})
+    assert answer_from_json(both, {"year": 1999, "keywords": ["x"]}) == {"keywords": ("x",), "year": 1999.0}
+
+
+@pytest.mark.parametrize(
+    ("output", "answer", "fault"),
+    [
+        (Text(), 3, "not a text: 3"),
+        (Text(), None, "not a text: None"),
+        (Text(), " \n", "empty output"),
+        (Labels(("yes", "no")), "maybe", "label not declared: 'maybe'"),
+        (Labels(("yes", "no")), ("yes",), "label not declared: ('yes',)"),
+        (Labels(("yes", "no"), many=True), "yes", "not a tuple of labels: 'yes'"),
+        (Labels(("yes", "no"), many=True), ("yes", "so"), "label not declared: 'so'"),
+        (Terms(), "graph", "not a tuple of terms: 'graph'"),
+        (Terms(), ["graph"], "not a tuple of terms: ['graph']"),
+        (Terms(), ("graph", 1), "not a tuple of terms: ('graph', 1)"),
+        (Terms(), (), "empty output"),
+        (Terms(), ("graph", " "), "empty output"),
+        (Number(), "3", "not a finite number: '3'"),
+        (Number(), True, "not a finite number: True"),
+        (Number(), float("nan"), "not a finite number: nan"),
+        (Ranking(), "a", "not (candidate, grade) pairs: 'a'"),
+        (Ranking(), (("a",),), "not (candidate, grade) pairs: (('a',),)"),
+        (Ranking(), (), "empty output"),
+        (Ranking(), (("a", 1.0), ("a", 0.0)), "a candidate is graded twice"),
+        (Ranking(), (("c", 1.0),), "graded candidate is not among the item's: 'c'"),
+        (Fields({"t": Text(), "n": Number()}), {"t": "x"}, "not an answer for each of t, n: {'t': 'x'}"),
+        (Fields({"t": Text(), "n": Number()}), {"t": "", "n": 1.0}, "t: empty output"),
+        (Fields({"t": Text()}), "x", "not an answer for each of t: 'x'"),
+    ],
+)
+def test_a_bad_answer_is_told_with_its_fault(output: Output, answer: object, fault: str) -> None:
+    assert list(faults_of(output, answer, ("a", "b"))) == [fault]
+
+
+def test_all_faults_of_an_answer_are_told_at_once() -> None:
+    both = Fields({"t": Text(), "c": Labels(("a",))})
+    assert list(faults_of(both, {"t": "", "c": "z"})) == ["t: empty output", "c: label not declared: 'z'"]
+
+
+@pytest.mark.parametrize("grade", ["high", None, float("nan"), True])
+def test_a_grade_is_a_finite_number(grade: Any) -> None:
+    assert list(faults_of(Ranking(), (("a", grade),), ("a",)))
+
+
+def test_a_number_too_large_for_a_float_is_a_fault() -> None:
+    assert list(faults_of(Number(), 10**400))
+
+
+def test_a_narrowed_task_has_fewer_labels_and_is_else_the_same() -> None:
+    whole = task(output=Labels(("a", "b", "c"), many=True), tags={"domain": ("x",)})
+    narrow = whole.narrowed(["c", "a"])
+    assert narrow.output == Labels(("c", "a"), many=True)
+    assert replace(narrow, output=whole.output) == whole
+
+
+def test_only_a_task_of_labels_can_be_narrowed() -> None:
+    with pytest.raises(SuiteError, match="only a task of labels can be narrowed: 't'"):
+        task(output=Text()).narrowed(["a"])
+
+
+def test_an_unknown_task_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown task: 'tt'; did you mean t"):
+        suite_of(task()).task("tt")
+    with pytest.raises(UnknownNameError):
+        suite_of(task()).digest("tt")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"instruction": "Is it not?"},
+        {"output": Labels(("no", "yes"))},
+        {"output": Labels(("yes", "no", "maybe"))},
+        {"output": Text()},
+        {"tags": {"source": ("wiki",)}},
+        {"separator": " | "},
+    ],
+    ids=lambda changes: str(*changes),
+)
+def test_a_tasks_digest_changes_with_its_declaration(changes: dict[str, Any]) -> None:
+    assert suite_of(task(**changes)).digest("t") != suite_of(task()).digest("t")
+
+
+def test_metrics_change_no_answer_and_so_no_digest_but_the_suites_fingerprint() -> None:
+    ours, theirs = suite_of(task(metrics=("acc",))), suite_of(task(metrics=("acc", "f1")))
+    assert ours.digest("t") == theirs.digest("t")
+    assert ours.fingerprint != theirs.fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda first, second: [second, first],
+        lambda first, _: [first],
+        lambda first, second: [first, second, second],
+        lambda first, second: [replace(first, gold=("no",)), second],
+        lambda first, second: [replace(first, gold=("yes", "no")), second],
+        lambda first, second: [replace(first, group="h"), second],
+        lambda first, second: [replace(first, item=replace(first.item, id="j")), second],
+        lambda first, second: [replace(first, item=replace(first.item, candidates=("a",))), second],
+        lambda first, second: [replace(first, item=replace(first.item, fields={"text": "text 1."})), second],
+        lambda first, second: [replace(e, item=replace(e.item, fields={"t": "x"})) for e in (first, second)],
+    ],
+    ids=["order", "fewer", "more", "gold", "more-gold", "group", "id", "candidates", "text", "field-name"],
+)
+def test_a_tasks_digest_changes_with_its_examples(change: Callable[[Example, Example], list[Example]]) -> None:
+    whole = suite_of(task())
+    pool = rows.pool(task(), change(example(1, "yes"), example(2, "no")))
+    assert replace(whole, pools={"t": {"all": pool}}).digest("t") != whole.digest("t")
+
+
+def test_a_tasks_digest_changes_with_the_names_of_its_pools() -> None:
+    whole = suite_of(task())
+    assert replace(whole, pools={"t": {"train": whole.pools["t"]["all"]}}).digest("t") != whole.digest("t")
+
+
+def test_a_tasks_digest_does_not_change_with_other_tasks_the_suites_name_or_what_is_said_about_it() -> None:
+    whole = suite_of(task())
+    others = [
+        suite_of(task(), task(id="u")), suite_of(task(id="u"), task()), replace(whole, id="renamed"),
+        replace(whole, about={"language": "zh"}), replace(whole, folds={"f": {"meta": ("t",)}}),
+    ]  # fmt: skip
+    assert {other.digest("t") for other in others} == {whole.digest("t")}
+
+
+def test_a_fingerprint_does_not_change_with_the_order_of_tasks_or_what_is_said_about_them() -> None:
+    whole = suite_of(task(), task(id="u"))
+    assert suite_of(task(id="u"), task()).fingerprint == whole.fingerprint
+    assert replace(whole, about={"licence": "none"}).fingerprint == whole.fingerprint
+
+
+def test_a_fingerprint_changes_with_tasks_pools_and_folds() -> None:
+    whole = suite_of(task(), task(id="u"))
+    fewer = rows.pool(task(), [example(1, "yes")])
+    different = [
+        whole, suite_of(task()), suite_of(task(instruction="?"), task(id="u")),
+        replace(whole, pools={**whole.pools, "t": {"all": fewer}}),
+        replace(whole, folds={"f": {"meta": ("t",), "target": ("u",)}}),
+        replace(whole, folds={"f": {"meta": ("u",), "target": ("t",)}}),
+        replace(whole, folds={"g": {"meta": ("t",), "target": ("u",)}}),
+    ]  # fmt: skip
+    assert len({suite.fingerprint for suite in different}) == len(different)

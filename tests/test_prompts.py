@@ -1,0 +1,183 @@
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, Text
+from taskloom.prompts import prompt, question, read, write
+from taskloom.sources.table import Field
+from taskloom.suites import fields
+
+often = settings(deadline=None, max_examples=50)
+
+letters = st.characters(exclude_categories=["C", "Z"], exclude_characters=";|_")
+words = st.text(letters, min_size=1, max_size=6)
+texts = st.lists(words, min_size=1, max_size=4).map(" ".join)
+several = st.lists(texts, min_size=1, max_size=4, unique=True).map(tuple)
+short_numbers = st.integers(-999_999, 999_999).map(lambda n: n / 100).map(lambda x: float(f"{x:g}"))
+single: st.SearchStrategy[tuple[Any, Any]] = st.one_of(
+    st.tuples(st.just(Text()), texts),
+    st.tuples(st.sampled_from([Terms(), Terms("_"), Terms("|"), Terms(";")]), several),
+    st.tuples(st.just(Number()), short_numbers),
+    several.flatmap(lambda names: st.tuples(st.just(Labels(names)), st.sampled_from(names))),
+    several.flatmap(lambda names: st.tuples(st.just(Labels(names, many=True)), st.just(names[::-1]))),
+)
+BOTH = Fields({"title": Text(), "category": Labels(("Art", "History")), "keywords": Terms()})
+CSL = (
+    Field("abstract", "text", "摘要"),
+    Field("discipline", "label", "学科"),
+    Field("keywords", "list", "关键词", separator="_"),
+)
+PAPERS = [
+    {"id": "1", "abstract": "研究了城市道路绿化。", "discipline": "园林", "keywords": ["城市道路", "绿化"]},
+    {"id": "2", "abstract": "提出一种排序算法。", "discipline": "计算机", "keywords": ["排序"]},
+]
+
+
+def task(output: Output, separator: str = "\n", instruction: str = "Do it.") -> Task:
+    return Task(id="t", instruction=instruction, output=output, metrics=(), separator=separator)
+
+
+@often
+@given(single)
+def test_what_is_written_is_read_back(pair: tuple[Output, Answer]) -> None:
+    output, answer = pair
+    assert read(task(output), write(task(output), answer)) == answer
+
+
+@often
+@given(st.lists(st.tuples(words, single), min_size=1, max_size=4, unique_by=lambda named: named[0]))
+def test_what_is_written_of_several_fields_is_read_back(named: list[tuple[str, tuple[Any, Any]]]) -> None:
+    both = task(Fields({name: output for name, (output, _) in named}), separator="\n")
+    answer = {name: value for name, (_, value) in named}
+    found = read(both, write(both, answer))
+    assert found == answer
+    assert list(found) == list(answer)
+
+
+@often
+@given(st.dictionaries(texts, st.integers(-5, 5).map(float), min_size=1, max_size=5))
+def test_a_ranking_is_read_back_in_its_order(grades: dict[str, float]) -> None:
+    found = read(task(Ranking()), write(task(Ranking()), tuple(grades.items())))
+    assert isinstance(found, tuple)
+    order = [str(candidate) for candidate, _ in found]  # type: ignore[str-unpack]
+    assert order == sorted(grades, key=lambda candidate: -grades[candidate])
+    assert [grade for _, grade in found] == sorted((g for _, g in found), reverse=True)  # type: ignore[str-unpack]
+
+
+@pytest.mark.parametrize("number", [1234567.0, 0.1234567, 20231015.0, 1 / 3])
+def test_a_number_is_written_with_all_its_digits(number: float) -> None:
+    assert read(task(Number()), write(task(Number()), number)) == number
+
+
+@pytest.mark.parametrize(("number", "text"), [(3.0, "3"), (-2.5, "-2.5"), (1999, "1999"), (0.0, "0")])
+def test_a_number_is_written_without_needless_digits(number: float, text: str) -> None:
+    assert write(task(Number()), number) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [(" 3 \n", 3.0), ("1,234.5", 1234.5), ("-1e3", -1000.0), ("three", None), ("", None), ("3 4", None)],
+)
+def test_a_number_is_read_or_none(text: str, number: float | None) -> None:
+    assert read(task(Number()), text) == number
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "1e999", "1_0"])
+def test_what_is_no_finite_number_is_none(text: str) -> None:
+    assert read(task(Number()), text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("Art", "Art"), (" Art\n", "Art"), ("art", None), ("Art History", None), ("", None), ("Art\nHistory", None)],
+)
+def test_a_label_is_read_exactly_or_none(text: str, label: str | None) -> None:
+    assert read(task(Labels(("Art", "History"))), text) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [("a; b", ("a", "b")), ("b;a", ("b", "a")), ("a;", ("a",)), ("a; z", None), ("a, b", None), ("", ())],
+)
+def test_labels_are_all_read_or_none(text: str, labels: tuple[str, ...] | None) -> None:
+    assert read(task(Labels(("a", "b"), many=True)), text) == labels
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "terms"),
+    [
+        (Terms(), "graph; tree", ("graph", "tree")),
+        (Terms(), "graph;tree;", ("graph", "tree")),
+        (Terms(), " ; ", None),
+        (Terms("_"), "城市道路_绿化", ("城市道路", "绿化")),
+        (Terms("\n"), "graph theory\ntree", ("graph theory", "tree")),
+        (Terms(" "), "graph tree", ("graph", "tree")),
+    ],
+)
+def test_terms_are_read_between_their_separators(output: Terms, text: str, terms: tuple[str, ...] | None) -> None:
+    assert read(task(output), text) == terms
+
+
+@pytest.mark.parametrize(
+    ("output", "text"), [(Text(), ""), (Text(), " \n"), (Ranking(), " \n\n"), (Terms(), ""), (Labels(("a",)), "b")]
+)
+def test_what_can_not_be_parsed_is_none(output: Output, text: str) -> None:
+    assert read(task(output), text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "category", "keywords"),
+    [
+        ("On colour\nArt\nred; blue", "On colour", "Art", ("red", "blue")),
+        ("\n On colour \n Art \n red \n\n", "On colour", "Art", ("red",)),
+        ("On colour\nArt", "On colour", "Art", None),
+        ("On colour", "On colour", None, None),
+        ("On colour\nMusic\nred", "On colour", None, ("red",)),
+        ("On colour\n\nred", "On colour", None, ("red",)),
+        ("On colour\nand light\nArt\nred", None, None, None),
+        ("", None, None, None),
+    ],
+)
+def test_of_several_fields_those_that_can_be_told_are_read(
+    text: str, title: str | None, category: str | None, keywords: tuple[str, ...] | None
+) -> None:
+    assert read(task(BOTH), text) == {"title": title, "category": category, "keywords": keywords}
+
+
+def test_the_parts_of_an_answer_stand_in_the_order_of_the_output() -> None:
+    answer: Answer = {"keywords": ("red", "blue"), "category": "Art", "title": "On colour"}
+    assert write(task(BOTH, separator=" | "), answer) == "On colour | Art | red; blue"
+
+
+def test_a_question_is_the_instruction_and_the_fields_in_order() -> None:
+    item = Item("1", {"b": "second first", "a": "then this"})
+    assert question(task(Text(), separator=" | "), item) == "Do it.\nsecond first | then this"
+
+
+def test_a_prompt_shows_the_support_and_asks() -> None:
+    support = [
+        Example(Item("1", {"text": "red"}), ("colour", "hue"), "1"),
+        Example(Item("2", {"text": "oak"}), ("tree",), "2"),
+    ]
+    written = "Kind?\nred\ncolour\n\nKind?\noak\ntree\n\nKind?\nblue"
+    assert prompt(task(Text(), instruction="Kind?"), Item("3", {"text": "blue"}), support) == written
+
+
+def test_a_field_task_is_prompted_by_its_arrow() -> None:
+    suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh")
+    name = "abstract+discipline->keywords"
+    shown, asked = suite.pools[name]["all"].take([0, 1])
+    arrow = "摘要+学科->关键词"
+    assert suite.tasks[name].instruction == arrow
+    assert prompt(suite.tasks[name], asked.item, [shown]) == (
+        f"{arrow}\n研究了城市道路绿化。\n园林\n城市道路_绿化\n\n{arrow}\n提出一种排序算法。\n计算机"
+    )
+    assert read(suite.tasks[name], "排序_算法") == ("排序", "算法")
+
+
+def test_a_prompt_has_nothing_of_the_gold_answer_it_asks_for() -> None:
+    suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh")
+    (asked,) = suite.pools["abstract->discipline"]["all"].take([1])
+    assert "计算机" not in prompt(suite.tasks["abstract->discipline"], asked.item)

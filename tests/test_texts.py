@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskloom.texts import SHINGLE_CHARACTERS, SHINGLE_WORDS, length, overlaps, shingles, tokens
+
+
+def words(start: int, stop: int) -> str:
+    return " ".join(f"w{number}" for number in range(start, stop))
+
+
+def characters(start: int, stop: int) -> str:
+    return "".join(chr(0x4E00 + number) for number in range(start, stop))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" ,.;—“” ", []),
+        ("Graph-based parsing, 2 ways", ["Graph", "based", "parsing", "2", "ways"]),
+        ("snake_case", ["snake", "case"]),
+        ("红矮星，很小。", ["红", "矮", "星", "很", "小"]),
+        ("用BERT做", ["用", "BERT", "做"]),
+        ("カタかな𠀋", ["カ", "タ", "か", "な", "𠀋"]),
+        ("Žižek naïveté", ["Žižek", "naïveté"]),
+        ("한국어 말", ["한국어", "말"]),
+    ],
+)
+def test_a_token_is_a_cjk_character_or_a_run_of_other_letters_and_digits(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_no_letter_or_digit_is_lost(text: str) -> None:
+    assert [c for token in tokens(text) for c in token if c.isalnum()] == [c for c in text if c.isalnum()]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [("two  words", "en", 2), ("红矮星，很小", "zh", 6), ("红矮 星", "zh-Hans", 4), ("かな", "ja", 2), ("", "en", 0)],
+)
+def test_length_is_in_characters_where_no_spaces_are_written_else_in_words(
+    text: str, language: str, expected: int
+) -> None:
+    assert length(text, language) == expected
+
+
+def test_a_text_has_a_shingle_for_each_run_of_13_words_or_30_characters() -> None:
+    assert (SHINGLE_WORDS, SHINGLE_CHARACTERS) == (13, 30)
+    assert [len(shingles(words(0, n))) for n in (0, 1, 13, 14, 20)] == [0, 1, 1, 2, 8]
+    assert [len(shingles(characters(0, n))) for n in (1, 30, 31, 40)] == [1, 1, 2, 11]
+
+
+def test_case_and_punctuation_make_no_other_shingles() -> None:
+    assert shingles("Red dwarfs, again!") == shingles("red DWARFS again")
+
+
+def test_a_few_chinese_characters_do_not_make_a_text_chinese() -> None:
+    assert len(shingles(words(0, 15) + "红矮")) == 5  # 17 tokens, by runs of 13
+
+
+def test_the_share_is_of_the_shingles_of_the_smaller_text() -> None:
+    # 20 words have 8 shingles; words 4 to 40 have 24; the 4 that start at words 4 to 7 are common to both
+    assert list(overlaps([words(0, 20)], [words(4, 40)])) == [(0, 0, 0.5)]
+    # one word less in common leaves 3 of 8
+    assert list(overlaps([words(0, 20)], [words(5, 40)])) == []
+    assert list(overlaps([words(0, 20)], [words(5, 40)], least=0.3)) == [(0, 0, 0.375)]
+
+
+def test_chinese_texts_share_runs_of_30_characters() -> None:
+    # 40 characters have 11 shingles; those that start at 3 to 10 are in the other text too
+    assert list(overlaps([characters(0, 40)], [characters(3, 90)])) == [(0, 0, 8 / 11)]
+
+
+def test_a_text_that_holds_another_is_a_pair_whichever_is_ours() -> None:
+    short, long = words(10, 30), words(0, 100)
+    assert list(overlaps([short], [long])) == [(0, 0, 1.0)]
+    assert list(overlaps([long], [short])) == [(0, 0, 1.0)]
+
+
+def test_pairs_come_in_order_of_theirs_and_then_of_ours() -> None:
+    same, other = words(0, 20), words(50, 70)
+    found = list(overlaps([same, other, same, ""], ["", same, words(90, 99), other]))
+    assert found == [(0, 1, 1.0), (2, 1, 1.0), (1, 3, 1.0)]
+
+
+def test_empty_and_unlike_texts_overlap_with_nothing() -> None:
+    assert list(overlaps(["", "..."], ["", "..."])) == []
+    assert list(overlaps([], ["a"])) == list(overlaps(["a"], [])) == []
+    assert list(overlaps([words(0, 30)], [words(30, 60)])) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("ab 红", max_size=30), max_size=4), st.lists(st.text("ab 红", max_size=30), max_size=4))
+def test_overlap_is_symmetric_and_a_share(ours: list[str], theirs: list[str]) -> None:
+    there = {(a, b, share) for a, b, share in overlaps(ours, theirs)}
+    assert there == {(a, b, share) for b, a, share in overlaps(theirs, ours)}
+    assert all(0.5 <= share <= 1 for _, _, share in there)
+
+
+def test_overlaps_are_the_same_whatever_the_hash_seed() -> None:
+    call = "from taskloom.texts import *; t = 'a b c ' * 9; print(list(overlaps([t, t + 'd'], [t, 'x ' + t])))"
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", call],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
