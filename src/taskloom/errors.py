@@ -45,6 +45,14 @@ class StoreError(TaskloomError):
     """A suite folder that can't be read or written."""
 
 
+class ScoreError(TaskloomError):
+    """Answers, gold or a metric that can't be scored together."""
+
+
+class StatsError(TaskloomError):
+    """Numbers that no statistic can be made of."""
+
+
 class EpisodeError(TaskloomError):
     """An episode that can't be drawn from the examples at hand."""
 

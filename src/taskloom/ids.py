@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from numpy.random import Philox
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -32,15 +36,25 @@ def fingerprint(*parts: Json) -> str:
     return hashlib.blake2b(canonical(parts).encode(), digest_size=16).hexdigest()
 
 
-def raw_bits(*key: Json) -> Iterator[int]:
-    """Yield unsigned 64-bit integers, a pure function of the key."""
+def _philox(key: tuple[Json, ...]) -> Philox:
     import numpy as np  # here, so that the nouns need no more than the standard library
 
     digest = hashlib.blake2b(canonical(key).encode(), digest_size=32).digest()
-    philox = np.random.Philox(
+    return np.random.Philox(
         key=np.frombuffer(digest[:16], "<u8"),
         counter=np.frombuffer(digest[16:] + bytes(16), "<u8"),
     )
+
+
+def bit_stream(*key: Json) -> Callable[[int], ndarray[Any, Any]]:
+    """Give a function that gives the next so many 32-bit integers, a pure function of the key and of what was asked."""
+    philox = _philox(key)
+    return lambda count: philox.random_raw((count + 1) // 2).astype("<u8").view("<u4")[:count]
+
+
+def raw_bits(*key: Json) -> Iterator[int]:
+    """Yield unsigned 64-bit integers, a pure function of the key."""
+    philox = _philox(key)
     block = 8  # few are asked for most of the time
     while True:
         yield from philox.random_raw(block).tolist()

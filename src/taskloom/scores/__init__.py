@@ -1,0 +1,175 @@
+"""Answers to units, and units to numbers: metrics are values that can be typed, quoted and resampled.
+
+A unit has all that its answer adds to a score, in a fixed number of figures, so that any metric can be resampled,
+paired and regrouped without asking a model again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from .. import __version__
+from ..core import Answer, Labels, Output, faults_of
+from ..errors import ScoreError, UnknownNameError
+from ..ids import fingerprint
+
+if TYPE_CHECKING:
+    from .reduce import Array
+
+
+class Metric(Protocol):
+    """A way to score; a frozen dataclass, whose fields and version make its signature."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Score one answer; None is one that could not be parsed."""
+
+    def reduce(self, units: Array, weights: Array | None = None) -> Array:
+        """Give one number for each resample: (n, d) and (r, n) give (r,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A metric of the table: where it is, what it scores, and what it was checked against."""
+
+    of: str  # "module:Class"
+    about: str
+    checked: str
+    variants: tuple[str, ...] = ("corrected",)
+    options: Mapping[str, Any] | None = None  # set by the name
+
+
+BOTH = ("corrected", "published")
+METRICS: Mapping[str, Entry] = {
+    "exact-match": Entry("match:ExactMatch", "text equal to an acceptable one", "worked by hand", BOTH),
+    "accuracy": Entry("match:Accuracy", "labels that are right", "scikit-learn", BOTH),
+    "macro-f1": Entry("match:F1", "F1, mean over labels", "scikit-learn", BOTH, {"average": "macro"}),
+    "micro-f1": Entry("match:F1", "F1, labels pooled", "scikit-learn", BOTH, {"average": "micro"}),
+    "f1": Entry("match:F1", "F1 of one label: f1:positive=LABEL", "scikit-learn", BOTH, {"average": "binary"}),
+    "rouge-l": Entry("text:RougeL", "longest common subsequence", "rouge_score", BOTH),
+    "bleu-4": Entry("text:Bleu", "n-grams in common, corpus", "sacrebleu"),
+    "list-f1": Entry("text:ListF1", "terms in common", "scikit-learn"),
+    "character-f1": Entry("text:CharacterF1", "characters of terms in common", "worked by hand"),
+    "bpref": Entry("rank:Bpref", "right terms above wrong ones", "worked by hand", BOTH),
+    "ndcg": Entry("rank:Ndcg", "graded ranking: ndcg, ndcg@10", "pytrec_eval (trec_eval)"),
+    "map": Entry("rank:AveragePrecision", "mean average precision", "pytrec_eval (trec_eval)"),
+    "mrr": Entry("rank:ReciprocalRank", "rank of the first relevant", "pytrec_eval (trec_eval)"),
+    "p": Entry("rank:Precision", "relevant among the first k: p@5", "pytrec_eval (trec_eval)"),
+    "r": Entry("rank:Recall", "relevant found in the first k: r@5", "pytrec_eval (trec_eval)"),
+    "tau-b": Entry("number:Kendall", "numbers in the same order", "scipy"),
+    "pearson": Entry("number:Pearson", "linear correlation", "scipy"),
+    "spearman": Entry("number:Spearman", "correlation of ranks", "scipy"),
+    "mse": Entry("number:Mse", "mean squared error", "scikit-learn"),
+    "b-cubed": Entry("match:BCubed", "clusters in common, F1", "worked by hand, and by pairs"),
+}
+TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+))?(:(?P<options>.+))?")
+
+
+def metric(typed: str, output: Output | None = None) -> Metric:
+    """Make the metric that a name stands for: `ndcg@10`, `rouge-l:published`, `f1:positive=yes`.
+
+    Metrics over labels take them from the output that they score.
+
+    >>> metric("rouge-l:published")
+    RougeL(variant='published')
+    """
+    found = TYPED.fullmatch(typed)
+    if found is None or found["name"] not in METRICS:
+        raise UnknownNameError("metric", typed, METRICS)
+    entry = METRICS[found["name"]]
+    options = dict(entry.options or {}) | _options(typed, found["options"] or "", entry)
+    if found["k"]:
+        options["k"] = int(found["k"])
+    module, _, name = entry.of.partition(":")
+    kind = getattr(import_module(f".{module}", __package__), name)
+    takes = {f.name for f in fields(kind)}
+    if "labels" in takes and isinstance(output, Labels):
+        options["labels"] = output.names
+    if wrong := sorted(options.keys() - takes):
+        raise ScoreError(f"metric {found['name']!r} has no option {', '.join(wrong)}: {typed!r}")
+    try:
+        made: Metric = kind(**options)
+    except TypeError as error:
+        raise ScoreError(f"metric {typed!r} needs more: {_needs(error)}") from None
+    return made
+
+
+def _options(typed: str, text: str, entry: Entry) -> dict[str, str]:
+    pairs = (option.partition("=") for option in text.split(",") if option)
+    given = {name if equals else "variant": value or name for name, equals, value in pairs}
+    if given.get("variant", "corrected") not in entry.variants:
+        raise ScoreError(f"metric has no variant {given['variant']!r}, only {', '.join(entry.variants)}: {typed!r}")
+    return given if len(entry.variants) > 1 else {name: value for name, value in given.items() if name != "variant"}
+
+
+def _needs(error: TypeError) -> str:
+    missing = re.findall(r"'(\w+)'", str(error))
+    return " and ".join({"k": "a depth, as in p@5", "labels": "a task with labels"}.get(name, name) for name in missing)
+
+
+def signature(of: Metric) -> str:
+    """Give what one can quote beside a score: the metric, all its settings, and the version.
+
+    >>> signature(metric("ndcg@10"))
+    'ndcg|k:10|v:1|taskloom:0.1.0'
+    """
+    settings = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
+    if labels := settings.pop("labels", ()):
+        settings["labels"] = f"{len(labels)}-{fingerprint(list(labels))[:8]}"
+    shown = [f"{name}:{value}" for name, value in settings.items() if value not in ("", 0)]
+    return "|".join([of.name, *shown, f"v:{of.version}", f"taskloom:{__version__}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The units of a list of answers, and how many could not be used, by reason."""
+
+    metric: Metric
+    units: Array
+    unusable: Mapping[str, int]
+
+    @property
+    def value(self) -> float:
+        """Give the score itself."""
+        return float(self.metric.reduce(self.units)[0])
+
+
+def score(
+    of: Metric, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None], output: Output | None = None
+) -> Scored:
+    """Score answers against the gold, one by one.
+
+    An answer that is not of its output's form (a label that is none, NaN, a candidate twice) counts as one that could
+    not be parsed: it gets the worst unit, and is counted apart from wrong ones.
+    """
+    import numpy as np
+
+    if len(gold) != len(answers):
+        raise ScoreError(f"{len(gold):,} gold answers, and {len(answers):,} predictions")
+    if not gold:
+        raise ScoreError("nothing to score")
+    unusable: Counter[str] = Counter()
+    units = []
+    for right, answer in zip(gold, answers, strict=True):
+        reason = _reason(output, answer)
+        unusable[reason] += 1
+        units.append(of.unit(right, None if reason else answer))
+    del unusable[""]
+    return Scored(of, np.array(units, dtype=np.float64), dict(unusable))
+
+
+def _reason(output: Output | None, answer: Answer | None) -> str:
+    """Say in a few words why an answer can't be used, or nothing."""
+    if answer is None:
+        return "unparsable"
+    if output is None:
+        return ""
+    candidates = [pair[0] for pair in answer] if isinstance(answer, tuple) and output.kind == "ranking" else []
+    return next((fault.partition(":")[0] for fault in faults_of(output, answer, candidates)), "")

@@ -1,0 +1,150 @@
+"""Answers that are right or wrong: exact match, accuracy, F1 over labels, and B-cubed over clusters."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ..core import Answer
+from ..errors import ScoreError
+from . import reduce as reduced
+from .reduce import Array
+
+Variant = Literal["published", "corrected"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactMatch:
+    """Whether a text equals an acceptable one: case, punctuation and white space aside, articles kept.
+
+    `published` removes ASCII punctuation alone; `corrected` folds Unicode too, and keeps what is all punctuation.
+    """
+
+    name: ClassVar[str] = "exact-match"
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 1
+    reduce = staticmethod(reduced.mean)
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Score one answer: 1 or 0."""
+        fold = _fold_ascii if self.variant == "published" else _fold_unicode
+        return (float(answer is not None and fold(str(answer)) in {fold(str(g)) for g in gold}),)
+
+
+@lru_cache(maxsize=1 << 16)
+def _fold_ascii(text: str) -> str:
+    return " ".join(text.lower().translate(str.maketrans("", "", string.punctuation)).split())
+
+
+@lru_cache(maxsize=1 << 16)
+def _fold_unicode(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = " ".join("".join(c for c in folded if unicodedata.category(c)[0] not in "P").split())
+    return words or "".join(folded.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How many labels are right; `published` takes what is no label for the first one, as CSL's released script."""
+
+    name: ClassVar[str] = "accuracy"
+    labels: tuple[str, ...] = ()
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 1
+    reduce = staticmethod(reduced.mean)
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Score one answer: 1 or 0."""
+        return (float(_as_label(answer, self.labels, self.variant) in gold),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class F1:
+    """F1 over labels, single or many: the macro mean over the labels that occur, the micro pool, or of one label.
+
+    A unit is a row of the gold labels and a row of the predicted ones, so that any resample is a product of matrices.
+    """
+
+    name: ClassVar[str] = "f1"
+    labels: tuple[str, ...]
+    average: Literal["macro", "micro", "binary"] = "macro"
+    positive: str = ""
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.average == "binary" and self.positive not in self.labels:
+            raise ScoreError(f"f1 needs positive= one of {', '.join(self.labels)}: {self.positive!r}")
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Mark the gold labels, then the predicted ones."""
+        right = _set_of(answer if answer in gold else gold[0])
+        chosen = answer if isinstance(answer, tuple) else _as_label(answer, self.labels, self.variant)
+        marked = _set_of(chosen)
+        return tuple([float(n in right) for n in self.labels] + [float(n in marked) for n in self.labels])
+
+    def reduce(self, units: Array, weights: Array | None = None) -> Array:
+        """Give F1 for each resample; labels that neither side has in it do not count."""
+        gold, predicted = np.hsplit(np.asarray(units), 2)
+        hits, total = reduced.sums(gold * predicted, weights), reduced.sums(gold + predicted, weights)
+        if self.average == "micro":
+            return reduced.ratio(2 * hits.sum(1), total.sum(1))
+        if self.average == "binary":
+            at = self.labels.index(self.positive)
+            return reduced.ratio(2 * hits[:, at], total[:, at])
+        each = np.where(total > 0, 2 * hits / np.where(total > 0, total, 1), 0)
+        return reduced.ratio(each.sum(1), (total > 0).sum(1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BCubed:
+    """B-cubed F1 of a clustering; a unit is a block of elements, whose answer names the cluster of each in turn.
+
+    >>> metric = BCubed()
+    >>> unit = metric.unit((("a", "a", "b"),), ("x", "x", "x"))
+    >>> [round(float(n), 4) for n in (*unit, metric.reduce(np.array([unit]))[0])]
+    [1.6667, 3.0, 3.0, 0.7143]
+    """
+
+    name: ClassVar[str] = "b-cubed"
+    version: ClassVar[int] = 1
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Add up precision and recall over the elements of a block; without an answer, each is a cluster of its own."""
+        right = _labels(gold[0])
+        found = tuple(map(str, range(len(right)))) if answer is None else _labels(answer)
+        if len(found) != len(right):
+            raise ScoreError(f"{len(right)} elements have {len(found)} clusters")
+        both, ours, theirs = Counter(zip(right, found, strict=True)), Counter(found), Counter(right)
+        precision = sum(n * n / ours[cluster] for (_, cluster), n in both.items())
+        recall = sum(n * n / theirs[cluster] for (cluster, _), n in both.items())
+        return precision, recall, float(len(right))
+
+    def reduce(self, units: Array, weights: Array | None = None) -> Array:
+        """Give F1 of the pooled precision and recall."""
+        precision, recall, _ = reduced.sums(np.asarray(units), weights).T  # over the same number of elements
+        total = reduced.sums(np.asarray(units), weights)[:, 2]
+        return reduced.ratio(2 * precision * recall, (precision + recall) * total)
+
+
+def _as_label(answer: Answer | None, labels: tuple[str, ...], variant: Variant) -> Answer | None:
+    if labels and not isinstance(answer, tuple) and answer not in labels:
+        return labels[0] if variant == "published" else None
+    return answer
+
+
+def _set_of(answer: Answer | None) -> Collection[str]:
+    return set(_labels(answer)) if isinstance(answer, tuple) else {answer} if isinstance(answer, str) else set()
+
+
+def _labels(answer: Answer | None) -> tuple[str, ...]:
+    if not isinstance(answer, tuple):
+        raise ScoreError(f"a tuple of labels is needed: {answer!r}")
+    return tuple(str(label) for label in answer)

@@ -1,0 +1,385 @@
+"""Intervals, paired tests and groups: how sure a number is, and whether two numbers differ.
+
+Resamples are matrices of weights, so that any metric's `reduce` serves them all at once. Random numbers come from a
+digest of a key: the same data and key give the same interval on every machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from .errors import StatsError
+from .ids import Json, bit_stream
+from .scores.reduce import Array
+
+Reduce: TypeAlias = Callable[[Array, Array | None], Array]
+BLOCK = 1 << 22  # weights made at a time, to keep memory small
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number, its interval, and how many units it rests on."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """The difference between two systems on the same units: a - b, its interval, and the chance of it by chance."""
+
+    a: str
+    b: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+# --- resamples -------------------------------------------------------------------------------------------------------
+
+
+def resamples(n: int, count: int, *key: Json) -> Iterator[Array]:
+    """Yield blocks of weights (rows, n): how often each unit was drawn, n times with replacement."""
+    rows = max(1, BLOCK // max(n, 1))
+    stream = bit_stream(*key)
+    for first in range(0, count, rows):
+        size = min(rows, count - first)
+        drawn = _below(n, stream(size * n)).reshape(size, n)
+        yield _counts(drawn, n)
+
+
+def nested_resamples(groups: Sequence[Sequence[int]], count: int, *key: Json) -> Iterator[Array]:
+    """Yield blocks of weights of units that lie in groups within groups: tasks, then episodes, then items.
+
+    `groups` has a row for each level, outermost first, with the group of each unit; the groups are drawn with
+    replacement, then what is in each of those drawn.
+    """
+    paths = list(zip(*groups, range(len(groups[0])), strict=True))
+    if not paths:
+        raise StatsError("nothing to resample")
+    children = _tree(paths)
+    stream = bit_stream(*key)
+    rows = max(1, BLOCK // len(paths))
+    for first in range(0, count, rows):
+        size = min(rows, count - first)
+        at: Array = np.zeros(size, dtype=np.int64)  # the node of each draw; all begin at the root
+        of = np.arange(size)  # the resample of each draw
+        for starts, sizes, _ in children:
+            spread = np.repeat(np.arange(len(at)), sizes[at])
+            parents, of = at[spread], of[spread]
+            at = starts[parents] + _below(sizes[parents], stream(len(parents)))
+        unit = children[-1][2][at]
+        flat = np.bincount(of * len(paths) + unit, minlength=size * len(paths))
+        yield flat.reshape(size, len(paths)).astype(np.float64)
+
+
+def _tree(paths: Sequence[tuple[int, ...]]) -> list[tuple[Array, Array, Array]]:
+    """Give, level by level, where each node's children start, how many it has, and the last part of their paths."""
+    levels = []
+    parents: list[tuple[int, ...]] = [()]
+    for depth in range(1, len(paths[0]) + 1):
+        nodes = sorted({path[:depth] for path in paths})
+        by_parent = {parent: list(found) for parent, found in itertools.groupby(nodes, key=lambda node: node[:-1])}
+        sizes = np.array([len(by_parent[parent]) for parent in parents])
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        levels.append((starts, sizes, np.array([node[-1] for node in nodes])))
+        parents = nodes
+    return levels
+
+
+def _below(n: int | Array, bits: Array) -> Array:
+    """Turn 32 random bits into a number below n, all equally likely but for one part in 2^32 / n."""
+    return ((bits.astype(np.uint64) * np.asarray(n, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
+
+
+def _counts(drawn: Array, n: int) -> Array:
+    rows = len(drawn)
+    flat = (drawn + n * np.arange(rows)[:, None]).ravel()
+    return np.bincount(flat, minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+# --- intervals -------------------------------------------------------------------------------------------------------
+
+
+def bootstrap(
+    units: Array,
+    reduce: Reduce,
+    *,
+    method: Literal["percentile", "bca"] = "percentile",
+    groups: Sequence[Sequence[int]] = (),
+    level: float = 0.95,
+    count: int = RESAMPLES,
+    key: Json = 0,
+) -> Estimate:
+    """Give a score with its bootstrap interval; `groups` names the tasks and episodes that units lie in."""
+    units = _checked(units)
+    blocks = (
+        nested_resamples(groups, count, "bootstrap", key)
+        if len(groups)
+        else resamples(len(units), count, "bootstrap", key)
+    )
+    values = np.concatenate([reduce(units, weights) for weights in blocks])
+    value = float(reduce(units, None)[0])
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    if method == "bca":
+        if len(groups):
+            raise StatsError("the bca interval is for units that lie in no groups")
+        tails = _bca_tails(units, reduce, value, values, tails)
+    low, high = _quantiles(values, tails)
+    return Estimate(value, low, high, len(units))
+
+
+def _quantiles(values: Array, tails: Sequence[float]) -> tuple[float, float]:
+    """Give quantiles of the resamples that have a value; where many have none, neither has the interval."""
+    known = values[~np.isnan(values)]
+    if len(known) < 0.9 * len(values) or any(map(math.isnan, tails)):
+        return math.nan, math.nan
+    low, high = np.quantile(known, tails)
+    return float(low), float(high)
+
+
+def _bca_tails(units: Array, reduce: Reduce, value: float, values: Array, tails: Sequence[float]) -> list[float]:
+    """Move the tails by the bias and the skew of the resamples."""
+    normal = NormalDist()
+    known = values[~np.isnan(values)]
+    below = (np.sum(known < value) + np.sum(known == value) / 2) / max(len(known), 1)
+    if not 0 < below < 1:
+        return [math.nan, math.nan]
+    bias = normal.inv_cdf(float(below))
+    left_out = np.concatenate([reduce(units, part) for part in _each_left_out(len(units))])
+    apart = left_out.mean() - left_out
+    spread = float((apart**2).sum()) ** 1.5
+    skew = float((apart**3).sum()) / (6 * spread) if spread else 0.0
+    shifted = [bias + normal.inv_cdf(tail) for tail in tails]
+    return [normal.cdf(bias + shift / (1 - skew * shift)) for shift in shifted]
+
+
+def _each_left_out(n: int) -> Iterator[Array]:
+    rows = max(1, BLOCK // n)
+    for first in range(0, n, rows):
+        weights = np.ones((min(rows, n - first), n))
+        weights[np.arange(len(weights)), np.arange(first, first + len(weights))] = 0
+        yield weights
+
+
+def standard_error_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
+    """Give a mean with the interval that its standard error makes: the mean and 1.96 times the error at 95 %.
+
+    >>> standard_error_interval([1.0, 2.0, 3.0])
+    Estimate(value=2.0, low=0.868..., high=3.131..., n=3)
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if not len(array):
+        raise StatsError("an interval needs values, and there are none")
+    spread = float(array.std(ddof=1)) if len(array) > 1 else math.nan
+    return interval_of(float(array.mean()), spread, len(array), level=level)
+
+
+def interval_of(mean: float, deviation: float, n: int, *, level: float = 0.95) -> Estimate:
+    """Give the standard-error interval of a mean that is known with its deviation, as papers print them."""
+    reach = NormalDist().inv_cdf((1 + level) / 2) * deviation / math.sqrt(n)
+    return Estimate(mean, mean - reach, mean + reach, n)
+
+
+# --- comparisons -----------------------------------------------------------------------------------------------------
+
+
+def compare(
+    a: tuple[str, Array],
+    b: tuple[str, Array],
+    reduce: Reduce,
+    *,
+    groups: Sequence[Sequence[int]] = (),
+    level: float = 0.95,
+    count: int = RESAMPLES,
+    key: Json = 0,
+) -> Contrast:
+    """Compare two systems on the same units: a paired bootstrap interval, and a paired permutation test."""
+    (name_a, ours), (name_b, theirs) = (a[0], _checked(a[1])), (b[0], _checked(b[1]))
+    if ours.shape != theirs.shape:
+        raise StatsError(f"paired systems need the same units: {name_a} has {len(ours)}, {name_b} {len(theirs)}")
+    make = nested_resamples(groups, count, "paired", key) if len(groups) else resamples(len(ours), count, "paired", key)
+    values = np.concatenate([reduce(ours, weights) - reduce(theirs, weights) for weights in make])
+    low, high = _quantiles(values, [(1 - level) / 2, (1 + level) / 2])
+    difference = float((reduce(ours, None) - reduce(theirs, None))[0])
+    return Contrast(
+        name_a, name_b, difference, low, high, permutation_p(ours, theirs, reduce, count=count, key=key), len(ours)
+    )
+
+
+def permutation_p(a: Array, b: Array, reduce: Reduce, *, count: int = RESAMPLES, key: Json = 0) -> float:
+    """Give the chance of a difference at least as large if it did not matter which system gave which unit.
+
+    Units change sides: all ways where there are few, else at random.
+    """
+    ours, theirs = _checked(a), _checked(b)
+    both, n = np.concatenate([ours, theirs]), len(ours)
+    seen = abs(float((reduce(ours, None) - reduce(theirs, None))[0]))
+    if math.isnan(seen):
+        return math.nan
+    exact = 2**n <= count
+    reached = done = 0
+    for kept in _all_sides(n) if exact else _random_sides(n, count, key):
+        swapped = np.concatenate([kept, 1 - kept], axis=1)
+        differences = np.abs(reduce(both, swapped) - reduce(both, 1 - swapped))
+        reached += int(np.sum(differences >= seen - 1e-12))
+        done += len(kept)
+    return reached / done if exact else (reached + 1) / (done + 1)
+
+
+def _all_sides(n: int) -> Iterator[Array]:
+    yield ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+
+
+def _random_sides(n: int, count: int, key: Json) -> Iterator[Array]:
+    stream = bit_stream("permutation", key)
+    rows = max(1, BLOCK // max(n, 1))
+    for first in range(0, count, rows):
+        size = min(rows, count - first)
+        yield (stream(size * n) >> 31).reshape(size, n).astype(np.float64)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number, by Holm's step-down; NaN stays NaN and does not count.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    known = sorted((p, at) for at, p in enumerate(p_values) if not math.isnan(p))
+    corrected = [math.nan] * len(p_values)
+    highest = 0.0
+    for rank, (p, at) in enumerate(known):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        corrected[at] = highest
+    return corrected
+
+
+def ranks(scores: Mapping[str, float], differ: Callable[[str, str], bool]) -> dict[str, int]:
+    """Rank systems, the best first; those that can't be told from a better one share its rank.
+
+    A system's rank is one more than the number of systems that are better and do differ from it.
+    """
+    return {
+        name: 1 + sum(other > score and differ(rival, name) for rival, other in scores.items())
+        for name, score in scores.items()
+    }
+
+
+def tie_groups(scores: Mapping[str, float], differ: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
+    """Put systems together that can't be told apart: the largest runs, in order of score, no two of which differ.
+
+    >>> tie_groups({"a": 3.0, "b": 2.0, "c": 1.0}, lambda x, y: {x, y} == {"a", "c"})
+    [('a', 'b'), ('b', 'c')]
+    """
+    order = sorted(scores, key=lambda name: (-scores[name], name))
+    groups: list[tuple[str, ...]] = []
+    for first in range(len(order)):
+        last = first + 1
+        while last < len(order) and not any(differ(name, order[last]) for name in order[first:last]):
+            last += 1
+        run = tuple(order[first:last])
+        if not groups or not set(run) <= set(groups[-1]):
+            groups.append(run)
+    return groups
+
+
+# --- several groups of values ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Anova:
+    """One-way analysis of variance, and Tukey's honest differences between each two groups."""
+
+    f: float
+    p: float
+    pairs: tuple[Contrast, ...]
+
+
+def anova(groups: Mapping[str, Sequence[float]], *, level: float = 0.95) -> Anova:
+    """Ask whether groups of values (a model's scores over training seeds, say) have one mean, and which differ."""
+    from scipy import stats
+
+    if len(groups) < 2 or any(len(values) < 2 for values in groups.values()):
+        raise StatsError(f"an analysis of variance needs two groups or more of two values or more: {list(groups)}")
+    if all(len(set(values)) == 1 for values in groups.values()):
+        return Anova(math.nan, math.nan, ())  # nothing varies within: no error to measure differences by
+    found = stats.f_oneway(*groups.values())
+    honest = stats.tukey_hsd(*groups.values())
+    between = honest.confidence_interval(level)
+    names = list(groups)
+    pairs = tuple(
+        Contrast(
+            names[i], names[j], float(honest.statistic[i, j]), float(between.low[i, j]), float(between.high[i, j]),
+            float(honest.pvalue[i, j]), len(groups[names[i]]) + len(groups[names[j]]),
+        )
+        for i, j in itertools.combinations(range(len(names)), 2)
+    )  # fmt: skip
+    return Anova(float(found.statistic), float(found.pvalue), pairs)
+
+
+# --- two variables ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line through points: y = intercept + slope x."""
+
+    slope: Estimate
+    intercept: float
+    r_squared: float
+
+
+def correlation(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) -> Estimate:
+    """Give Pearson's correlation with Fisher's interval; NaN where a side is constant."""
+    ours, theirs = _points(x, y)
+    if len(ours) < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
+        return Estimate(math.nan, math.nan, math.nan, len(ours))
+    r = float(np.corrcoef(ours, theirs)[0, 1])
+    if len(ours) < 4 or abs(r) >= 1:
+        return Estimate(r, math.nan, math.nan, len(ours))
+    reach = NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(len(ours) - 3)
+    return Estimate(r, math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach), len(ours))
+
+
+def line(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) -> Line:
+    """Fit a straight line by least squares; the interval of its slope is Student's."""
+    from scipy import stats
+
+    ours, theirs = _points(x, y)
+    if len(ours) < 2 or np.ptp(ours) == 0:
+        raise StatsError(f"a line needs two different x or more, and {len(ours)} points have one x")
+    fit = stats.linregress(ours, theirs)
+    freedom = len(ours) - 2
+    reach = float(stats.t.ppf((1 + level) / 2, freedom) * fit.stderr) if freedom else math.nan
+    explained = float(fit.rvalue) ** 2 if np.ptp(theirs) else math.nan
+    slope = Estimate(float(fit.slope), float(fit.slope) - reach, float(fit.slope) + reach, len(ours))
+    return Line(slope, float(fit.intercept), explained)
+
+
+def _points(x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
+    ours, theirs = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if len(ours) != len(theirs):
+        raise StatsError(f"{len(ours)} x and {len(theirs)} y")
+    if np.isnan(ours).any() or np.isnan(theirs).any():
+        raise StatsError("a point has no value (NaN)")
+    return ours, theirs
+
+
+def _checked(units: Array) -> Array:
+    array = np.asarray(units, dtype=np.float64)
+    array = array[:, None] if array.ndim == 1 else array
+    if not len(array):
+        raise StatsError("an interval needs units, and there are none")
+    return array
