@@ -105,7 +105,7 @@ def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):
     shown = json.loads(taskloom("show", suite, "title->year", "-n", 1, "--json").out)
     assert shown["pools"] == {"all": 2}
     assert shown["examples"] == [
-        {"id": "a", "fields": {"标题": "On trees"}, "candidates": [], "gold": [2001.0], "group": "a"}
+        {"id": "a", "fields": {"title": "On trees"}, "candidates": [], "gold": [2001.0], "group": "a"}
     ]
     assert taskloom("show", suite, "title->year", "--prompt").out == "标题->年\nOn trees\n"
     assert "=>\t2001" in taskloom("show", suite, "title->year", "-n", 1).out

@@ -225,7 +225,6 @@ def test_an_unknown_task_is_refused_with_the_nearest() -> None:
         {"output": Labels(("no", "yes"))},
         {"output": Labels(("yes", "no", "maybe"))},
         {"output": Text()},
-        {"tags": {"source": ("wiki",)}},
         {"separator": " | "},
     ],
     ids=lambda changes: str(*changes),
@@ -234,8 +233,9 @@ def test_a_tasks_digest_changes_with_its_declaration(changes: dict[str, Any]) ->
     assert suite_of(task(**changes)).digest("t") != suite_of(task()).digest("t")
 
 
-def test_metrics_change_no_answer_and_so_no_digest_but_the_suites_fingerprint() -> None:
-    ours, theirs = suite_of(task(metrics=("acc",))), suite_of(task(metrics=("acc", "f1")))
+@pytest.mark.parametrize("changes", [{"metrics": ("acc", "f1")}, {"tags": {"source": ("wiki",)}}])
+def test_what_changes_no_answer_changes_no_digest_but_the_suites_fingerprint(changes: dict[str, Any]) -> None:
+    ours, theirs = suite_of(task()), suite_of(task(**changes))
     assert ours.digest("t") == theirs.digest("t")
     assert ours.fingerprint != theirs.fingerprint
 

@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from taskloom.core import Example, Item, Labels, Pool, Suite, Task, Text
-from taskloom.episodes import Draw, Role, Sampler, draws, episode, episodes
+from taskloom.episodes import Draw, Role, Sampler, draw, draws, episode, episodes, groups_of
 from taskloom.errors import EpisodeError, UnknownNameError
 from taskloom.sources.table import Field
 from taskloom.suites import fields, rows
@@ -56,6 +56,11 @@ def suite_of(pools: Mapping[str, Sequence[Cell]], task: Task = CHOICE) -> Suite:
 def even(each: int, names: Sequence[str] = NAMES) -> list[Cell]:
     """Give each class as many records, of one row."""
     return [(names[n % len(names)], n) for n in range(each * len(names))]
+
+
+def moved(cells: Iterable[Cell], by: int) -> list[Cell]:
+    """Give the same cells with other records."""
+    return [(label, group + by) for label, group in cells]
 
 
 def drawn(suite: Suite, sampler: Sampler, seed: int = 0, count: int = 1) -> list[Draw]:
@@ -348,8 +353,54 @@ def test_a_class_that_a_pool_lacks_is_not_made_up_from_others(role: str) -> None
 
 
 def test_a_class_needs_no_more_than_its_shots_where_queries_have_their_own_pool() -> None:
-    suite = suite_of({"train": even(2), "dev": even(2), "test": even(2)})
+    suite = suite_of({"train": even(2), "dev": moved(even(2), 10), "test": moved(even(2), 20)})
     assert drawn(suite, Sampler(shots=2, dev=4, query=4))[0].labels == NAMES
+
+
+def test_a_record_that_is_in_two_pools_is_never_in_two_sets() -> None:
+    suite = suite_of({"train": even(3), "dev": even(3), "test": even(3)})
+    (found,) = drawn(suite, Sampler(shots=1, dev=4, query=4))
+    assert len(groups_of(suite, found)) == 12
+    with pytest.raises(EpisodeError, match="too few examples for the query set"):
+        drawn(suite, Sampler(shots=1, dev=4, query=5))
+
+
+def test_a_reserve_keeps_dev_and_query_when_shots_change() -> None:
+    suite = suite_of({"all": even(20)})
+    found = [drawn(suite, Sampler(shots=k, reserve=8, dev=8, query=16))[0] for k in (0, 1, 2, 8)]
+    assert len({(d.rows["dev"], d.rows["query"]) for d in found}) == 1
+    assert [len(d.rows["support"]) for d in found] == [0, 4, 8, 32]
+    assert all(set(a.rows["support"]) <= set(b.rows["support"]) for a, b in pairwise(found))
+    assert len({d.id for d in found}) == 4
+
+
+def test_meta_tasks_can_be_drawn_apart_from_their_target() -> None:
+    suite = suite_of_table([NAMES[n % 4] for n in range(80)])
+    target = draw(suite, "text->label", Sampler(shots=2, dev=8, query=8))
+    meta = draw(suite, "label->text", Sampler(shots=40, dev=0, query=0), avoid=groups_of(suite, target))
+    assert len(meta.rows["support"]) == 40
+    assert not groups_of(suite, target) & groups_of(suite, meta)
+    alone = draw(suite, "label->text", Sampler(shots=40, dev=0, query=0))
+    assert alone.id != meta.id
+    with pytest.raises(EpisodeError, match="too few"):
+        draw(suite, "label->text", Sampler(shots=60, dev=0, query=0), avoid=groups_of(suite, target))
+
+
+def test_records_that_are_avoided_do_not_count_for_their_class() -> None:
+    suite = suite_of({"all": even(3)})
+    keys = suite.pools["t"]["all"].groups()
+    all_of_a = {int(keys[row]) for row, (label, _) in enumerate(even(3)) if label == "a"}
+    assert draw(suite, "t", Sampler(shots=1, dev=0, query=2), avoid=all_of_a).short == {"a": 0}
+
+
+def test_a_pool_that_no_set_is_drawn_from_is_refused() -> None:
+    with pytest.raises(EpisodeError, match="no set is drawn from: validation"):
+        drawn(suite_of({"train": even(2), "validation": even(2), "test": even(2)}), Sampler())
+
+
+def test_an_unknown_way_with_short_classes_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean refuse"):
+        Sampler(short_class="refused")  # type: ignore[arg-type]
 
 
 def test_pools_that_lack_a_role_are_refused() -> None:
@@ -427,7 +478,7 @@ def golden_draws() -> list[Draw]:
 def test_draws_are_those_of_the_first_release() -> None:
     first, second, _ = golden_draws()
     assert first.rows == {"support": (9, 13, 2, 6, 15, 7), "dev": (10, 18), "query": (11, 14, 5)}
-    assert (first.id, second.id) == ("82336bf751fda2e020294bc69b1e8bf3", "d4e0d4d93468583504468c9895a0b5d1")
+    assert (first.id, second.id) == ("122e362cff5a2b43ec961663b2c95a94", "e0fb585b83293f6bd682559d033acd3d")
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "random"])

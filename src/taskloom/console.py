@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,18 @@ from rich.table import Table
 Cell = str | int | float | None
 
 
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    r"""Show characters that would steer a terminal instead of sending them to it.
+
+    >>> safe("\x1b[2J")
+    '\\u001b[2J'
+    """
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def out() -> Console:
     """Give the console of standard output, made anew so that it is the one in force."""
     return Console(highlight=False)
@@ -25,17 +38,17 @@ def out() -> Console:
 
 def note(message: str) -> None:
     """Tell a person something that is no result."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(escape(message))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(escape(safe(message)))
 
 
 def error(message: str) -> None:
     """Tell a person what went wrong."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {escape(safe(message))}")
 
 
 def line(text: str = "") -> None:
     """Print a line of plain text."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write((safe(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def as_json(value: Any) -> None:
@@ -58,7 +71,7 @@ def table(
         numeric = name in figures or (bool(rows) and all(isinstance(row[number], int | float) for row in rows))
         shown.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
     for row in rows:
-        shown.add_row(*(escape(_human(cell)) for cell in row))
+        shown.add_row(*(escape(safe(_human(cell))) for cell in row))
     out().print(shown)
 
 
@@ -69,7 +82,7 @@ def pairs(values: Mapping[str, Cell]) -> None:
         return
     shown = Table.grid(padding=(0, 2))
     for name, value in values.items():
-        shown.add_row(f"[bold]{escape(name)}[/]", escape(_human(value)))
+        shown.add_row(f"[bold]{escape(name)}[/]", escape(safe(_human(value))))
     out().print(shown)
 
 
@@ -78,13 +91,11 @@ def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, in
     """Show how far a long work is, on a terminal; calls give what is done and what there is in all."""
     console = Console(stderr=True)
     counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
-    bar = Progress(
-        TextColumn(escape(what)), BarColumn(), counted, TimeRemainingColumn(), console=console, transient=True
-    )
     if not console.is_terminal:
         yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
         return
-    with bar:
+    columns = (TextColumn(escape(what)), BarColumn(), counted, TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -110,7 +121,7 @@ def silence_broken_pipe() -> None:
 
 def _plain(cell: Cell) -> str:
     text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
-    return text.replace("\t", " ").replace("\n", "\\n")
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _human(cell: Cell) -> str:

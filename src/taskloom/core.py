@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from .errors import SuiteError, UnknownNameError
@@ -37,6 +37,10 @@ class Labels:
     kind: ClassVar[str] = "labels"
     names: tuple[str, ...]
     many: bool = False
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise SuiteError(f"a label is named twice: {', '.join(self.names)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ class Fields:
 
 
 Output: TypeAlias = Text | Labels | Terms | Number | Ranking | Fields
-OUTPUTS: Mapping[str, type[Output]] = {kind.kind: kind for kind in (Text, Labels, Terms, Number, Ranking, Fields)}
+OUTPUT_KINDS = (Text, Labels, Terms, Number, Ranking, Fields)
+OUTPUTS: Mapping[str, type[Output]] = {kind.kind: kind for kind in OUTPUT_KINDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ class Pool(Protocol):
         """Give each row's label as its place in the task's label names, -1 where it has none or many."""
 
     def groups(self) -> Ints:
-        """Give each row's group as a number; rows of one group share it."""
+        """Give each row's group as a number, which is the same in every pool of every task."""
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
@@ -165,18 +170,53 @@ class Suite:
             raise UnknownNameError("task", name, self.tasks)
         return self.tasks[name]
 
+    def __post_init__(self) -> None:
+        if wrong := [name for name, task in self.tasks.items() if task.id != name]:
+            raise SuiteError(f"tasks must go by their ids: {', '.join(wrong)}")
+        if set(self.tasks) != set(self.pools):
+            odd = ", ".join(sorted(set(self.tasks) ^ set(self.pools))[:5])
+            raise SuiteError(f"every task needs its pools, and pools their task: {odd}")
+
     def digest(self, task: str) -> str:
-        """Name a task by its declaration and its pools; not by its metrics, for they change no answer."""
+        """Name a task by what it asks and by its pools; not by metrics and tags, for they change no answer."""
         pools = {name: pool.digest for name, pool in self.pools[self.task(task).id].items()}
-        declared = {name: value for name, value in self.tasks[task].declaration().items() if name != "metrics"}
-        return fingerprint("task", declared, pools)
+        asked = {name: value for name, value in declared(self.tasks[task]).items() if name not in ("metrics", "tags")}
+        return fingerprint("task", asked, pools)
 
     @property
     def fingerprint(self) -> str:
-        """Name the suite by its tasks' digests, their metrics, and its folds; the order of tasks does not matter."""
-        folds = {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in self.folds.items()}
-        tasks = {name: [self.digest(name), list(task.metrics)] for name, task in self.tasks.items()}
-        return fingerprint("suite", tasks, folds)
+        """Name the suite by its tasks and its folds; the order of tasks does not matter."""
+        tasks: dict[str, Json] = {name: [self.digest(name), declared(task)] for name, task in self.tasks.items()}
+        return fingerprint("suite", tasks, self.folds_json())
+
+    def folds_json(self) -> dict[str, Json]:
+        """Give the folds as JSON."""
+        return {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in self.folds.items()}
+
+
+def declared(value: object) -> dict[str, Json]:
+    """Give the fields of a dataclass that differ from their defaults, as JSON.
+
+    Names are made of this, so that a field that is added later, with a default, makes nothing stale.
+
+    >>> declared(Labels(("yes", "no")))
+    {'kind': 'labels', 'names': ['yes', 'no']}
+    """
+    kind = {"kind": value.kind} if isinstance(value, OUTPUT_KINDS) else {}
+    kept = [f for f in fields(value) if getattr(value, f.name) != _default(f)]  # type: ignore[arg-type]
+    return kind | {f.name: _plain(getattr(value, f.name)) for f in kept}
+
+
+def _default(of: Field[Any]) -> object:
+    return of.default_factory() if of.default_factory is not MISSING else of.default
+
+
+def _plain(value: Any) -> Json:
+    if is_dataclass(value):
+        return declared(value)
+    if isinstance(value, Mapping):
+        return [[name, _plain(part)] for name, part in value.items()]
+    return [_plain(part) for part in value] if isinstance(value, tuple | list) else value
 
 
 def output_to_json(output: Output) -> dict[str, Json]:
@@ -277,4 +317,5 @@ def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[str]:
         yield "empty output"
     if len(set(graded)) < len(graded):
         yield "a candidate is graded twice"
-    yield from (f"graded candidate is not among the item's: {c!r}" for c in graded if c not in candidates)
+    known = set(candidates)
+    yield from (f"graded candidate is not among the item's: {c!r}" for c in graded if c not in known)

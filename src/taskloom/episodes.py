@@ -1,41 +1,46 @@
 """Few-shot episodes: a pure function of the examples' content, the sampler and the seed.
 
-Support is drawn first, so that rare classes keep their shots; then validation (`dev`), then query. Roles that
-draw from the same pool never share a record. With the same seed, fewer shots are a part of more shots.
+Support is drawn first, so that rare classes keep their shots; then validation (`dev`), then query. They never share
+a record. With the same seed and the same `reserve`, fewer shots are a part of more, and the query set is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .core import Example, Ints, Labels, Pool, Suite, Task
-from .errors import EpisodeError
-from .ids import fingerprint, shuffled
+from .core import Example, Ints, Labels, Pool, Suite, Task, declared
+from .errors import EpisodeError, UnknownNameError
+from .ids import Json, fingerprint, shuffled
 
 Role: TypeAlias = Literal["support", "dev", "query"]
+ShortClass: TypeAlias = Literal["skip", "refuse"]
 HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:
-    """How episodes are drawn; its repr is its identity."""
+    """How episodes are drawn; what differs from the defaults is its identity."""
 
     shots: int = 1  # for each class where the task has labels, else in all
+    reserve: int = 0  # the most shots of a study: so many are set aside, that dev and query stay when shots change
     dev: int = 64
     query: int = 64
     per_class: bool = False  # whether dev and query count for each class
     ways: int = 0  # classes drawn for an episode; 0: all
-    short_class: Literal["skip", "refuse"] = "skip"  # what is done with a class that has too few examples
+    short_class: ShortClass = "skip"  # what is done with a class that has too few examples
     version: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.shots, self.dev, self.query, self.ways) < 0:
+        if min(self.shots, self.reserve, self.dev, self.query, self.ways) < 0:
             raise EpisodeError(f"sizes can't be negative: {self}")
+        if self.short_class not in get_args(ShortClass):
+            raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +69,42 @@ class Episode:
 
 def draws(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count: int = 1) -> Iterator[Draw]:
     """Draw episodes 0 .. count-1 of a task; each depends on its number, not on those before it."""
-    homes = _homes(suite.task(task), suite.pools[task])
-    stocks = {name: _Stock(suite.pools[task][name]) for name in dict.fromkeys(homes.values())}
+    homes, stocks = _stocks(suite, task, frozenset())
     for index in range(count):
-        yield _draw(suite.tasks[task], homes, stocks, sampler, seed, index)
+        yield _draw(suite.tasks[task], homes, stocks, sampler, _Key(seed, index))
 
 
-def episode(suite: Suite, draw: Draw) -> Episode:
+def draw(
+    suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: int = 0, avoid: Collection[int] = ()
+) -> Draw:
+    """Draw one episode of a task, without the records (`groups_of`) that another draw has.
+
+    Meta tasks are drawn so, after their target: no record is on both sides.
+    """
+    homes, stocks = _stocks(suite, task, frozenset(avoid))
+    return _draw(suite.task(task), homes, stocks, sampler, _Key(seed, index))
+
+
+def groups_of(suite: Suite, drawn: Draw) -> set[int]:
+    """Give the records of a draw, by numbers that are the same in every pool of every task."""
+    pools = suite.pools[drawn.task]
+    return {int(group) for role, rows in drawn.rows.items() for group in pools[drawn.pools[role]].groups()[list(rows)]}
+
+
+def episode(suite: Suite, drawn: Draw) -> Episode:
     """Read the examples of a draw."""
-    task = suite.task(draw.task)
-    sets = {role: tuple(suite.pools[task.id][draw.pools[role]].take(rows)) for role, rows in draw.rows.items()}
-    return Episode(id=draw.id, task=task.narrowed(draw.labels) if draw.labels else task, **sets)
+    task = suite.task(drawn.task)
+    read: dict[Role, tuple[Example, ...]] = {}
+    for home in dict.fromkeys(drawn.pools.values()):  # each pool once
+        roles = [role for role, pool in drawn.pools.items() if pool == home]
+        examples = iter(suite.pools[task.id][home].take([row for role in roles for row in drawn.rows[role]]))
+        read |= {role: tuple(itertools.islice(examples, len(drawn.rows[role]))) for role in roles}
+    return Episode(id=drawn.id, task=task.narrowed(drawn.labels) if drawn.labels else task, **read)
 
 
 def episodes(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count: int = 1) -> Iterator[Episode]:
     """Draw episodes of a task and read their examples."""
-    return (episode(suite, draw) for draw in draws(suite, task, sampler, seed=seed, count=count))
+    return (episode(suite, drawn) for drawn in draws(suite, task, sampler, seed=seed, count=count))
 
 
 @dataclass(frozen=True)
@@ -87,6 +112,7 @@ class _Stock:
     """What drawing needs to know of a pool, read once for many episodes."""
 
     pool: Pool
+    avoid: frozenset[int]
 
     @cached_property
     def labels(self) -> Ints:
@@ -99,6 +125,8 @@ class _Stock:
     @cached_property
     def by_class(self) -> Mapping[int, Ints]:
         order = np.argsort(self.labels, kind="stable")
+        if self.avoid:
+            order = order[~np.isin(self.groups[order], list(self.avoid))]
         codes, starts = np.unique(self.labels[order], return_index=True)
         parts = np.split(order, starts[1:])  # of nothing, one empty part
         return dict(zip(codes.tolist(), parts, strict=False))
@@ -123,6 +151,11 @@ class _Key:
         return places if rows is None else (int(rows[place]) for place in places)
 
 
+def _stocks(suite: Suite, task: str, avoid: frozenset[int]) -> tuple[dict[Role, str], dict[str, _Stock]]:
+    homes = _homes(suite.task(task), suite.pools[task])
+    return homes, {name: _Stock(suite.pools[task][name], avoid) for name in dict.fromkeys(homes.values())}
+
+
 def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
     """Say which pool each role draws from."""
     if len(pools) == 1:
@@ -130,35 +163,42 @@ def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
         return dict.fromkeys(HOMES, only)
     if missing := [name for name in (HOMES["support"], HOMES["query"]) if name not in pools]:
         raise EpisodeError(f"task {task.id!r} has the pools {', '.join(pools)}, and lacks {', '.join(missing)}")
+    if odd := [name for name in pools if name not in HOMES.values()]:
+        raise EpisodeError(f"task {task.id!r} has pools that no set is drawn from: {', '.join(odd)}")
     return {role: name if name in pools else HOMES["support"] for role, name in HOMES.items()}
 
 
-def _draw(
-    task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, seed: int, index: int
-) -> Draw:
-    key = _Key(seed, index)
+def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:
     names = task.output.names if isinstance(task.output, Labels) and not task.output.many else ()
-    least = sampler.shots + (homes["query"] == homes["support"])  # one to ask about, where it comes from the same pool
+    shots = max(sampler.shots, sampler.reserve)
+    least = shots + (homes["query"] == homes["support"])  # one to ask about, where it comes from the same pool
     kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
     if names and not kept:
         raise EpisodeError(f"no class of task {task.id!r} has {least} examples or more")
     each = sampler.per_class and bool(kept)
     sizes: dict[Role, tuple[int, bool]] = {
-        "support": (sampler.shots, bool(kept)),
+        "support": (shots, bool(kept)),
         "dev": (sampler.dev, each),
         "query": (sampler.query, each),
     }
-    used: dict[str, set[int]] = {name: set() for name in stocks}
+    used = set(stocks[homes["support"]].avoid)
     rows: dict[Role, tuple[int, ...]] = {}
     for role, (size, by_class) in sizes.items():
-        stock, taken = stocks[homes[role]], used[homes[role]]
+        stock = stocks[homes[role]]
         pick = _pick_by_class if by_class else _pick_in_all
-        rows[role] = tuple(pick(stock, taken, key, role, size, kept))
+        rows[role] = tuple(pick(stock, used, key, role, size, kept))
         _refuse_few(task, role, len(rows[role]), size * len(kept) if by_class else size, len(stock.pool))
+    rows["support"] = _first_shots(rows["support"], sampler.shots, shots)
     content = [[home, stocks[home].pool.digest] for home in homes.values()]
-    digest = fingerprint("draw", task.id, list(names), content, asdict(sampler), seed, index)
+    avoided: Sequence[Json] = sorted(stocks[homes["support"]].avoid)
+    id_ = fingerprint("draw", task.id, list(names), content, declared(sampler), avoided, key.seed, key.index)
     labels = tuple(names[label] for label in kept)
-    return Draw(task=task.id, index=index, id=digest, pools=dict(homes), rows=rows, labels=labels, short=short)
+    return Draw(task=task.id, index=key.index, id=id_, pools=dict(homes), rows=rows, labels=labels, short=short)
+
+
+def _first_shots(rows: tuple[int, ...], shots: int, of: int) -> tuple[int, ...]:
+    """Keep the first so many of each class's rows, which stand one class after the other."""
+    return tuple(row for place, row in enumerate(rows) if place % of < shots) if shots < of else rows
 
 
 def _refuse_few(task: Task, role: Role, found: int, wanted: int, size: int) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms
 from .texts import number_text
 
 GAP = "\n\n"  # between demonstrations
-NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d+)?(?<=[\d.])(?<![+-]\.)", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def prompt(task: Task, item: Item, support: Sequence[Example] = ()) -> str:
@@ -32,8 +32,8 @@ def question(task: Task, item: Item) -> str:
 
 
 def write(task: Task, answer: Answer) -> str:
-    """Write an answer as a model is to write it; `read` is its inverse."""
-    if isinstance(task.output, Fields) and isinstance(answer, dict):
+    """Write an answer as a model is to write it; `read` reads it back, but for the grades of a ranking."""
+    if isinstance(task.output, Fields) and isinstance(answer, Mapping):
         return task.separator.join(_write(part, answer[name]) for name, part in task.output.parts.items())
     return _write(task.output, answer)
 

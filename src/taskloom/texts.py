@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
+CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+MARKS = "".join(c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c).startswith("M"))  # vowel signs
+TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{MARKS}])*")
 UNSPACED = ("zh", "ja")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
 
@@ -36,20 +39,34 @@ def tokens(text: str) -> list[str]:
     >>> tokens("用BERT-base做实验, twice")
     ['用', 'BERT', 'base', '做', '实', '验', 'twice']
     """
-    return TOKEN.findall(text)
+    return TOKEN.findall(unicodedata.normalize("NFC", text))
+
+
+def length_unit(language: str) -> str:
+    """Say what texts of a language are measured in.
+
+    >>> length_unit("zh-CN"), length_unit("en")
+    ('characters', 'words')
+    """
+    return "characters" if re.split("[-_]", language)[0] in UNSPACED else "words"
 
 
 def length(text: str, language: str) -> int:
     """Measure a text in characters where the language writes no spaces, else in words."""
-    return len(text) if language.split("-")[0] in UNSPACED else len(text.split())
+    return len(text) if length_unit(language) == "characters" else len(text.split())
 
 
 def shingles(text: str) -> set[int]:
-    """Hash every run of 13 words, or of 30 tokens where most are CJK characters; a short text is one run."""
+    """Hash every run of 13 words, or of 30 tokens where most are CJK characters; a text that is half a run is one run.
+
+    Shorter texts have none: that a word or a name comes again says nothing.
+    """
     found = [token.lower() for token in tokens(text)]
     characters = sum(len(token) == 1 and re.match(f"[{CJK}]", token) is not None for token in found)
     size = SHINGLE_CHARACTERS if characters * 2 > len(found) else SHINGLE_WORDS
-    return {hash(tuple(found[at : at + size])) for at in range(max(1, len(found) - size + 1))} if found else set()
+    if 2 * len(found) < size:
+        return set()
+    return {hash(tuple(found[at : at + size])) for at in range(max(1, len(found) - size + 1))}
 
 
 def overlaps(ours: Sequence[str], theirs: Sequence[str], least: float = 0.5) -> Iterator[tuple[int, int, float]]:

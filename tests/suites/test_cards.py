@@ -60,9 +60,12 @@ def test_chinese_texts_are_measured_in_characters() -> None:
     assert card(suite_of(papers, language="en"))[0].means["title"] == (1 + 2) / 2
 
 
-def test_a_mean_of_nothing_is_left_out_and_never_nought() -> None:
+def test_a_mean_of_nothing_is_none_and_never_nought() -> None:
     papers = [(None, ["k"], "a", "d", 1.0), ("title", None, "b", "d", 1.0)]
-    assert [row.means for row in card(suite_of(papers))[:2]] == [{"keywords": 1.0}, {"title": 1.0}]
+    assert [row.means for row in card(suite_of(papers))[:2]] == [
+        {"title": None, "keywords": 1.0},
+        {"title": 1.0, "keywords": None},
+    ]
 
 
 def test_a_table_without_labels_has_one_row() -> None:

@@ -83,7 +83,10 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
         "E301": (table_suite(of, {"f": {"meta": ("title->titel",)}}), "f/meta"),
         "E302": (table_suite(of, shared), "f/meta+target"),
         "E303": (two_tasks(example, "one text", "another", source=("wiki",)), "f/meta+target"),
-        "E304": (two_tasks(example, "the same text", "The same text!"), "f/meta+target"),
+        "E304": (
+            two_tasks(example, "a text of seven words or more words", "A text of seven words, or more words!"),
+            "f/meta+target",
+        ),
         "W101": (
             suite_of(CHOICE, all=[example(str(n), f"x{n}", "no" if n else "yes") for n in range(9)]),
             "t/all",

@@ -20,7 +20,7 @@ def test_a_task_is_a_view_of_the_records(small_suite: Suite):
     pools = {name: pools["all"] for name, pools in small_suite.pools.items()}
     assert len({id(pool.records) for pool in pools.values() if isinstance(pool, fields.View)}) == 1
     (example,) = pools["title+year->keywords"].take([1])
-    assert dict(example.item.fields) == {"标题": "On birds", "年": "2002"}
+    assert dict(example.item.fields) == {"title": "On birds", "year": "2002"}
     assert example.gold == (("owl",),)
     assert (example.item.id, example.group) == ("b", "b")
 

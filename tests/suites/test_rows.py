@@ -35,7 +35,7 @@ def test_rows_are_read_in_the_order_asked_for_and_as_often(three: rows.Rows) -> 
 
 @pytest.mark.parametrize("row", [3, -1])
 def test_a_row_that_is_not_there_is_refused(three: rows.Rows, row: int) -> None:
-    with pytest.raises(IndexError):
+    with pytest.raises(SuiteError, match=f"rows {row} to {row} were asked for, and there are 3"):
         three.take([row])
 
 
@@ -76,13 +76,14 @@ def test_labels_are_places_in_the_declared_names(example: Make) -> None:
 
 
 def test_rows_of_one_group_share_a_number(three: rows.Rows) -> None:
-    assert three.groups().tolist() == [0, 1, 0]
+    first, second, third = three.groups().tolist()
+    assert first == third != second
 
 
 def test_groups_are_numbered_alike_in_any_chunks(three: rows.Rows) -> None:
     table = table_of(three)
     chunked = rows.from_table(three.output, three.names, pa.concat_tables([table[:1], table[1:2], table[2:]]))
-    assert chunked.groups().tolist() == [0, 1, 0]
+    assert chunked.groups().tolist() == three.groups().tolist()
     assert chunked.labels().tolist() == three.labels().tolist()
     assert chunked.take([2, 0]) == three.take([2, 0])
 

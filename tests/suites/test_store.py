@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
-from taskloom.errors import StoreError
+from taskloom.errors import StoreError, UsageError
 from taskloom.suites import rows, store
 
 
@@ -72,7 +72,7 @@ def test_the_manifest_can_be_read_by_people(tmp_path: Path, small_suite: Suite):
 
 def test_a_suite_that_is_there_is_replaced_only_when_told(tmp_path: Path, small_suite: Suite):
     store.write(small_suite, tmp_path / "s")
-    with pytest.raises(StoreError, match="--force"):
+    with pytest.raises(UsageError, match="--force"):
         store.write(mixed_suite(), tmp_path / "s")
     assert store.open_suite(tmp_path / "s").id == "small"
     assert store.write(mixed_suite(), tmp_path / "s", replace=True).id == "mixed"
@@ -82,7 +82,7 @@ def test_a_suite_that_is_there_is_replaced_only_when_told(tmp_path: Path, small_
 def test_a_folder_that_is_no_suite_is_never_replaced(tmp_path: Path, small_suite: Suite):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it")
-    with pytest.raises(StoreError, match="left alone"):
+    with pytest.raises(UsageError, match="left alone"):
         store.write(small_suite, tmp_path / "precious", replace=True)
     assert (tmp_path / "precious" / "thesis.txt").read_text() == "all of it"
 
@@ -156,7 +156,7 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path):
 import resource, signal
 from pathlib import Path
 from typing import Any
-from taskloom.errors import StoreError
+from taskloom.errors import StoreError, UsageError
 from taskloom.sources.table import Field
 from taskloom.suites import fields, store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

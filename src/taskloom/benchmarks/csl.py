@@ -15,7 +15,7 @@ from ..errors import SourceError, UsageError
 from ..ids import Json
 from ..sources import files
 from ..sources.files import Faults, Layout
-from ..sources.table import Field
+from ..sources.table import Field, value_of
 from ..suites import rows
 from ..suites.build import Reading, field_suite
 from ..suites.fields import METRICS
@@ -33,21 +33,25 @@ BENCHMARK_HEADER = ("prompt", "input", "output")
 PROMPTS = {f"to {name}": name for name in ("title", "keywords", "category", "discipline")}
 LICENCE = "Apache-2.0"
 
-# The paper's table 2: labels below, mean title and abstract length, mean number of keywords, records in thousands.
-PUBLISHED_CARD: Mapping[str, tuple[str, int, float, float, float, int]] = {
-    "工学": ("Engineering", 27, 19.1, 210.9, 4.4, 177),
-    "理学": ("Science", 9, 20.7, 254.4, 4.3, 35),
-    "农学": ("Agriculture", 7, 17.1, 177.1, 7.1, 39),
-    "医学": ("Medicine", 5, 20.7, 269.5, 4.7, 37),
-    "管理学": ("Management", 4, 18.7, 157.7, 6.2, 23),
-    "法学": ("Jurisprudence", 4, 18.9, 174.4, 6.1, 21),
-    "教育学": ("Pedagogy", 3, 17.7, 179.4, 4.3, 16),
-    "经济学": ("Economics", 2, 19.5, 177.2, 4.5, 11),
-    "文学": ("Literature", 2, 18.8, 158.2, 8.3, 10),
-    "艺术学": ("Art", 1, 17.8, 170.8, 5.4, 5),
-    "历史学": ("History", 1, 17.6, 181.0, 6.0, 6),
-    "军事学": ("Strategics", 1, 17.5, 169.3, 4.0, 3),
-    "哲学": ("Philosophy", 1, 18.0, 176.5, 8.0, 7),
+# The paper's table 2: name, labels below, mean length of title and abstract, mean number of keywords, records.
+CARD_COLUMNS = ("published_name", "labels_below", "title", "abstract", "keywords", "records")
+PUBLISHED_CARD: Mapping[str, Mapping[str, str | float]] = {
+    label: dict(zip(CARD_COLUMNS, values, strict=True))
+    for label, values in {
+        "工学": ("Engineering", 27, 19.1, 210.9, 4.4, 177_000),
+        "理学": ("Science", 9, 20.7, 254.4, 4.3, 35_000),
+        "农学": ("Agriculture", 7, 17.1, 177.1, 7.1, 39_000),
+        "医学": ("Medicine", 5, 20.7, 269.5, 4.7, 37_000),
+        "管理学": ("Management", 4, 18.7, 157.7, 6.2, 23_000),
+        "法学": ("Jurisprudence", 4, 18.9, 174.4, 6.1, 21_000),
+        "教育学": ("Pedagogy", 3, 17.7, 179.4, 4.3, 16_000),
+        "经济学": ("Economics", 2, 19.5, 177.2, 4.5, 11_000),
+        "文学": ("Literature", 2, 18.8, 158.2, 8.3, 10_000),
+        "艺术学": ("Art", 1, 17.8, 170.8, 5.4, 5_000),
+        "历史学": ("History", 1, 17.6, 181.0, 6.0, 6_000),
+        "军事学": ("Strategics", 1, 17.5, 169.3, 4.0, 3_000),
+        "哲学": ("Philosophy", 1, 18.0, 176.5, 8.0, 7_000),
+    }.items()
 }
 
 
@@ -57,6 +61,8 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
         raise UsageError("name the records to build from, such as records.jsonl")
     header = _released_header(Path(source))
     if header == BENCHMARK_HEADER:
+        if fields or reading != Reading(on_error=reading.on_error, layout=reading.layout):
+            raise UsageError("released files say what their columns are: only --encoding and --on-error go with them")
         return released(Path(source), reading)
     if header:
         reading = replace(reading, layout=replace(reading.layout, header=header))
@@ -84,7 +90,7 @@ def released(path: Path, reading: Reading) -> Suite:
     faults = Faults(reading.on_error)
     read: dict[str, dict[str, list[Example]]] = {}
     for file in found:
-        for prompt, example in _examples(file, faults):
+        for prompt, example in _examples(file, path if path.is_dir() else path.parent, faults, reading.layout):
             read.setdefault(prompt, {}).setdefault(file.stem, []).append(example)
     faults.settle()
     if not read:
@@ -96,21 +102,28 @@ def released(path: Path, reading: Reading) -> Suite:
     return Suite(id="csl-benchmark", tasks=tasks, pools=pools, about=told)
 
 
-def _examples(file: Path, faults: Faults) -> Iterator[tuple[str, Example]]:
-    for place, row in files.read(file, faults, Layout(header=BENCHMARK_HEADER)):
-        prompt, text, output = (row[name].strip() for name in BENCHMARK_HEADER)
+def _examples(file: Path, folder: Path, faults: Faults, layout: Layout) -> Iterator[tuple[str, Example]]:
+    for place, row in files.read(file, faults, replace(layout, header=BENCHMARK_HEADER)):
+        prompt, text = row["prompt"].strip(), row["input"].strip()
+        output = value_of(_field(prompt), row["output"]) if prompt in PROMPTS else None
         if prompt not in PROMPTS:
             faults.add(place, f"unknown prompt: {prompt!r}")
-        elif not text or not output:
+        elif not text or output is None:
             faults.add(place, "empty input or output")
         else:
-            answer = tuple(output.split("_")) if PROMPTS[prompt] == "keywords" else output
-            yield prompt, Example(Item(place, {"input": text}), (answer,), place)
+            id_ = f"{file.parent.relative_to(folder) / place}"
+            yield (
+                prompt,
+                Example(Item(id_, {"input": text}), (tuple(output) if isinstance(output, list) else output,), id_),
+            )
+
+
+def _field(prompt: str) -> Field:
+    return next(f for f in FIELDS if f.name == PROMPTS[prompt])
 
 
 def _task(prompt: str, examples: Sequence[Example]) -> Task:
-    name = PROMPTS[prompt]
-    kind = next(f.kind for f in FIELDS if f.name == name)
+    name, kind = PROMPTS[prompt], _field(prompt).kind
     labels = tuple(sorted({str(example.gold[0]) for example in examples})) if kind == "label" else ()
     outputs: Mapping[str, Output] = {"text": Text(), "list": Terms("_"), "label": Labels(labels)}
     tags = {"outputs": (name,), "language": ("zh",), "source": ("csl",)}

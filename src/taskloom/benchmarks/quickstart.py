@@ -12,18 +12,18 @@ from ..sources.table import Field
 from ..suites.build import Reading, field_suite
 
 ARXIV = (
-    Field("title", "text", "title"),
-    Field("abstract", "text", "abstract"),
-    Field("categories", "list", "categories"),
-    Field("archive", "label", "archive"),
-    Field("year", "number", "year"),
+    Field("title", "text"),
+    Field("abstract", "text"),
+    Field("categories", "list"),
+    Field("archive", "label"),
+    Field("year", "number"),
 )
 PAPERS = (
-    Field("title", "text", "title"),
-    Field("abstract", "text", "abstract"),
-    Field("keywords", "list", "keywords"),
-    Field("category", "label", "category"),
-    Field("year", "number", "year"),
+    Field("title", "text"),
+    Field("abstract", "text"),
+    Field("keywords", "list"),
+    Field("category", "label"),
+    Field("year", "number"),
 )
 
 

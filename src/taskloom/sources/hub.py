@@ -18,8 +18,17 @@ def rows(spec: str) -> Iterator[tuple[Place, Row]]:
     name, _, split = spec.partition("@")
     path, _, config = name.partition(":")
     split = split or "train"
-    for number, row in enumerate(_load(path, config, split), 1):
-        yield f"{spec}: row {number}", dict(row)
+    loaded = _load(path, config, split)
+    named = {name: kind.names for name, kind in (loaded.features or {}).items() if hasattr(kind, "names")}
+    for number, row in enumerate(loaded, 1):
+        yield f"{spec}: row {number}", {name: _named(named.get(name), value) for name, value in row.items()}
+
+
+def _named(names: list[str] | None, value: Any) -> Any:
+    """Give the name of a label that the data set keeps as a number; -1 is how it says that there is none."""
+    if names is None or not isinstance(value, int):
+        return value
+    return names[value] if value >= 0 else None
 
 
 def _load(path: str, config: str, split: str) -> Any:

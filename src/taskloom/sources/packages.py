@@ -30,6 +30,7 @@ from typing import IO, Any
 import platformdirs
 
 from ..errors import FetchError, SourceError, UnknownNameError
+from ..folders import replace_folder
 from .files import Faults, Place, Row, read
 from .tidy import TIDY
 
@@ -178,9 +179,7 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
         if is_here(of):  # another process was quicker
             return
         try:
-            if target.exists():  # damaged
-                target.rename(Path(scratch) / "old")
-            unpacked.rename(target)
+            replace_folder(unpacked, target, Path(scratch) / "old")  # what is there is damaged
         except OSError:
             if not is_here(of):
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -22,8 +22,11 @@ class Field:
 
     name: str
     kind: Kind
-    title: str
+    title: str = ""  # the name, where none is given
     separator: str = "; "  # between the terms of a list
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)
 
 
 def parse_field(text: str) -> Field:
@@ -40,7 +43,7 @@ def parse_field(text: str) -> Field:
         raise UsageError(f"a field needs a name: {text!r}")
     if name == "id":
         raise UsageError("id is the name of the record itself; call the field otherwise, with --column NAME=id")
-    return Field(name, kind, title or name)  # type: ignore[arg-type]
+    return Field(name, kind, title)  # type: ignore[arg-type]
 
 
 def gather(
@@ -59,7 +62,7 @@ def gather(
     for number, (place, row) in enumerate(rows, 1):
         seen.update(row.keys())
         if number == LOOK_AHEAD:
-            _refuse_missing(wanted, seen, faults)
+            refuse_missing(wanted, seen, faults.shown)
         id_ = row.get(id_column) if id_column else number
         record: Row = {"id": "" if id_ is None else str(id_)}
         wrong = []
@@ -74,7 +77,7 @@ def gather(
             faults.add(place, "; ".join(wrong))
         else:
             kept.append(record)
-    _refuse_missing(wanted, seen, faults)
+    refuse_missing(wanted, seen, faults.shown)
     _note_doubles(kept, faults)
     faults.settle()
     return _filled(kept, fields)
@@ -84,11 +87,14 @@ def joined(
     rows: Iterable[tuple[Place, Row]], by: str, known: Mapping[str, Row], left_out: Counter[str]
 ) -> Iterator[tuple[Place, Row]]:
     """Add to each row what is known of its key (a journal's category, say); rows of unknown keys are counted."""
+    seen: set[str] = set()
     for place, row in rows:
+        seen |= row.keys()
         if found := known.get(str(row.get(by))):
             yield place, row | found
         else:
             left_out[f"unmapped {by}"] += 1
+    refuse_missing([by], seen)
 
 
 def value_of(field: Field, value: Any) -> Any:
@@ -135,11 +141,12 @@ def _number(value: Any) -> float:
     return number
 
 
-def _refuse_missing(wanted: Iterable[str], seen: Mapping[str, int], faults: Faults) -> None:
+def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequence[str] = ()) -> None:
+    """Refuse columns that never came, with the nearest of those that did."""
     if not seen:
         return
     if missing := sorted(name for name in wanted if name not in seen):
-        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults.shown)
+        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
 
 
 def _note_doubles(records: Sequence[Row], faults: Faults) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from .. import sources
 from ..core import Suite
-from ..errors import SourceError, UsageError
+from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import Json
 from ..sources.files import Faults, Layout, OnError, Place, Row
-from ..sources.table import Field, gather, joined
+from ..sources.table import Field, gather, joined, refuse_missing
 from . import fields
 
 
@@ -40,13 +40,21 @@ def field_suite(
     """Read a table and make the suite of all its field tasks."""
     if len(of) < 2:
         raise UsageError("a field suite needs two fields or more, such as --field title:text --field category:label")
+    for name in reading.columns:
+        if name not in {f.name for f in of}:
+            raise UnknownNameError("field", name, [f.name for f in of])
     faults, left_out = Faults(reading.on_error), Counter[str]()
     rows = sources.rows(source, faults, reading.layout)
     rows = _where(rows, reading.where, left_out)
     if reading.venues:
         by, known = _venues(reading.venues)
         rows = joined(rows, by, known, left_out)
-    kept = gather(rows, of, faults, columns=reading.columns, id_column=reading.id_column)
+    try:
+        kept = gather(rows, of, faults, columns=reading.columns, id_column=reading.id_column)
+    except SourceError as error:
+        if not left_out:
+            raise
+        raise SourceError(f"{error}; left out before: {dict(left_out)}") from None
     if faults.count:
         left_out["rows with faults"] = faults.count
     told: dict[str, Json] = {
@@ -61,11 +69,14 @@ def field_suite(
 def _where(
     rows: Iterator[tuple[Place, Row]], where: Mapping[str, str], left_out: Counter[str]
 ) -> Iterator[tuple[Place, Row]]:
+    seen: set[str] = set()
     for place, row in rows:
+        seen |= row.keys()
         if all(str(row.get(column)) == value for column, value in where.items()):
             yield place, row
         else:
             left_out[" or ".join(f"{column} is not {value}" for column, value in where.items())] += 1
+    refuse_missing(where, seen)
 
 
 def _venues(path: str) -> tuple[str, dict[str, Row]]:
@@ -75,4 +86,6 @@ def _venues(path: str) -> tuple[str, dict[str, Row]]:
     if not rows or len(rows[0]) < 2:
         raise SourceError(f"a table of venues needs a column of names and one or more of labels: {path}")
     by, *_ = rows[0]
+    if doubles := [name for name, n in Counter(str(row.get(by)) for row in rows).items() if n > 1]:
+        raise SourceError(f"a venue stands twice, or a row has none, in {path}: {', '.join(doubles[:5])}")
     return by, {str(row[by]): {name: value for name, value in row.items() if name != by} for row in rows}

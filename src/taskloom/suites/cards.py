@@ -21,7 +21,7 @@ class CardRow:
 
     label: str
     labels_below: int
-    means: dict[str, float] = field(default_factory=dict)
+    means: dict[str, float | None] = field(default_factory=dict)
     records: int = 0
 
 
@@ -58,11 +58,10 @@ def _parts(of: Records, by: str) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _row(of: Records, language: str, below: str, label: str, part: pa.Table) -> CardRow:
-    means = {}
-    for f in of.fields:
-        values = part[f.name].drop_null().to_pylist() if f.kind in ("text", "list") else []
-        if values:
-            means[f.name] = fmean([_size(value, language) for value in values])
+    means: dict[str, float | None] = {}
+    for f in (f for f in of.fields if f.kind in ("text", "list")):
+        values = part[f.name].drop_null().to_pylist()
+        means[f.name] = fmean([_size(value, language) for value in values]) if values else None
     return CardRow(label, len(pc.unique(part[below].drop_null())) if below else 0, means, part.num_rows)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,17 +11,17 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Labels, Number, Pool, Suite, Task
+from ..core import Labels, Pool, Suite, Task
 from ..texts import counted, overlaps
 from . import columns, rows
 from .fields import Records, View, view
-from .rows import Rows
+from .rows import Rows, faults_in, from_table
 
 CODES = {
     "E001": "the data is not what its digest says",
     "E101": "an example stands twice in a pool",
     "E102": "an id stands twice in a pool",
-    "E103": "an output is empty",
+    "E103": "an answer is empty, or not of its task's form",
     "E104": "an input is empty",
     "E201": "an input is in two pools of its task",
     "E202": "a group is in two pools of its task",
@@ -111,7 +110,10 @@ def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator
     if rows.digest(pool.names, table) != pool.digest:
         yield Fault("E001", place, "the pool's digest differs from the manifest's")
     gold = table["gold"].to_pylist()
-    answers = json.loads(f"[{','.join(gold)}]")
+    if table.num_rows != len(pool):
+        yield Fault("E001", place, f"{table.num_rows:,} rows, and the manifest says {len(pool):,}")
+    examples = from_table(task.output, pool.names, table).take(range(table.num_rows))
+    answers = [example.gold for example in examples]
     if rows.labels_of(task.output, answers) != table["label"].to_pylist():
         yield Fault("E001", place, "the labels that draws go by are not those of the answers")
     inputs = ["\x1f".join(values) for values in table["fields"].to_pylist()]
@@ -121,15 +123,10 @@ def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator
     yield from _doubles("E102", place, "the same id", table["id"].to_pylist(), table["id"])
     if several := len(set(both)) - len(set(inputs)):
         yield Fault("W104", place, f"an input with another answer in {counted(several, 'more row')}")
-    allowed = isinstance(task.output, Number) or (isinstance(task.output, Labels) and task.output.many)  # 0, no labels
-    for code, what, empty in (
-        ("E103", "output", [not all(answer or allowed for answer in given) or not given for given in answers]),
-        ("E104", "input", [not text.replace("\x1f", "").strip() for text in inputs]),
-    ):
-        if at := [n for n, is_empty in enumerate(empty) if is_empty]:
-            yield Fault(
-                code, place, f"empty {what} in {counted(len(at), 'row')}: {_some(table['id'].take(at).to_pylist())}"
-            )
+    if wrong := [f"{e.item.id} ({what})" for e in examples for what in faults_in(task.output, e, examples[0])]:
+        yield Fault("E103", place, f"{counted(len(wrong), 'bad answer')}: {_some(wrong)}")
+    if empty := [e.item.id for e in examples if not "".join(e.item.fields.values()).strip()]:
+        yield Fault("E104", place, f"empty input in {counted(len(empty), 'row')}: {_some(empty)}")
     if isinstance(task.output, Labels):
         names = task.output.names
         yield from _imbalance(place, names, [names[code] for code in table["label"].to_pylist() if code >= 0])
@@ -171,11 +168,14 @@ def _shared_sources(place: str, ours: Sequence[Task], theirs: Sequence[Task]) ->
 def _shared_texts(suite: Suite, place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
     """Compare the texts of tasks made of rows; views of one table share their records, and are split by record."""
     (our_places, our_texts), (their_places, their_texts) = (_texts(suite, side) for side in (ours, theirs))
-    pairs = [(our_places[a], their_places[b], share) for a, b, share in overlaps(our_texts, their_texts)]
-    if pairs:
-        shown = [f"{a} ~ {b} ({share:.0%})" for a, b, share in pairs]
+    shown, count = [], 0
+    for ours_at, theirs_at, share in overlaps(our_texts, their_texts):
+        count += 1
+        if count <= SHOWN:
+            shown.append(f"{our_places[ours_at]} ~ {their_places[theirs_at]} ({share:.0%})")
+    if count:
         limit = f"; the first {COMPARED:,} examples of each task were compared"
-        yield Fault("E304", place, f"{counted(len(pairs), 'pair')} of half or more: {_some(shown)}{limit}")
+        yield Fault("E304", place, f"{counted(count, 'pair')} of half or more: {_some(shown, count)}{limit}")
 
 
 def _texts(suite: Suite, tasks: Sequence[Task]) -> tuple[list[str], list[str]]:

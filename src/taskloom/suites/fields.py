@@ -6,8 +6,9 @@ A task is a view of the shared records and copies nothing. A record counts for t
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Answer, Example, Fields, Ints, Item, Labels, Number, Suite, Task, Terms, Text
+from ..core import Answer, Example, Fields, Ints, Item, Labels, Number, Suite, Task, Terms, Text, declared
 from ..errors import SuiteError, UnknownNameError
 from ..ids import fingerprint
 from ..sources.table import Field, Kind
@@ -25,6 +26,7 @@ from . import columns
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
 ARROW, PLUS = "->", "+"
 POOL = "all"
+TAKEN = re.compile(r"[+/:→]|->|^\s|\s$|^$")  # what names of fields may not hold
 
 Part: TypeAlias = Text | Labels | Terms | Number
 KINDS: Mapping[Kind, pa.DataType] = {
@@ -62,6 +64,11 @@ class Records:
         named = (f.name for f in self.fields if f.kind == "label")
         return {name: tuple(sorted(pc.unique(self.table[name]).drop_null().to_pylist())) for name in named}
 
+    @cached_property
+    def keys(self) -> Ints:
+        """Give each record's id as a number."""
+        return columns.keys(self.table["id"])
+
     def filled(self, names: Iterable[str]) -> Ints:
         """Give the numbers of the rows in which all these fields are filled."""
         with_gaps = [columns.valid(self.table[name]) for name in names if self.table[name].null_count]
@@ -96,7 +103,7 @@ class View:
 
     def groups(self) -> Ints:
         """Give each row's record, which is its group."""
-        return self.rows
+        return self.records.keys[self.rows]
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
@@ -106,7 +113,7 @@ class View:
 
     def _example(self, record: Mapping[str, Any]) -> Example:
         fields = [self.records.field(name) for name in self.inputs]
-        item = Item(record["id"], {f.title: written(f, record[f.name]) for f in fields})
+        item = Item(record["id"], {f.name: written(f, record[f.name]) for f in fields})
         answers = {name: _answer(record[name]) for name in self.outputs}
         return Example(item, (answers if len(answers) > 1 else answers[self.outputs[0]],), record["id"])
 
@@ -116,19 +123,27 @@ def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Recor
     kept = list(rows)
     if not kept:
         raise SuiteError("no records to make tasks of")
-    if len(fields) < 2:
-        raise SuiteError(f"a field suite needs two fields or more: {[f.name for f in fields]}")
-    schema = pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields)])
-    table = pa.Table.from_pylist(kept, schema=schema)
-    return of_table(fields, table)
+    return of_table(fields, pa.Table.from_pylist(kept, schema=_schema(fields)))
 
 
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     """Make records of an Arrow table that has the fields' columns."""
+    if len(fields) < 2:
+        raise SuiteError(f"a field suite needs two fields or more: {[f.name for f in fields]}")
+    if taken := [f.name for f in fields if TAKEN.search(f.name) or f.name == "id"]:
+        raise SuiteError(f"names that tasks and metrics could not be told apart by (id, + -> / :): {', '.join(taken)}")
     for what, names in (("names", [f.name for f in fields]), ("titles", [f.title for f in fields])):
         if len(set(names)) < len(names):
             raise SuiteError(f"the {what} of fields must differ: {', '.join(names)}")
-    return Records(tuple(fields), table, {name: columns.digest(table[name]) for name in table.column_names})
+    try:
+        typed = table.select(["id", *(f.name for f in fields)]).cast(_schema(fields))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
+        raise SuiteError(f"the table's columns are not those of the fields ({error})") from None
+    return Records(tuple(fields), typed, {name: columns.digest(typed[name]) for name in typed.column_names})
+
+
+def _schema(fields: Sequence[Field]) -> pa.Schema:
+    return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields)])
 
 
 def suite(of: Records, *, id: str, language: str = "en", about: Mapping[str, Any] | None = None) -> Suite:
@@ -200,9 +215,9 @@ def part(of: Records, field: Field) -> Part:
 def view(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> View:
     """Make the pool of one field task."""
     names = dict.fromkeys([*inputs, *outputs])
-    declared = [asdict(of.field(name)) for name in names]
+    kinds = [declared(of.field(name)) for name in names]
     digests = [of.digests[name] for name in ("id", *names)]
-    digest = fingerprint("view", VERSION, list(inputs), list(outputs), declared, digests)
+    digest = fingerprint("view", VERSION, list(inputs), list(outputs), kinds, digests)
     return View(of, tuple(inputs), tuple(outputs), len(of.filled(names)), digest)
 
 

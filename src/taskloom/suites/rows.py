@@ -49,12 +49,15 @@ class Rows:
         return columns.numbers(self.load(["label"])["label"])
 
     def groups(self) -> Ints:
-        """Number the groups in the order they first appear."""
-        return columns.numbers(self.load(["group"])["group"].combine_chunks().dictionary_encode().indices)
+        """Give each row's group as a number."""
+        return columns.keys(self.load(["group"])["group"])
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
-        table = self.load(None).take(columns.indices(rows))
+        loaded = self.load(None)
+        if len(rows) and not 0 <= min(rows) <= max(rows) < loaded.num_rows:
+            raise SuiteError(f"rows {min(rows)} to {max(rows)} were asked for, and there are {loaded.num_rows}")
+        table = loaded.take(columns.indices(rows))
         ids, groups, fields, candidates = (table[name].to_pylist() for name in ("id", "group", "fields", "candidates"))
         gold = json.loads(f"[{','.join(table['gold'].to_pylist())}]")  # all at once: ten times faster than one by one
         return [self._example(*values) for values in zip(ids, groups, fields, candidates, gold, strict=True)]
@@ -67,7 +70,8 @@ class Rows:
 def pool(task: Task, examples: Iterable[Example]) -> Rows:
     """Check examples against their task, once, and make a pool of them."""
     kept = list(examples)
-    if faults := [f"row {n} ({e.item.id}): {f}" for n, e in enumerate(kept) for f in _faults(task.output, e, kept[0])]:
+    numbered = enumerate(kept)
+    if faults := [f"row {n} ({e.item.id}): {f}" for n, e in numbered for f in faults_in(task.output, e, kept[0])]:
         more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         raise SuiteError("\n  ".join([f"bad examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
     names = tuple(kept[0].item.fields) if kept else ()
@@ -89,12 +93,13 @@ def digest(names: Sequence[str], table: pa.Table) -> str:
     return fingerprint("rows", list(names), parts)
 
 
-def _faults(output: Output, example: Example, first: Example) -> Iterable[str]:
+def faults_in(output: Output, example: Example, first: Example) -> Iterable[str]:
+    """Say what is wrong with an example; all examples of a pool have the fields of the first."""
     if list(example.item.fields) != list(first.item.fields):
         yield f"has the fields {', '.join(example.item.fields)}, the first row {', '.join(first.item.fields)}"
     if not example.gold:
         yield "has no gold answer"
-    texts = [*example.item.fields.values(), *example.item.candidates, example.gold]
+    texts = [example.item.id, example.group, *example.item.fields.values(), *example.item.candidates, example.gold]
     if LONE_SURROGATE.search(json.dumps(texts, **AS_IS)):
         yield "holds half a character (a lone surrogate)"
     for answer in example.gold:

@@ -20,19 +20,22 @@ import pyarrow.parquet as pq
 
 from .. import __version__
 from ..core import Pool, Suite, Task, output_from_json
-from ..errors import StoreError
+from ..errors import StoreError, UsageError
+from ..folders import replace_folder
 from ..sources.table import Field
 from .fields import Records, View
 from .rows import SCHEMA, Rows
 
 FORMAT = 1
 MANIFEST, ROWS, RECORDS = "suite.json", "rows.parquet", "records.arrow"
+MAX_MANIFEST = 1 << 30
+KEPT = 8  # tables that were read last
 ROW_GROUP = 8192  # a task is read in a few of these; small enough to be quick, large enough to compress
 
 
 def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
     """Write a suite into a folder and open it from there; pools are asked for one task at a time."""
-    _refuse_to_clobber(folder, replace)
+    refuse_to_clobber(folder, replace=replace)
     with _built_aside(folder) as aside:
         with _Writer(aside) as writer:
             tasks = [task.declaration() | {"pools": writer.add(suite.pools[id_])} for id_, task in suite.tasks.items()]
@@ -44,7 +47,7 @@ def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
             "about": dict(suite.about),
             "records": _write_records(writer.records, aside / RECORDS),
             "files": {file.name: file.stat().st_size for file in sorted(aside.iterdir())},
-            "folds": {fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in suite.folds.items()},
+            "folds": suite.folds_json(),
             "tasks": tasks,
         }
         manifest["fingerprint"] = _suite_of(manifest, aside).fingerprint
@@ -69,16 +72,18 @@ def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         raise StoreError(f"not a suite, it has no {MANIFEST}: {folder}")
+    if path.stat().st_size > MAX_MANIFEST:
+        raise StoreError(f"a manifest of more than {MAX_MANIFEST:,} bytes is none: {path}")
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version, files = int(manifest["format"]), dict(manifest["files"])
-    except (ValueError, KeyError, TypeError) as error:
+        version, files, _ = int(manifest["format"]), manifest["files"].items(), manifest["fingerprint"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(f"the manifest is cut short or no manifest ({error}): {path}") from None
     if version > FORMAT:
         raise StoreError(
             f"suite format {version} is newer than this taskloom knows ({FORMAT}); upgrade taskloom: {folder}"
         )
-    for name, size in files.items():
+    for name, size in files:
         file = folder / Path(name).name
         if not file.is_file():
             raise StoreError(f"a file of the suite is missing: {file}")
@@ -128,12 +133,23 @@ class _Parquet:
     path: Path
 
     @cached_property
+    def recent(self) -> dict[tuple[Any, ...], pa.Table]:
+        """Keep what was read last: the sets of an episode come from one pool."""
+        return {}
+
+    @cached_property
     def file(self) -> pq.ParquetFile:
         return pq.ParquetFile(self.path, memory_map=True, pre_buffer=False)
 
     def load(self, groups: range, names: Sequence[str] | None) -> pa.Table:
+        key = (groups, tuple(names or ()))
         try:
-            return self.file.read_row_groups(list(groups), columns=names, use_threads=False)
+            if key not in self.recent:
+                table = self.file.read_row_groups(list(groups), columns=names, use_threads=False)
+                for old in list(self.recent)[: 1 - KEPT]:
+                    self.recent.pop(old, None)
+                self.recent[key] = table
+            return self.recent[key]
         except (pa.ArrowInvalid, OSError) as error:
             raise StoreError(f"damaged ({error}): {self.path}") from None
 
@@ -202,13 +218,12 @@ def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | Non
     }
 
 
-def _refuse_to_clobber(folder: Path, replace: bool) -> None:
-    if not folder.exists():
-        return
-    if not (folder / MANIFEST).is_file():
-        raise StoreError(f"there is something else, and it is left alone: {folder}")
-    if not replace:
-        raise StoreError(f"there is a suite already; pass --force to replace it: {folder}")
+def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
+    """Refuse to write where something stands, unless it is a suite that is to be replaced."""
+    if folder.exists() and not (folder / MANIFEST).is_file():
+        raise UsageError(f"there is something else, and it is left alone: {folder}")
+    if folder.exists() and not replace:
+        raise UsageError(f"there is a suite already; pass --force to replace it: {folder}")
 
 
 @contextmanager
@@ -223,8 +238,6 @@ def _built_aside(folder: Path) -> Iterator[Path]:
             for file in aside.iterdir():
                 with file.open("rb") as handle:
                     os.fsync(handle.fileno())
-            if folder.exists():
-                folder.rename(Path(scratch) / "old")
-            aside.rename(folder)
+            replace_folder(aside, folder, Path(scratch) / "old")
         except OSError as error:
             raise StoreError(f"can't write the suite ({error.strerror or error}): {folder}") from error

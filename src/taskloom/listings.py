@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +11,7 @@ from . import console, prompts
 from .benchmarks import BENCHMARKS, csl
 from .core import Example, Fields, Labels, Output, Suite
 from .errors import UnknownNameError
+from .scores import METRICS, Entry, metric, signature
 from .sources import packages
 from .suites.bridges import Partition
 from .suites.bridges import bridge as bridge_of
@@ -19,7 +20,7 @@ from .suites.cards import CardRow, records_of
 from .suites.cards import card as card_of
 from .suites.check import Fault
 from .suites.fields import parse_task_id
-from .texts import counted
+from .texts import counted, length_unit
 
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
@@ -38,9 +39,7 @@ def show_suite(suite: Suite, *, as_json: bool) -> None:
                 "id": suite.id,
                 "fingerprint": suite.fingerprint,
                 "about": dict(suite.about),
-                "folds": {
-                    fold: {role: list(ids) for role, ids in roles.items()} for fold, roles in suite.folds.items()
-                },
+                "folds": suite.folds_json(),
                 "tasks": [task_summary(suite, name) for name in suite.tasks],
             }
         )
@@ -98,27 +97,23 @@ def show_card(suite: Suite, *, as_json: bool) -> None:
     rows = card_of(suite)
     published = csl.PUBLISHED_CARD if suite.about.get("benchmark") == "csl" else {}
     if as_json:
-        beside = {label: list(values) for label, values in published.items()}
-        console.as_json([asdict(row) | {"published": beside.get(row.label)} for row in rows])
+        console.as_json([asdict(row) | {"published": published.get(row.label)} for row in rows])
         return
     labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
     columns = [*(labelled or [""]), *rows[0].means, "records"]
     cells = [_card_cells(row, len(labelled), published.get(row.label)) for row in rows]
     console.table(columns, cells, title=summary(suite), figures=columns[1:])
-    console.note("texts in characters, lists in terms" if suite.about.get("language") == "zh" else "texts in words")
+    console.note(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms")
     if published:
         console.note("in brackets: the paper's table 2, as published (400,000 records)")
 
 
-def _card_cells(row: CardRow, labelled: int, published: Sequence[Any] | None) -> list[console.Cell]:
+def _card_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> list[console.Cell]:
     """Write a row of the card, each figure with the published one in brackets where there is one."""
-    below = [row.labels_below] if labelled > 1 else []
-    figures: list[console.Cell] = [*below, *row.means.values(), row.records]
-    if published is None:
-        return [row.label, *figures]
-    _, *beside = published
-    beside[-1] = f"{beside[-1]}k"
-    return [row.label, *(f"{_figure(a)} ({b})" for a, b in zip(figures, beside, strict=True))]
+    below = {"labels_below": row.labels_below} if labelled > 1 else {}
+    figures: dict[str, console.Cell] = {**below, **row.means, "records": row.records}
+    beside = published or {}
+    return [row.label, *(f"{_figure(v)} ({beside[k]:,})" if k in beside else v for k, v in figures.items())]
 
 
 def _figure(value: console.Cell) -> str:
@@ -161,6 +156,25 @@ def show_proposals(suite: Suite, shape: str, target: str, limit: int, *, as_json
     show_rows(["target", "meta"], rows, as_json=as_json)
     if len(found) > limit:
         console.note(f"{limit} of {len(found):,} shown; -n shows more")
+
+
+def list_metrics(*, as_json: bool) -> None:
+    """List what answers can be scored by, and what each was checked against."""
+    if as_json:
+        console.as_json([_metric(name, entry) for name, entry in METRICS.items()])
+        return
+    rows = [(name, entry.about, ", ".join(entry.variants), entry.checked) for name, entry in METRICS.items()]
+    console.table(["name", "about", "variants", "checked against"], rows)
+
+
+def _metric(name: str, entry: Entry) -> dict[str, Any]:
+    """Describe a metric, with the signatures that it has on a task of two labels, at a depth of ten."""
+    typed = f"{name}@10" if name in ("p", "r") else f"{name}:positive=yes" if name == "f1" else name
+    joint = "," if ":" in typed else ":"
+    made = {variant: typed if variant == "corrected" else f"{typed}{joint}{variant}" for variant in entry.variants}
+    signatures = {variant: signature(metric(text, Labels(("yes", "no")))) for variant, text in made.items()}
+    told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
+    return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
 
 
 def list_benchmarks(*, as_json: bool) -> None:
