@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from taskloom.cli import main
 from taskloom.core import Suite
 from taskloom.sources.table import Field
 from taskloom.suites import fields
+
+# The same examples in every run, and no judgement of how long a busy machine takes.
+settings.register_profile("taskloom", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("taskloom")
 
 FIELDS = (Field("title", "text", "标题"), Field("keywords", "list", "关键词"), Field("year", "number", "年"))
 
