@@ -307,7 +307,7 @@ class Anova:
     pairs: tuple[Contrast, ...]
 
 
-def anova(groups: Mapping[str, Sequence[float]], *, level: float = 0.95) -> Anova:
+def anova(groups: Mapping[str, Sequence[float] | Array], *, level: float = 0.95) -> Anova:
     """Ask whether groups of values (a model's scores over training seeds, say) have one mean, and which differ."""
     from scipy import stats
 
@@ -341,7 +341,7 @@ class Line:
     r_squared: float
 
 
-def correlation(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) -> Estimate:
+def correlation(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
     """Give Pearson's correlation with Fisher's interval; NaN where a side is constant."""
     ours, theirs = _points(x, y)
     if len(ours) < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
@@ -353,7 +353,7 @@ def correlation(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) 
     return Estimate(r, math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach), len(ours))
 
 
-def line(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) -> Line:
+def line(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float = 0.95) -> Line:
     """Fit a straight line by least squares; the interval of its slope is Student's."""
     from scipy import stats
 
@@ -368,7 +368,7 @@ def line(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) -> Line
     return Line(slope, float(fit.intercept), explained)
 
 
-def _points(x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
+def _points(x: Sequence[float] | Array, y: Sequence[float] | Array) -> tuple[Array, Array]:
     ours, theirs = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(ours) != len(theirs):
         raise StatsError(f"{len(ours)} x and {len(theirs)} y")

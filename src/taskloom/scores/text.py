@@ -19,7 +19,6 @@ from . import reduce as reduced
 from .match import Variant
 from .reduce import Array
 
-NOT_ASCII_WORD = re.compile(r"[^a-z0-9]+")
 ASCII_WORD = re.compile(r"[a-z0-9]+")
 STEMMED_FROM = 4  # letters: shorter words are left as they are
 
@@ -29,16 +28,14 @@ def _stemmer() -> Callable[[str], str]:
     """Load the stemmer that the reference package uses; it takes a second, and only ROUGE needs it."""
     from nltk.stem.porter import PorterStemmer
 
-    return lru_cache(maxsize=1 << 20)(PorterStemmer().stem)  # by distinct word: most of the time is saved here
+    stem = PorterStemmer().stem
+    return lru_cache(maxsize=1 << 20)(lambda word: stem(word) if len(word) >= STEMMED_FROM else word)
 
 
 @lru_cache(maxsize=1 << 16)
 def _published_tokens(text: str) -> tuple[str, ...]:
     """Tokenise as the reference package: a-z and 0-9 alone, Porter stems."""
-    stem = _stemmer()
-    words = NOT_ASCII_WORD.sub(" ", text.lower()).split()
-    stems = [stem(word) if len(word) >= STEMMED_FROM else word for word in words]
-    return tuple(token for token in stems if ASCII_WORD.fullmatch(token))
+    return tuple(map(_stemmer(), ASCII_WORD.findall(text.lower())))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -46,7 +43,7 @@ def _corrected_tokens(text: str) -> tuple[str, ...]:
     """Tokenise words of every script, CJK by character, ASCII words as stems; symbols where there are no words."""
     stem = _stemmer()
     words = tokens(text.lower()) or [symbol for symbol in text if not symbol.isspace()]
-    return tuple(stem(w) if len(w) >= STEMMED_FROM and w.isascii() and w.isalnum() else w for w in words)
+    return tuple(stem(word) if word.isascii() else word for word in words)
 
 
 TOKENIZERS: Mapping[Variant, Callable[[str], tuple[str, ...]]] = {

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats as reference
+
+from taskloom.errors import StatsError
+from taskloom.scores import metric
+from taskloom.scores.reduce import mean
+from taskloom.stats import (
+    anova,
+    bootstrap,
+    compare,
+    correlation,
+    holm,
+    interval_of,
+    line,
+    nested_resamples,
+    permutation_p,
+    ranks,
+    resamples,
+    standard_error_interval,
+    tie_groups,
+)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def column(values) -> np.ndarray:
+    return np.asarray(values, dtype=float)[:, None]
+
+
+def test_resamples_draw_as_many_units_as_there_are():
+    weights = np.concatenate(list(resamples(30, 2000, "key")))
+    assert weights.shape == (2000, 30)
+    assert (weights.sum(1) == 30).all()
+    assert weights.mean() == pytest.approx(1)
+    assert weights.var() == pytest.approx(1 - 1 / 30, rel=0.03)  # multinomial
+
+
+def test_resamples_depend_on_the_key_alone():
+    program = "from taskloom.stats import resamples; print(next(iter(resamples(10, 3, 'key'))).tolist())"
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(runs) == 1
+    assert next(iter(resamples(10, 3, "key"))).tolist() != next(iter(resamples(10, 3, "other"))).tolist()
+
+
+def test_resamples_are_those_of_the_first_release():
+    assert next(iter(resamples(5, 2, "golden"))).astype(int).tolist() == GOLDEN
+
+
+GOLDEN = [[1, 1, 0, 0, 3], [0, 3, 1, 1, 0]]
+
+
+def test_nested_resamples_draw_groups_and_then_what_is_in_them():
+    tasks = [0, 0, 0, 0, 1, 1]
+    episodes = [0, 0, 1, 1, 2, 2]
+    weights = np.concatenate(list(nested_resamples([tasks, episodes], 3000, "key")))
+    by_task = weights[:, :4].sum(1), weights[:, 4:].sum(1)
+    assert {(int(a), int(b)) for a, b in zip(*by_task, strict=True)} == {(8, 0), (4, 2), (0, 4)}
+    assert (weights.sum(1)[by_task[1] == 2] == 6).all()
+    assert np.mean(by_task[0] == 8) == pytest.approx(0.25, abs=0.03)
+
+
+def test_nested_resamples_of_one_level_are_plain_ones():
+    weights = np.concatenate(list(nested_resamples([[0] * 20], 3000, "key")))
+    assert (weights.sum(1) == 20).all()
+    assert weights.var() == pytest.approx(1 - 1 / 20, rel=0.05)
+
+
+def test_the_percentile_bootstrap_agrees_with_scipy(rng: np.random.Generator):
+    values = rng.normal(size=200)
+    ours = bootstrap(column(values), mean)
+    theirs = reference.bootstrap((values,), np.mean, method="percentile", rng=np.random.default_rng(1))
+    assert ours.value == pytest.approx(values.mean())
+    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.01)
+    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.01)
+    assert ours.n == 200
+
+
+def test_the_bca_bootstrap_agrees_with_scipy_on_skewed_values(rng: np.random.Generator):
+    values = rng.exponential(size=60)
+    ours = bootstrap(column(values), mean, method="bca")
+    theirs = reference.bootstrap((values,), np.mean, method="BCa", rng=np.random.default_rng(1))
+    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.05)
+    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.05)
+    plain = bootstrap(column(values), mean)
+    assert ours.high > plain.high  # it leans to the long tail
+
+
+def test_the_bca_bootstrap_serves_any_metric(rng: np.random.Generator):
+    x = rng.normal(size=80)
+    units = np.stack([x, x + rng.normal(size=80)], axis=1)
+    found = bootstrap(units, metric("pearson").reduce, method="bca", count=4000)
+    assert found.low < found.value < found.high
+
+
+def test_the_standard_error_interval_is_the_textbook_one(rng: np.random.Generator):
+    values = rng.normal(size=40)
+    found = standard_error_interval(values)
+    low, high = reference.norm.interval(0.95, loc=values.mean(), scale=reference.sem(values))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+# FLEX, table 5: standard deviation over 90 episodes, and the printed symmetric 95 % interval.
+FLEX = [
+    (7.2, 1.50), (9.7, 2.02), (10.1, 2.10), (10.2, 2.12), (6.0, 1.26), (4.7, 0.99), (3.3, 0.69), (3.2, 0.66),
+    (2.5, 0.52), (8.4, 1.74), (9.2, 1.91), (6.6, 1.37), (8.3, 1.72), (7.5, 1.56), (7.8, 1.62), (10.5, 2.18),
+    (5.7, 1.19), (4.5, 0.93), (10.6, 2.19), (6.6, 1.38),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("deviation", "printed"), FLEX)
+def test_intervals_printed_by_flex_follow_from_their_deviations(deviation: float, printed: float):
+    found = interval_of(50.0, deviation, 90)
+    assert found.high - found.value == pytest.approx(printed, abs=0.025)  # deviations are printed to 0.05
+
+
+def test_an_interval_is_the_same_every_time(rng: np.random.Generator):
+    units = column(rng.normal(size=50))
+    assert bootstrap(units, mean, key="a") == bootstrap(units, mean, key="a")
+    assert bootstrap(units, mean, key="a") != bootstrap(units, mean, key="b")
+
+
+@pytest.mark.parametrize("values", [[1.0], [0.5] * 10])
+def test_constant_values_have_a_point_for_an_interval(values):
+    found = bootstrap(column(values), mean, count=100)
+    assert (found.low, found.high) == (values[0], values[0])
+
+
+def test_one_value_has_no_standard_error():
+    found = standard_error_interval([0.5])
+    assert found.value == 0.5
+    assert math.isnan(found.low)
+
+
+def test_nothing_is_an_error_and_never_nought():
+    for call in (lambda: bootstrap(np.empty((0, 1)), mean), lambda: standard_error_interval([])):
+        with pytest.raises(StatsError, match="there are none"):
+            call()
+    with pytest.raises(StatsError, match="nothing to resample"):
+        list(nested_resamples([[]], 10, "key"))
+
+
+def test_a_metric_that_has_no_value_has_no_interval():
+    constant = np.array([[1.0, 2.0]] * 10)
+    found = bootstrap(constant, metric("pearson").reduce, count=100)
+    assert all(math.isnan(n) for n in (found.value, found.low, found.high))
+
+
+def test_a_permutation_test_of_few_units_is_exact():
+    ours, theirs = column([3.0, 2.0, 5.0, 4.0]), column([1.0, 1.0, 1.0, 1.0])
+    assert permutation_p(ours, theirs, mean) == 2 / 2**4  # only all and none of the signs reach it
+    assert permutation_p(ours, ours, mean) == 1
+
+
+def test_a_permutation_test_agrees_with_scipy(rng: np.random.Generator):
+    ours = rng.normal(0.3, 1, 50)
+    theirs = rng.normal(0, 1, 50)
+    found = permutation_p(column(ours), column(theirs), mean)
+    expected = reference.permutation_test(
+        (ours, theirs), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=9999, rng=1
+    )
+    assert found == pytest.approx(expected.pvalue, abs=0.02)
+
+
+def test_a_permutation_test_serves_any_metric(rng: np.random.Generator):
+    gold = rng.normal(size=60)
+    good = np.stack([gold, gold + 0.1 * rng.normal(size=60)], axis=1)
+    bad = np.stack([gold, rng.normal(size=60)], axis=1)
+    assert permutation_p(good, bad, metric("spearman").reduce, count=500) < 0.01
+
+
+def test_pairing_tells_apart_what_two_intervals_do_not(rng: np.random.Generator):
+    hard = rng.normal(size=100)
+    ours, theirs = column(hard + 0.1), column(hard + 0.05 * rng.normal(size=100))
+    found = compare(("a", ours), ("b", theirs), mean, count=2000)
+    assert found.low > 0
+    assert found.p < 0.01
+    one, other = bootstrap(ours, mean, count=2000), bootstrap(theirs, mean, count=2000)
+    assert one.low < other.high  # the intervals overlap
+
+
+def test_two_systems_that_do_not_differ_are_not_told_apart(rng: np.random.Generator):
+    ours, theirs = column(rng.normal(size=100)), column(rng.normal(size=100))
+    found = compare(("a", ours), ("b", theirs), mean, count=2000)
+    assert found.low < 0 < found.high
+    assert found.p > 0.05
+
+
+def test_paired_systems_need_the_same_units():
+    with pytest.raises(StatsError, match="a has 2, b 3"):
+        compare(("a", column([1, 2])), ("b", column([1, 2, 3])), mean)
+
+
+def test_holm_is_worked_by_hand():
+    assert holm([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+    corrected = holm([math.nan, 0.01])
+    assert math.isnan(corrected[0])
+    assert corrected[1] == 0.01
+
+
+def test_systems_that_cannot_be_told_apart_share_a_rank():
+    scores = {"a": 3.0, "b": 2.9, "c": 1.0}
+    differ = lambda x, y: "c" in (x, y)  # noqa: E731
+    assert ranks(scores, differ) == {"a": 1, "b": 1, "c": 3}
+    assert tie_groups(scores, differ) == [("a", "b"), ("c",)]
+    assert tie_groups(scores, lambda x, y: False) == [("a", "b", "c")]
+    assert tie_groups(scores, lambda x, y: True) == [("a",), ("b",), ("c",)]
+
+
+def test_anova_and_tukey_are_those_of_scipy(rng: np.random.Generator):
+    groups = {"a": rng.normal(0, 1, 5), "b": rng.normal(3, 1, 5), "c": rng.normal(0, 1, 6)}
+    found = anova(groups)
+    assert (found.f, found.p) == pytest.approx(tuple(reference.f_oneway(*groups.values())))
+    by_pair = {(pair.a, pair.b): pair for pair in found.pairs}
+    assert by_pair["a", "b"].p < 0.05 < by_pair["a", "c"].p
+    assert by_pair["a", "b"].difference == pytest.approx(groups["a"].mean() - groups["b"].mean())
+    assert by_pair["a", "b"].low < by_pair["a", "b"].difference < by_pair["a", "b"].high < 0
+
+
+def test_anova_of_too_little_is_refused_and_of_constants_is_nan():
+    with pytest.raises(StatsError, match="two groups or more"):
+        anova({"a": [1, 2]})
+    with pytest.raises(StatsError, match="two values or more"):
+        anova({"a": [1, 2], "b": [1]})
+    assert math.isnan(anova({"a": [1, 1], "b": [2, 2]}).p)
+
+
+def test_correlation_has_fishers_interval(rng: np.random.Generator):
+    x = rng.normal(size=30)
+    y = x + rng.normal(size=30)
+    expected = reference.pearsonr(x, y)
+    interval = expected.confidence_interval(0.95)
+    found = correlation(x, y)
+    assert (found.value, found.low, found.high) == pytest.approx((expected.statistic, interval.low, interval.high))
+
+
+def test_a_line_has_the_slope_interval_and_r_squared_of_the_textbook(rng: np.random.Generator):
+    x = np.arange(12.0)
+    y = 2 + 3 * x + rng.normal(size=12)
+    found, expected = line(x, y), reference.linregress(x, y)
+    reach = reference.t.ppf(0.975, 10) * expected.stderr
+    slope = found.slope
+    assert (slope.value, slope.low, slope.high) == pytest.approx(
+        (expected.slope, expected.slope - reach, expected.slope + reach)
+    )
+    assert (found.intercept, found.r_squared) == pytest.approx((expected.intercept, expected.rvalue**2))
+
+
+def test_bad_points_are_refused_or_nan():
+    assert math.isnan(correlation([1, 1, 1], [1, 2, 3]).value)
+    assert math.isnan(correlation([], []).value)
+    with pytest.raises(StatsError, match="one x"):
+        line([1, 1], [1, 2])
+    with pytest.raises(StatsError, match="2 x and 1 y"):
+        correlation([1, 2], [1])
+    with pytest.raises(StatsError, match="NaN"):
+        line([1, math.nan], [1, 2])
+    assert math.isnan(line([1, 2, 3], [5, 5, 5]).r_squared)
+
+
+@pytest.mark.parametrize(
+    ("method", "make"),
+    [
+        ("normal", lambda rng: rng.normal(0.6, 0.1, 90)),
+        ("accuracy", lambda rng: (rng.random(90) < 0.7).astype(float)),
+    ],
+)
+def test_intervals_cover_the_truth_as_often_as_they_promise(method, make):
+    """90 episodes: 95 % intervals should hold the true mean in 93 to 97 of 100 trials."""
+    truth = {"normal": 0.6, "accuracy": 0.7}[method]
+    rng = np.random.default_rng(5)
+    trials = [column(make(rng)) for _ in range(1500)]
+    covered = {"percentile": 0, "bca": 0, "error": 0}
+    for number, units in enumerate(trials):
+        for name in ("percentile", "bca"):
+            found = bootstrap(units, mean, method=name, count=400, key=number)
+            covered[name] += found.low <= truth <= found.high
+        error = standard_error_interval(units[:, 0])
+        covered["error"] += error.low <= truth <= error.high
+    assert all(0.925 <= n / len(trials) <= 0.975 for n in covered.values()), covered
+
+
+def test_paired_tests_reject_as_often_as_they_promise_when_nothing_differs():
+    rng = np.random.default_rng(3)
+    hits = sum(
+        permutation_p(column(rng.normal(size=40)), column(rng.normal(size=40)), mean, count=199, key=n) <= 0.05
+        for n in range(600)
+    )
+    assert 0.03 <= hits / 600 <= 0.07
