@@ -31,12 +31,13 @@ bench: $(VENV)/installed-dev ## measure, against peers where there are any
 clean: ## remove what was installed and built
 	rm -rf $(VENV) suites runs
 
-$(VENV)/bin/python:
+$(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "taskloom needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
 
-$(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+$(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
 	@echo "installing taskloom into $(VENV) ..."
 	$(INSTALL) --editable .
 	@touch $@

@@ -5,15 +5,20 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from typer import rich_utils
 
 from . import __version__, console
 from .errors import TaskloomError, UsageError
 from .texts import counted
+
+if TYPE_CHECKING:
+    from .sources.table import Field
 
 EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
@@ -51,8 +56,19 @@ def example(*lines: str) -> str:
     return "Examples:\n\n" + "\n\n".join(f"  [cyan]{line}[/cyan]" for line in lines)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        console.line(__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def callback() -> None:
+def callback(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen."""
 
 
@@ -65,7 +81,9 @@ def callback() -> None:
     )
 )
 def build(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", autocompletion=_benchmark_names)],
+    name: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="csl, fields or quickstart.", autocompletion=_benchmark_names)
+    ],
     source: Annotated[
         str,
         typer.Argument(
@@ -82,7 +100,9 @@ def build(
     ] = "",
     venues: Annotated[str, typer.Option(help="A table that adds labels by the value of its first column.")] = "",
     language: Annotated[str, typer.Option(help="en, zh, ...: how texts are measured.")] = "",
+    separator: Annotated[list[str], typer.Option(help="field=text that stands between the terms of a list.")] = [],  # noqa: B006
     encoding: Annotated[str, typer.Option(help="The file's encoding.")] = "utf-8-sig",
+    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
     on_error: Annotated[
         str, typer.Option(help="stop: name all faults; skip: leave those rows out and count them.")
     ] = "stop",
@@ -103,15 +123,24 @@ def build(
         id_column=id_column,
         venues=venues,
         on_error=on_error,  # type: ignore[arg-type]
-        layout=Layout(encoding=encoding),
+        layout=Layout(encoding=encoding, delimiter=delimiter),
     )
+    fields = _separated([parse_field(text) for text in field], _assignments(separator))
     make = builder(name)
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
-    suite = write(make(source, [parse_field(text) for text in field], reading, language), output, replace=force)
+    suite = write(make(source, fields, reading, language), output, replace=force)
     for told in ("note", "left_out", "faults"):
         if suite.about.get(told):
             console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
+
+
+def _separated(fields: Sequence[Field], separators: dict[str, str]) -> list[Field]:
+    """Set what stands between the terms of lists."""
+    for name in separators:
+        if name not in [f.name for f in fields if f.kind == "list"]:
+            raise UsageError(f"--separator is for a field of kind list: {name!r}")
+    return [replace(f, separator=separators.get(f.name, f.separator)) for f in fields]
 
 
 def _assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -142,6 +171,7 @@ def show(
     *,
     card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of the first example.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List all tasks on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
     as_json: AsJson = False,
 ) -> None:
@@ -151,6 +181,8 @@ def show(
 
     if prompt and (as_json or not task):
         raise UsageError("--prompt is for a task, and prints plain text")
+    if card and task:
+        raise UsageError("--card is for the whole suite, not for a task")
     opened = open_suite(suite)
     if card:
         listings.show_card(opened, as_json=as_json)
@@ -159,7 +191,7 @@ def show(
     elif task:
         listings.show_task(opened, task, examples, as_json=as_json)
     else:
-        listings.show_suite(opened, as_json=as_json)
+        listings.show_suite(opened, everything=everything, as_json=as_json)
 
 
 @app.command(epilog=example("taskloom check suites/csl", "taskloom check suites/csl --json", "taskloom check --codes"))
@@ -287,22 +319,35 @@ class Interrupted(BaseException):
 def main() -> NoReturn:
     """Run the command line and end with a code that means something."""
     signal.signal(signal.SIGINT, _interrupted)
-    signal.signal(signal.SIGTERM, _terminated)
-    code = 0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
     try:
-        try:
-            app()
-        finally:
+        code = app(standalone_mode=False) or 0
+        if sys.stdout is not None:
             sys.stdout.flush()
-    except TaskloomError as error:
-        console.error(str(error))
-        code = error.exit_code
+    except BrokenPipeError:
+        console.silence_broken_pipe()
+        code = 0
     except Interrupted:
         console.error("interrupted; nothing was left half done")
         code = 130
-    except BrokenPipeError:
-        console.silence_broken_pipe()
-    sys.exit(code)
+    except TaskloomError as error:
+        console.error(str(error))
+        code = error.exit_code
+    except OSError as error:  # a full disk or a closed terminal behind standard output
+        console.error(f"can't go on: {error}")
+        code = 1
+    except Exception as error:
+        code = _usage(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Exception) -> int:
+    """Show an error of typer's own, which tells of bad usage; anything else is ours, and is raised."""
+    if not hasattr(error, "format_message"):
+        raise error
+    rich_utils.rich_format_error(error)  # type: ignore[arg-type]
+    return 2
 
 
 def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)

@@ -57,9 +57,14 @@ def as_json(value: Any) -> None:
 
 
 def table(
-    columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, title: str = "", figures: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    title: str = "",
+    figures: Sequence[str] = (),
+    whole: Sequence[str] = (),
 ) -> None:
-    """Print rows: a table on a terminal, tab-separated values elsewhere; columns of figures are never wrapped."""
+    """Print rows: a table on a terminal, tab-separated values elsewhere; figures and `whole` are never wrapped."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
             line("\t".join(_plain(cell) for cell in row))
@@ -69,7 +74,9 @@ def table(
     )
     for number, name in enumerate(columns):
         numeric = name in figures or (bool(rows) and all(isinstance(row[number], int | float) for row in rows))
-        shown.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
+        shown.add_column(
+            name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric or name in whole
+        )
     for row in rows:
         shown.add_row(*(escape(safe(_human(cell))) for cell in row))
     out().print(shown)
@@ -81,6 +88,8 @@ def pairs(values: Mapping[str, Cell]) -> None:
         table(["name", "value"], list(values.items()))
         return
     shown = Table.grid(padding=(0, 2))
+    shown.add_column(no_wrap=True)
+    shown.add_column(overflow="fold")
     for name, value in values.items():
         shown.add_row(f"[bold]{escape(name)}[/]", escape(safe(_human(value))))
     out().print(shown)

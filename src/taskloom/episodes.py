@@ -37,6 +37,9 @@ class Sampler:
     version: int = 1
 
     def __post_init__(self) -> None:
+        sizes = (self.shots, self.reserve, self.dev, self.query, self.ways)
+        if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
+            raise EpisodeError(f"sizes must be whole numbers: {self}")
         if min(self.shots, self.reserve, self.dev, self.query, self.ways) < 0:
             raise EpisodeError(f"sizes can't be negative: {self}")
         if self.short_class not in get_args(ShortClass):
@@ -83,6 +86,13 @@ def draw(
     """
     homes, stocks = _stocks(suite, task, frozenset(avoid))
     return _draw(suite.task(task), homes, stocks, sampler, _Key(seed, index))
+
+
+def draw_id(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: int = 0) -> str:
+    """Name a draw without making it: no example is read."""
+    pools = suite.pools[suite.task(task).id]
+    homes = _homes(suite.tasks[task], pools)
+    return _id(suite.tasks[task], homes, pools, sampler, _Key(seed, index), frozenset())
 
 
 def groups_of(suite: Suite, drawn: Draw) -> set[int]:
@@ -169,12 +179,13 @@ def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
 
 
 def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:
-    names = task.output.names if isinstance(task.output, Labels) and not task.output.many else ()
+    names = _names(task)
     shots = max(sampler.shots, sampler.reserve)
     least = shots + (homes["query"] == homes["support"])  # one to ask about, where it comes from the same pool
     kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
-    if names and not kept:
-        raise EpisodeError(f"no class of task {task.id!r} has {least} examples or more")
+    if names and len(kept) < min(2, len(names)):
+        some = f"only {names[kept[0]]!r}" if kept else "no class"
+        raise EpisodeError(f"{some} of task {task.id!r} has {least} examples or more: there is nothing to choose from")
     each = sampler.per_class and bool(kept)
     sizes: dict[Role, tuple[int, bool]] = {
         "support": (shots, bool(kept)),
@@ -189,11 +200,27 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
         rows[role] = tuple(pick(stock, used, key, role, size, kept))
         _refuse_few(task, role, len(rows[role]), size * len(kept) if by_class else size, len(stock.pool))
     rows["support"] = _first_shots(rows["support"], sampler.shots, shots)
-    content = [[home, stocks[home].pool.digest] for home in homes.values()]
-    avoided: Sequence[Json] = sorted(stocks[homes["support"]].avoid)
-    id_ = fingerprint("draw", task.id, list(names), content, declared(sampler), avoided, key.seed, key.index)
+    pools = {home: stock.pool for home, stock in stocks.items()}
+    id_ = _id(task, homes, pools, sampler, key, stocks[homes["support"]].avoid)
     labels = tuple(names[label] for label in kept)
     return Draw(task=task.id, index=key.index, id=id_, pools=dict(homes), rows=rows, labels=labels, short=short)
+
+
+def _names(task: Task) -> tuple[str, ...]:
+    return task.output.names if isinstance(task.output, Labels) and not task.output.many else ()
+
+
+def _id(
+    task: Task,
+    homes: Mapping[Role, str],
+    pools: Mapping[str, Pool],
+    sampler: Sampler,
+    key: _Key,
+    avoid: frozenset[int],
+) -> str:
+    content = [[home, pools[home].digest] for home in homes.values()]
+    avoided: Sequence[Json] = sorted(avoid)
+    return fingerprint("draw", task.id, list(_names(task)), content, declared(sampler), avoided, key.seed, key.index)
 
 
 def _first_shots(rows: tuple[int, ...], shots: int, of: int) -> tuple[int, ...]:

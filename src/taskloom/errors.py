@@ -53,6 +53,18 @@ class StatsError(TaskloomError):
     """Numbers that no statistic can be made of."""
 
 
+class LearnerError(TaskloomError):
+    """A learner that can't be used as it is."""
+
+
+class StudyError(TaskloomError):
+    """A study that can't be run as it is written; `faults` has every one that was found, each with its place."""
+
+
+class LedgerError(TaskloomError):
+    """A ledger that can't be read or written."""
+
+
 class EpisodeError(TaskloomError):
     """An episode that can't be drawn from the examples at hand."""
 

@@ -1,8 +1,36 @@
-"""Folders that take their place in one step."""
+"""Folders that are filled aside and take their place in one step."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def scratch_beside(folder: Path) -> Iterator[Path]:
+    """Give a folder to work in, beside another and removed in the end; what killed processes left there goes too."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        found = re.fullmatch(r"(\d+)-\w{8}", left.name.removeprefix(f".{folder.name}-"))
+        if found and not _is_alive(int(found[1])):
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-{os.getpid()}-") as scratch:
+        yield Path(scratch)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def replace_folder(new: Path, folder: Path, old: Path) -> None:

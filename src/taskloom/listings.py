@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -22,6 +23,8 @@ from .suites.check import Fault
 from .suites.fields import parse_task_id
 from .texts import counted, length_unit
 
+SHOWN = 20  # tasks
+
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
     """Show rows that need no more than their columns."""
@@ -31,8 +34,8 @@ def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *,
         console.table(columns, rows)
 
 
-def show_suite(suite: Suite, *, as_json: bool) -> None:
-    """List the tasks of a suite."""
+def show_suite(suite: Suite, *, everything: bool, as_json: bool) -> None:
+    """List the tasks of a suite; on a terminal only the first ones, unless all are asked for."""
     if as_json:
         console.as_json(
             {
@@ -48,7 +51,10 @@ def show_suite(suite: Suite, *, as_json: bool) -> None:
         (task.id, describe(task.output), _short(task.metrics), _sizes(suite, name))
         for name, task in suite.tasks.items()
     ]
-    console.table(["task", "output", "metrics", "examples"], rows, title=summary(suite))
+    few = rows if everything or not sys.stdout.isatty() else rows[:SHOWN]
+    console.table(["task", "output", "metrics", "examples"], few, title=summary(suite), whole=["task"])
+    if len(few) < len(rows):
+        console.note(f"{counted(len(rows) - len(few), 'more task')}: --all shows them")
 
 
 def summary(suite: Suite) -> str:

@@ -207,14 +207,14 @@ def test_a_header_that_cannot_be_decoded_is_told_and_no_other_line_takes_its_pla
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz"])
 def test_an_unknown_encoding_is_named(write: Write, name: str) -> None:
     content = gzip.compress(CSV.encode()) if name.endswith("gz") else CSV.encode()
-    with pytest.raises(SourceError, match=r"unknown encoding.*'utf-9'"):
+    with pytest.raises(UsageError, match=r"unknown encoding.*'utf-9'"):
         rows_of(write(name, content), Layout(encoding="utf-9"))
 
 
 def test_a_ragged_line_is_a_fault_of_its_line(write: Write) -> None:
     rows, shown = skipping(write("p.csv", "a,b\n1\n1,2,3\n4,5\n"))
     assert rows == [{"a": "4", "b": "5"}]
-    assert shown == ["p.csv:2: 1 cells, the header has 2", "p.csv:3: 3 cells, the header has 2"]
+    assert shown == ["p.csv:2: 1 cell, the header has 2", "p.csv:3: 3 cells, the header has 2"]
 
 
 def test_text_after_a_closing_quote_is_a_fault_of_its_line(write: Write) -> None:
@@ -223,15 +223,18 @@ def test_text_after_a_closing_quote_is_a_fault_of_its_line(write: Write) -> None
     assert [fault.partition(": ")[0] for fault in shown] == ["p.csv:2"]
 
 
-def test_an_unclosed_quote_is_a_fault(write: Write) -> None:
-    with pytest.raises(SourceError, match="unexpected end of data"):
-        rows_of(write("p.csv", 'a,b\n1,2\n3,"x\n4,y\n5,z\n'))
+@pytest.mark.parametrize("read", [rows_of, skipping])
+def test_an_unclosed_quote_is_refused_where_its_row_begins(write: Write, read: Callable[[Path], object]) -> None:
+    """It swallows all that follows, which no skipping of one row could make good."""
+    with pytest.raises(SourceError, match=r"p\.csv:3: a quote is opened .*never closed"):
+        read(write("p.csv", 'a,b\n1,2\n3,"x\n4,y\n5,z\n'))
 
 
-def test_an_unclosed_quote_is_placed_where_its_row_begins(write: Write) -> None:
-    rows, shown = skipping(write("p.csv", 'a,b\n1,2\n3,"x\n4,y\n5,z\n'))
-    assert rows == [{"a": "1", "b": "2"}]
-    assert [fault.partition(": ")[0] for fault in shown] == ["p.csv:3"]
+def test_another_delimiter_is_hinted_at_and_can_be_set(write: Write) -> None:
+    file = write("p.csv", "a;b\n1;2\n")
+    with pytest.raises(SourceError, match="try --delimiter ';'"):
+        rows_of(file)
+    assert [row for _, row in read(file, Faults(), Layout(delimiter=";"))] == [{"a": "1", "b": "2"}]
 
 
 def test_a_column_named_twice_is_refused(write: Write) -> None:
@@ -279,7 +282,7 @@ def test_nul_bytes_do_not_end_the_reading(write: Write) -> None:
 
 @pytest.mark.parametrize("name", ["p.xls", "p", "p.gz", "p.csv.zip"])
 def test_a_file_of_unknown_kind_is_named(write: Write, name: str) -> None:
-    with pytest.raises(SourceError, match=rf"don't know this kind of file.*{name}"):
+    with pytest.raises(UsageError, match=rf"don't know this kind of file.*{name}"):
         rows_of(write(name, "x"))
 
 
@@ -382,7 +385,7 @@ def test_skipping_counts_every_fault_and_keeps_the_good_rows(write: Write) -> No
 def test_stopping_names_all_faults_at_once(write: Write) -> None:
     with pytest.raises(SourceError) as caught:
         rows_of(write("p.csv", "a,b\n1\n1,2\n1,2,3\n"))
-    assert caught.value.faults == ("p.csv:2: 1 cells, the header has 2", "p.csv:4: 3 cells, the header has 2")
+    assert caught.value.faults == ("p.csv:2: 1 cell, the header has 2", "p.csv:4: 3 cells, the header has 2")
     assert all(fault in str(caught.value) for fault in ("all faults", "--on-error skip", *caught.value.faults))
 
 

@@ -93,6 +93,7 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
         ),
         "W102": (table_suite(papers(title=["On trees", None, "On rivers", "On seas"])), "records/title"),
         "W103": (table_suite(papers(keywords=[["a;b"], ["c"], ["d"], ["e"]])), "records/keywords"),
+        "W105": (table_suite(papers(keywords=[["a, b"], ["c, d"], ["e, f"], ["g, h"]])), "records/keywords"),
         "W104": (suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "b")]), "t/all"),
     }
 

@@ -36,7 +36,7 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
             packages.get("arxiv")
             source = "data:arxiv"
         except FetchError as error:
-            source, note = "data:papers", {"note": f"{error}; the papers that come with taskloom are used"}
+            source, note = "data:papers", {"note": f"{error}; the made-up papers that come with taskloom are used"}
     if source == "data:papers":
         reading = replace(reading, where={"language": "en"} | dict(reading.where))
     known = {"data:arxiv": ARXIV, "data:papers": PAPERS}

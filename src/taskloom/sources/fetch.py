@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -39,7 +40,9 @@ class _Unreachable(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if "Could not fetch URL" in message and "404 Client Error" not in message:
-            self.reasons.append(message.partition(": ")[2].split("(Caused by")[0][:200])
+            self.reasons.append(
+                re.split(r"HTTPS?ConnectionPool|\(Caused by", message.partition(": ")[2])[0].strip(" :")[:200]
+            )
 
 
 def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -> None:  # noqa: ARG001 (one signature)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import SourceError, UnknownNameError, UsageError
+from ..texts import counted
 
 OnError: TypeAlias = Literal["stop", "skip"]
 Row: TypeAlias = dict[str, Any]
@@ -63,6 +64,7 @@ class Layout:
     format: str = ""  # csv, tsv, jsonl or parquet; else by the file's ending
     encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     header: tuple[str, ...] = ()  # column names of a file that has no header line
+    delimiter: str = ","  # between the cells of a CSV file
 
 
 def read(path: Path, faults: Faults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
@@ -88,7 +90,7 @@ def format_of(path: Path) -> str:
     for ending in OPENERS:
         name = name.removesuffix(ending)
     if (found := ENDINGS.get(Path(name).suffix)) is None:
-        raise SourceError(f"don't know this kind of file ({', '.join(ENDINGS)}, or one of them with .gz): {path}")
+        raise UsageError(f"don't know this kind of file ({', '.join(ENDINGS)}, also with .gz or .bz2): {path}")
     return found
 
 
@@ -126,7 +128,7 @@ def _text(path: Path, encoding: str) -> IO[str]:
         opener = OPENERS.get(path.suffix.lower(), open)
         return cast("IO[str]", opener(path, "rt", encoding=encoding, errors="surrogateescape", newline="\n"))
     except LookupError:
-        raise SourceError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
+        raise UsageError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
 
 
 def _hint(line: str, encoding: str) -> str:
@@ -157,7 +159,7 @@ def _delimited(path: Path, faults: Faults, layout: Layout, *, tabs: bool) -> Ite
             begin, spoiled = begin or number, spoiled or not good
             yield line + "\n"
 
-    style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {}
+    style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"delimiter": layout.delimiter}
     parsed = csv.reader(numbered(), strict=True, **style)
     header = _checked_header(list(layout.header), path)
     while True:
@@ -168,10 +170,14 @@ def _delimited(path: Path, faults: Faults, layout: Layout, *, tabs: bool) -> Ite
         except StopIteration:
             return
         except csv.Error as error:
+            if "unexpected end of data" in str(error):  # all that follows was swallowed: no row to be skipped
+                raise SourceError(
+                    f"{path}:{begin}: a quote is opened and never closed; the rest can't be read"
+                ) from None
             wrong = str(error)
         place = f"{path.name}:{begin}"
         if header and cells and len(cells) != len(header):
-            wrong = f"{len(cells)} cells, the header has {len(header)}"
+            wrong = f"{counted(len(cells), 'cell')}, the header has {len(header)}"
         if wrong and not spoiled:
             faults.add(place, wrong)
         if not header and (wrong or spoiled):
@@ -184,6 +190,8 @@ def _delimited(path: Path, faults: Faults, layout: Layout, *, tabs: bool) -> Ite
 
 def _checked_header(cells: list[str], path: Path) -> list[str]:
     names = [cell.strip() for cell in cells]
+    if len(names) == 1 and (other := next((c for c in ";|\t" if c in names[0]), "")):
+        raise SourceError(f"{path}: one column, {names[0][:60]!r}; try --delimiter {other!r}")
     if doubles := sorted({name for name in names if names.count(name) > 1}):
         raise SourceError(f"{path}: the header names a column twice: {', '.join(doubles)}")
     return names

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import tomllib
 import zipfile
 import zlib
@@ -30,7 +29,7 @@ from typing import IO, Any
 import platformdirs
 
 from ..errors import FetchError, SourceError, UnknownNameError
-from ..folders import replace_folder
+from ..folders import replace_folder, scratch_beside
 from .files import Faults, Place, Row, read
 from .tidy import TIDY
 
@@ -161,9 +160,8 @@ def size_on_disk(at: Path) -> int:
 
 def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
     target = folder(of)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{of.name}-") as scratch:
-        archive, unpacked = Path(scratch) / "archive", Path(scratch) / "unpacked"
+    with scratch_beside(target) as scratch:
+        archive, unpacked = scratch / "archive", scratch / "unpacked"
         _download(of, archive, progress or _unseen)
         members = sorted({member for other in sharing(of) for member in other.members})
         unpack(archive, tuple(members), unpacked)
@@ -179,7 +177,7 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
         if is_here(of):  # another process was quicker
             return
         try:
-            replace_folder(unpacked, target, Path(scratch) / "old")  # what is there is damaged
+            replace_folder(unpacked, target, scratch / "old")  # what is there is damaged
         except OSError:
             if not is_here(of):
                 raise

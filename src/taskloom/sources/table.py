@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -125,10 +126,20 @@ def _is_empty(value: Any) -> bool:
 
 
 def _terms(field: Field, value: Any) -> list[str] | None:
-    parts = value.split(field.separator.strip() or field.separator) if isinstance(value, str) else value
+    parts = _split(field, value) if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise ValueError("a list of texts is needed")
     return [term for part in parts if (term := " ".join(part.split()))] or None
+
+
+def _split(field: Field, text: str) -> Any:
+    """Split a cell into terms: a JSON list as it is, else at the separator."""
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass
+    return text.split(field.separator.strip() or field.separator)
 
 
 def _number(value: Any) -> float:

@@ -32,6 +32,7 @@ CODES = {
     "W101": "labels are imbalanced",
     "W102": "a field is not filled in every record",
     "W103": "a term holds the separator of its list",
+    "W105": "a list has one term nearly everywhere",
     "W104": "an input has several answers in a pool",
 }
 BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
@@ -93,11 +94,20 @@ def _check_records(of: Records) -> Iterator[Fault]:
         if f.kind == "label":
             yield from _imbalance(f"records/{f.name}", of.label_names[f.name], table[f.name].drop_null().to_pylist())
         if f.kind == "list":
+            yield from _single_terms(f.name, table[f.name].drop_null().to_pylist())
             terms = set(pc.list_flatten(table[f.name]).to_pylist())
             if held := sorted(term for term in terms if (f.separator.strip() or f.separator) in term):
                 yield Fault(
                     "W103", f"records/{f.name}", f"{f.separator!r} is in {counted(len(held), 'term')}: {_some(held)}"
                 )
+
+
+def _single_terms(name: str, lists: Sequence[Sequence[str]]) -> Iterator[Fault]:
+    """Look for lists that were not split, for want of the right separator."""
+    single = [terms[0] for terms in lists if len(terms) == 1]
+    hinted = [term for term in single if "," in term or "|" in term]
+    if len(single) > 0.9 * len(lists) and len(hinted) > len(lists) / 2:
+        yield Fault("W105", f"records/{name}", f"try --separator {name}=',' or another: {_some(hinted)}")
 
 
 def _check_views(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:

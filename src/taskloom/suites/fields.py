@@ -26,6 +26,7 @@ from . import columns
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
 ARROW, PLUS = "->", "+"
 POOL = "all"
+MOST_FIELDS = 8  # 6,050 tasks
 TAKEN = re.compile(r"[+/:→]|->|^\s|\s$|^$")  # what names of fields may not hold
 
 Part: TypeAlias = Text | Labels | Terms | Number
@@ -130,6 +131,9 @@ def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     """Make records of an Arrow table that has the fields' columns."""
     if len(fields) < 2:
         raise SuiteError(f"a field suite needs two fields or more: {[f.name for f in fields]}")
+    if len(fields) > MOST_FIELDS:
+        count = 3 ** len(fields) - 2 ** (len(fields) + 1) + 1
+        raise SuiteError(f"{len(fields)} fields make {count:,} tasks; name {MOST_FIELDS} or fewer")
     if taken := [f.name for f in fields if TAKEN.search(f.name) or f.name == "id"]:
         raise SuiteError(f"names that tasks and metrics could not be told apart by (id, + -> / :): {', '.join(taken)}")
     for what, names in (("names", [f.name for f in fields]), ("titles", [f.title for f in fields])):
@@ -214,11 +218,16 @@ def part(of: Records, field: Field) -> Part:
 
 def view(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> View:
     """Make the pool of one field task."""
+    size = len(of.filled(dict.fromkeys([*inputs, *outputs])))
+    return View(of, tuple(inputs), tuple(outputs), size, view_digest(of, inputs, outputs))
+
+
+def view_digest(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    """Name a view by its maker's version, its fields, and their columns."""
     names = dict.fromkeys([*inputs, *outputs])
     kinds = [declared(of.field(name)) for name in names]
     digests = [of.digests[name] for name in ("id", *names)]
-    digest = fingerprint("view", VERSION, list(inputs), list(outputs), kinds, digests)
-    return View(of, tuple(inputs), tuple(outputs), len(of.filled(names)), digest)
+    return fingerprint("view", VERSION, list(inputs), list(outputs), kinds, digests)
 
 
 def written(field: Field, value: Any) -> str:

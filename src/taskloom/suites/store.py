@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,10 +19,10 @@ import pyarrow.parquet as pq
 
 from .. import __version__
 from ..core import Pool, Suite, Task, output_from_json
-from ..errors import StoreError, UsageError
-from ..folders import replace_folder
+from ..errors import StoreError, UnknownNameError, UsageError
+from ..folders import replace_folder, scratch_beside
 from ..sources.table import Field
-from .fields import Records, View
+from .fields import Records, View, view_digest
 from .rows import SCHEMA, Rows
 
 FORMAT = 1
@@ -70,21 +69,26 @@ def open_suite(folder: Path) -> Suite:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    if not folder.is_dir():
+        raise UsageError(f"no such folder: {folder}")
     if not path.is_file():
         raise StoreError(f"not a suite, it has no {MANIFEST}: {folder}")
     if path.stat().st_size > MAX_MANIFEST:
         raise StoreError(f"a manifest of more than {MAX_MANIFEST:,} bytes is none: {path}")
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version, files, _ = int(manifest["format"]), manifest["files"].items(), manifest["fingerprint"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreError(f"the manifest is cut short or no manifest ({error}): {path}") from None
+        version, _ = int(manifest["format"]), manifest["fingerprint"]
+        files = {Path(name).name: int(size) for name, size in manifest["files"].items()}
+    except OSError as error:
+        raise StoreError(f"can't be read ({error.strerror}): {path}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise StoreError(f"the manifest is cut short, or is none: {path}") from None
     if version > FORMAT:
         raise StoreError(
             f"suite format {version} is newer than this taskloom knows ({FORMAT}); upgrade taskloom: {folder}"
         )
-    for name, size in files:
-        file = folder / Path(name).name
+    for name, size in files.items():
+        file = folder / name
         if not file.is_file():
             raise StoreError(f"a file of the suite is missing: {file}")
         if file.stat().st_size != size:
@@ -102,8 +106,8 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
         }
         folds = {fold: {r: tuple(ids) for r, ids in roles.items()} for fold, roles in manifest["folds"].items()}
         return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=manifest["about"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"the manifest does not say what it should ({error!r}): {folder / MANIFEST}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, UnknownNameError) as error:
+        raise StoreError(f"the manifest does not say what it should ({error}): {folder / MANIFEST}") from None
 
 
 def _task(declared: Mapping[str, Any]) -> Task:
@@ -121,7 +125,10 @@ def _pool(parquet: _Parquet, records: Records | None, task: Task, kept: Mapping[
     if view := kept.get("view"):
         if records is None:
             raise ValueError(f"a view of records, and there are none: {task.id}")
-        return View(records, tuple(view["inputs"]), tuple(view["outputs"]), kept["rows"], kept["digest"])
+        inputs, outputs = tuple(view["inputs"]), tuple(view["outputs"])
+        if view_digest(records, inputs, outputs) != kept["digest"]:
+            raise ValueError(f"the records are not those of task {task.id}")
+        return View(records, inputs, outputs, kept["rows"], kept["digest"])
     load = partial(parquet.load, range(*kept["row_groups"]))
     return Rows(task.output, tuple(kept["fields"]), kept["rows"], kept["digest"], load)
 
@@ -219,25 +226,31 @@ def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | Non
 
 
 def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
-    """Refuse to write where something stands, unless it is a suite that is to be replaced."""
-    if folder.exists() and not (folder / MANIFEST).is_file():
+    """Refuse a folder that can't be written, or where something stands, unless it is a suite that is to be replaced."""
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise StoreError(f"can't write in {above}: {folder}")
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / MANIFEST).is_file():
         raise UsageError(f"there is something else, and it is left alone: {folder}")
-    if folder.exists() and not replace:
+    if not replace:
         raise UsageError(f"there is a suite already; pass --force to replace it: {folder}")
+    if strange := sorted(file.name for file in folder.iterdir() if file.name not in (MANIFEST, ROWS, RECORDS)):
+        raise UsageError(f"the suite's folder has files of somebody's own, and is left alone: {', '.join(strange)}")
 
 
 @contextmanager
 def _built_aside(folder: Path) -> Iterator[Path]:
     """Give a folder to fill, which takes its place in one step when all went well and is removed otherwise."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
-        aside = Path(scratch) / "new"
-        aside.mkdir()
-        try:
+    try:
+        with scratch_beside(folder) as scratch:
+            aside = scratch / "new"
+            aside.mkdir()
             yield aside
             for file in aside.iterdir():
                 with file.open("rb") as handle:
                     os.fsync(handle.fileno())
-            replace_folder(aside, folder, Path(scratch) / "old")
-        except OSError as error:
-            raise StoreError(f"can't write the suite ({error.strerror or error}): {folder}") from error
+            replace_folder(aside, folder, scratch / "old")
+    except OSError as error:
+        raise StoreError(f"can't write the suite ({error.strerror or error}): {folder}") from error

@@ -1,0 +1,173 @@
+"""Ways to adapt to a task from a few examples: a learner is a frozen dataclass, and what it is set to is its identity.
+
+A learner of your own is one too: name it `path/to/file.py:ClassName` in a study, or give it an entry point in the
+group `taskloom.learners`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from ..core import Answer, Example, Fields, Item, Task, declared
+from ..episodes import Episode
+from ..errors import LearnerError, UnknownNameError
+from ..ids import Json, fingerprint
+
+
+class Tools(Protocol):
+    """What the runner gives a learner to work with."""
+
+    def count(self, what: str, n: int = 1) -> None:
+        """Note something that a report should show beside the score: a text cut short, a record dropped."""
+
+
+class Predictor(Protocol):
+    """A learner that has adapted to a task."""
+
+    def predict(self, items: Sequence[Item]) -> Sequence[Answer | None]:
+        """Answer each item; None where no answer can be given."""
+
+
+class Learner(Protocol):
+    """A way to adapt; raise `version` when the same settings give other answers."""
+
+    version: ClassVar[int]
+    outputs: ClassVar[frozenset[str]]  # kinds of output that it can answer
+    needs_support: ClassVar[bool]  # whether it can do nothing without examples
+
+    def fit(
+        self, task: Task, support: Sequence[Example], dev: Sequence[Example], *, seed: int, tools: Tools
+    ) -> Predictor:
+        """Adapt to a task from its support examples; dev is for stopping and choosing."""
+
+
+LEARNERS: Mapping[str, str] = {
+    "majority": "baselines:Majority",
+    "random": "baselines:Random",
+    "copy-input": "baselines:CopyInput",
+    "copy-demonstration": "baselines:CopyDemonstration",
+    "nearest": "baselines:Nearest",
+    "tfidf-linear": "baselines:TfidfLinear",
+    "bm25": "baselines:Bm25",
+}
+FLOORS = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
+ENTRY_POINTS = "taskloom.learners"
+
+
+def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Learner:
+    """Make the learner that a name stands for: one of the table, `file.py:Class`, or an entry point."""
+    kind = _kind(name, folder)
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise LearnerError(f"a learner must be a frozen dataclass, so that its settings are its identity: {name!r}")
+    known = {f.name for f in fields(kind)}
+    for option in options or {}:
+        if option not in known:
+            raise UnknownNameError(f"option of learner {name!r}", option, known)
+    made: Any = kind(**dict(options or {}))
+    for needed in ("version", "outputs", "needs_support", "fit"):
+        if not hasattr(made, needed):
+            raise LearnerError(f"a learner needs {needed!r}, which {name!r} has not")
+    found: Learner = made
+    return found
+
+
+def names() -> list[str]:
+    """List the learners that go by a name: the table's, then those that are installed."""
+    return [*LEARNERS, *sorted(point.name for point in metadata.entry_points(group=ENTRY_POINTS))]
+
+
+def identity(of: Learner) -> dict[str, Json]:
+    """Give what names a learner in a cell: where it is, its version, and what it is set to."""
+    kind = type(of)
+    return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": declared(of)}
+
+
+def _kind(name: str, folder: Path) -> type:
+    if name in LEARNERS:
+        module, _, kind = LEARNERS[name].partition(":")
+        found: type = getattr(import_module(f".{module}", __package__), kind)
+        return found
+    path, _, kind = name.rpartition(":")
+    if path.endswith(".py"):
+        return _from_file(folder / path, kind)
+    for point in metadata.entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            loaded: type = point.load()
+            return loaded
+    raise UnknownNameError("learner", name, names())
+
+
+def _from_file(path: Path, kind: str) -> type:
+    """Load a class from a file of the user's own; the file's content is part of its identity."""
+    if not path.is_file():
+        raise LearnerError(f"no such file: {path}")
+    content = fingerprint(path.read_text(encoding="utf-8"))
+    spec = importlib.util.spec_from_file_location(f"{path.stem}-{content[:12]}", path)
+    if spec is None or spec.loader is None:
+        raise LearnerError(f"not a Python file: {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise LearnerError(f"{path} can't be loaded ({type(error).__name__}: {error})") from error
+    if not hasattr(module, kind):
+        raise UnknownNameError(f"class in {path}", kind, [n for n in vars(module) if not n.startswith("_")])
+    found: type = getattr(module, kind)
+    return found
+
+
+def can_do(of: Learner, task: Task) -> bool:
+    """Tell whether a learner can answer a task; several fields are answered one by one."""
+    if task.output.kind in of.outputs:
+        return True
+    return isinstance(task.output, Fields) and all(part.kind in of.outputs for part in task.output.parts.values())
+
+
+def answer(of: Learner, episode: Episode, *, seed: int, tools: Tools) -> list[Answer | None]:
+    """Adapt to an episode's support set and answer its queries."""
+    items = [example.item for example in episode.query]
+    if isinstance(episode.task.output, Fields) and Fields.kind not in of.outputs:
+        parts = {name: _fit(of, _part(episode, name), seed, tools).predict(items) for name in episode.task.output.parts}
+        return [dict(zip(parts, answers, strict=True)) for answers in zip(*parts.values(), strict=True)]
+    return list(_fit(of, episode, seed, tools).predict(items))
+
+
+def _fit(of: Learner, episode: Episode, seed: int, tools: Tools) -> Predictor:
+    return of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
+
+
+def _part(episode: Episode, name: str) -> Episode:
+    """Give the episode that asks for one field alone."""
+    output = episode.task.output
+    assert isinstance(output, Fields)
+    task = replace(episode.task, id=f"{episode.task.id}/{name}", output=output.parts[name])
+    return replace(
+        episode, task=task, support=_only(episode.support, name), dev=_only(episode.dev, name), query=episode.query
+    )
+
+
+def _only(examples: Sequence[Example], name: str) -> tuple[Example, ...]:
+    return tuple(replace(e, gold=gold) for e in examples if (gold := _golds(e, name)))
+
+
+def _golds(example: Example, name: str) -> tuple[Answer, ...]:
+    parts = (gold[name] for gold in example.gold if isinstance(gold, Mapping))
+    return tuple(part for part in parts if part is not None)
+
+
+@dataclass(slots=True)
+class Counter:
+    """Tools that only count: enough for learners that load no model."""
+
+    counts: dict[str, int]
+
+    def count(self, what: str, n: int = 1) -> None:
+        """Add to a count."""
+        self.counts[what] = self.counts.get(what, 0) + n

@@ -1,0 +1,267 @@
+"""The ledger of a run: SQLite, so that what was finished stays finished whatever happens next.
+
+A cell is claimed by an owner with a heartbeat that expires, so that several runs can share a ledger. Results are
+inserted once and never changed; costs lie apart, for they are measured and no part of what must be equal.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from .. import __version__
+from ..errors import LedgerError
+from ..scores.reduce import Array
+
+FORMAT = 1
+APPLICATION = 0x7461736B  # "task", in the file's header
+EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again
+State: TypeAlias = Literal["claimed", "done", "failed", "left out"]
+SCHEMA = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cells (
+    id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL, note TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE TABLE results (cell TEXT PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE scores (
+    cell TEXT NOT NULL, signature TEXT NOT NULL, width INTEGER NOT NULL, units BLOB NOT NULL, unusable TEXT NOT NULL,
+    PRIMARY KEY (cell, signature)
+);
+CREATE TABLE costs (cell TEXT NOT NULL, learner TEXT NOT NULL, seconds REAL NOT NULL, ended REAL NOT NULL,
+    PRIMARY KEY (cell));
+CREATE INDEX by_state ON cells (state, owner);
+CREATE INDEX by_learner ON costs (learner, seconds);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a cell gave; the part that must be equal byte for byte, and its cost."""
+
+    answers: Sequence[Any]
+    items: Sequence[str]
+    rows: Sequence[int]  # of the query set, in its pool
+    pool: str
+    counts: Mapping[str, int]
+    scores: Mapping[str, tuple[Array, Mapping[str, int]]]  # signature -> units, unusable
+    seconds: float
+
+
+class Ledger:
+    """An open ledger; use it in a `with`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        fresh = not path.exists() or path.stat().st_size == 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        try:
+            if not fresh:
+                self._refuse_foreign()
+            self.db.execute("PRAGMA journal_mode = WAL")
+            self.db.execute("PRAGMA synchronous = FULL")
+            if fresh:
+                self._create()
+        except sqlite3.DatabaseError as error:
+            self.db.close()
+            raise LedgerError(f"not a ledger ({error}): {path}") from None
+        except LedgerError:
+            self.db.close()
+            raise
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.db.close()
+
+    def _refuse_foreign(self) -> None:
+        (application,) = self.db.execute("PRAGMA application_id").fetchone()
+        if application != APPLICATION:
+            raise LedgerError(f"a data base, but not a ledger of taskloom; it is left as it is: {self.path}")
+        (version,) = self.db.execute("PRAGMA user_version").fetchone()
+        if version > FORMAT:
+            raise LedgerError(
+                f"ledger format {version} is newer than the {FORMAT} known here; upgrade taskloom: {self.path}"
+            )
+
+    def _create(self) -> None:
+        with self.writing():
+            if self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return  # another process was quicker
+            for statement in SCHEMA.split(";"):
+                self.db.execute(statement)
+            self.db.execute("INSERT INTO about VALUES ('made_by', ?)", (f"taskloom {__version__}",))
+            self.db.execute(f"PRAGMA application_id = {APPLICATION}")
+            self.db.execute(f"PRAGMA user_version = {FORMAT}")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Do several things in one transaction."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            yield
+            self.db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            self._roll_back()
+            raise LedgerError(f"can't write the ledger ({error}); what was finished is kept: {self.path}") from error
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
+
+    # --- claims ------------------------------------------------------------------------------------------------------
+
+    def states(self) -> dict[str, State]:
+        """Give the state of every cell that was ever claimed; one whose claim expired is left out."""
+        now = time.time()
+        rows = self.db.execute("SELECT id, state FROM cells WHERE state != 'claimed' OR beat >= ?", (now - EXPIRES,))
+        return dict(rows.fetchall())
+
+    def claim(self, cells: Iterable[str], owner: str) -> list[str]:
+        """Claim cells that nobody has, and give those that are ours now; failed ones are tried again."""
+        now = time.time()
+        won = []
+        with self.writing():
+            for cell in cells:
+                done = self.db.execute(
+                    "INSERT INTO cells (id, state, owner, beat) VALUES (?1, 'claimed', ?2, ?3) "
+                    "ON CONFLICT (id) DO UPDATE SET state = 'claimed', owner = ?2, beat = ?3 "
+                    "WHERE state IN ('failed', 'left out') OR (state = 'claimed' AND beat < ?4)",
+                    (cell, owner, now, now - EXPIRES),
+                )
+                won += [cell] * done.rowcount
+        return won
+
+    def beat(self, owner: str) -> None:
+        """Say that an owner is alive."""
+        with self.writing():
+            self.db.execute("UPDATE cells SET beat = ? WHERE owner = ? AND state = 'claimed'", (time.time(), owner))
+
+    def release(self, owner: str) -> None:
+        """Give back what was claimed and not finished."""
+        with self.writing():
+            self.db.execute("DELETE FROM cells WHERE owner = ? AND state = 'claimed'", (owner,))
+
+    # --- results -----------------------------------------------------------------------------------------------------
+
+    def finish(self, cell: str, learner: str, found: Finished) -> None:
+        """Keep what a cell gave: once, whoever comes first."""
+        body = _packed(
+            {
+                "answers": list(found.answers),
+                "items": list(found.items),
+                "rows": list(found.rows),
+                "pool": found.pool,
+                "counts": dict(sorted(found.counts.items())),
+            }
+        )
+        with self.writing():
+            self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell, body))
+            for signature, (units, unusable) in sorted(found.scores.items()):
+                self._keep_score(cell, signature, units, unusable)
+            self.db.execute(
+                "INSERT OR IGNORE INTO costs VALUES (?, ?, ?, ?)", (cell, learner, found.seconds, time.time())
+            )
+            self._settle(cell, "done", "")
+
+    def keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
+        """Keep a score that was made later, of answers that are there."""
+        with self.writing():
+            self._keep_score(cell, signature, units, unusable)
+
+    def _keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
+        packed = zlib.compress(np.ascontiguousarray(units, dtype="<f8").tobytes(), 6)
+        reasons = json.dumps(dict(sorted(unusable.items())))
+        values = (cell, signature, units.shape[1], packed, reasons)
+        self.db.execute("INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?)", values)
+
+    def fail(self, cell: str, state: Literal["failed", "left out"], note: str) -> None:
+        """Keep why a cell gave nothing."""
+        with self.writing():
+            self._settle(cell, state, note)
+
+    def _settle(self, cell: str, state: State, note: str) -> None:
+        self.db.execute(
+            "INSERT INTO cells (id, state, owner, beat, note) VALUES (?1, ?2, '', 0, ?3) ON CONFLICT (id) DO UPDATE "
+            "SET state = ?2, owner = '', beat = 0, note = ?3 WHERE state != 'done'",
+            (cell, state, note),
+        )
+
+    def result(self, cell: str) -> dict[str, Any] | None:
+        """Read what a cell gave, if it did."""
+        row = self.db.execute("SELECT body FROM results WHERE cell = ?", (cell,)).fetchone()
+        return _unpacked(row[0]) if row else None
+
+    def score(self, cell: str, signature: str) -> tuple[Array, dict[str, int]] | None:
+        """Read a score, if it was kept."""
+        row = self.db.execute(
+            "SELECT width, units, unusable FROM scores WHERE cell = ? AND signature = ?", (cell, signature)
+        ).fetchone()
+        if row is None:
+            return None
+        width, units, unusable = row
+        return np.frombuffer(zlib.decompress(units), "<f8").reshape(-1, width), json.loads(unusable)
+
+    def notes(self, state: State) -> dict[str, str]:
+        """Give the notes of all cells of a state: tracebacks, or reasons."""
+        return dict(self.db.execute("SELECT id, note FROM cells WHERE state = ?", (state,)).fetchall())
+
+    def seconds(self, cell: str) -> float:
+        """Give what a cell took."""
+        row = self.db.execute("SELECT seconds FROM costs WHERE cell = ?", (cell,)).fetchone()
+        return float(row[0]) if row else 0.0
+
+    def mean_seconds(self) -> dict[str, float]:
+        """Give what cells of each learner took so far, on average."""
+        return dict(self.db.execute("SELECT learner, avg(seconds) FROM costs GROUP BY learner").fetchall())
+
+    def contents(self) -> Iterator[tuple[str, str, bytes]]:
+        """Yield all that must be equal between two ledgers of the same study: results, then scores, in order."""
+        yield from self.db.execute("SELECT cell, '', body FROM results ORDER BY cell")
+        yield from self.db.execute(
+            "SELECT cell, signature || ' ' || width || ' ' || unusable, units FROM scores ORDER BY cell, signature"
+        )
+
+    def merge(self, other: Path) -> int:
+        """Take over what another ledger has finished, and give the number of cells that are new here."""
+        with Ledger(other):  # refuses what is none
+            pass
+        before = self.db.total_changes
+        self.db.execute("ATTACH DATABASE ? AS other", (str(other),))
+        try:
+            with self.writing():
+                self.db.execute("INSERT OR IGNORE INTO results SELECT * FROM other.results")
+                new = self.db.total_changes - before
+                for table in ("scores", "costs"):
+                    self.db.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")  # noqa: S608 (our names)
+                self.db.execute(
+                    "INSERT INTO cells SELECT * FROM other.cells WHERE state = 'done' "
+                    "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, note = ''"
+                )
+        finally:
+            self.db.execute("DETACH DATABASE other")
+        return new
+
+
+def _packed(body: Mapping[str, Any]) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def _unpacked(body: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+    return found

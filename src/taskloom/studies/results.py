@@ -1,0 +1,56 @@
+"""What a run found: the finished cells with their answers and scores. Reports are made of this alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..core import Answer, Suite
+from ..scores import Scored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A finished cell: one learner on one episode of one task."""
+
+    cell: str  # its id
+    task: str
+    learner: str  # its name in the study
+    shots: int
+    seed: int
+    index: int  # of the episode
+    items: tuple[str, ...]  # ids of the query items, as the answers
+    answers: tuple[Answer | None, ...]
+    gold: tuple[tuple[Answer, ...], ...]
+    scores: Mapping[str, Scored]  # by the metric as the task names it: "rouge-l", "title/rouge-l"
+    counts: Mapping[str, int]  # what was cut, dropped or unparsable on the way
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A cell whose learner raised."""
+
+    cell: str
+    task: str
+    learner: str
+    shots: int
+    seed: int
+    index: int
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """All that a run has found so far."""
+
+    name: str  # of the study
+    command: str  # that runs it again
+    suite: Suite
+    learners: Mapping[str, str]  # name in the study -> what it is, for people
+    floors: tuple[str, ...]  # names of learners that are only lines to be above
+    outcomes: tuple[Outcome, ...]
+    failures: tuple[Failure, ...]
+    missing: int  # cells that were not run yet
+    left_out: Mapping[str, int]  # why cells or classes were left out, and how many
+    smoke: bool = False  # whether sizes were limited for a trial

@@ -1,0 +1,344 @@
+"""Run what is missing of a plan: in this process, or by several workers; only the driver writes the ledger."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ..core import Suite, Task
+from ..episodes import draw, episode
+from ..errors import EpisodeError
+from ..learners import Counter, Learner, answer
+from ..scores import Metric, Scored, metric, score, signature
+from ..suites import store
+from .ledger import Finished, Ledger
+from .plan import Cell, Plan, sampler
+from .results import Failure, Outcome, Results
+from .study import Study
+
+BEAT = 10.0  # seconds between heartbeats
+POLL = 1.0  # seconds between looks at what other runs have finished
+AHEAD = 2  # cells claimed for each worker beyond the one at hand
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+
+Progress = Callable[[int, int], None]  # cells done, cells in all
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a run ended."""
+
+    ran: int
+    failed: int
+    left_out: int
+    interrupted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What a worker keeps at hand."""
+
+    study: Study
+    suite: Suite
+    learners: Mapping[str, Learner]
+
+
+def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
+    """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
+    from ..core import Fields
+
+    for name in task.metrics:
+        part, _, typed = name.rpartition("/")
+        output = task.output.parts[part] if part and isinstance(task.output, Fields) else task.output
+        yield name, part, metric(typed, output)
+
+
+def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
+    """Score answers by each metric of their task; those of several fields part by part."""
+    from ..core import Fields
+
+    found = {}
+    for name, part, of in parts_of(task):
+        rights, givens, output = gold, answers, task.output
+        if part and isinstance(output, Fields):
+            rights = [tuple(g[part] for g in golds) for golds in gold]
+            givens = [given[part] if given is not None else None for given in answers]
+            output = output.parts[part]
+        found[name] = score(of, rights, givens, output)
+    return found
+
+
+def work(bench: _Bench, cell: Cell) -> Finished:
+    """Run one cell: draw, adapt, answer, score."""
+    start = time.perf_counter()
+    draws = sampler(bench.study, cell.shots)
+    drawn = draw(bench.suite, cell.task, draws, seed=cell.seed, index=cell.index)
+    if cell.limit:
+        from dataclasses import replace
+
+        drawn = replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
+    trial = episode(bench.suite, drawn)
+    tools = Counter({"classes left out": len(drawn.short)} if drawn.short else {})
+    answers = answer(bench.learners[cell.learner], trial, seed=cell.seed, tools=tools)
+    gold = [example.gold for example in trial.query]
+    scored = score_task(bench.suite.tasks[cell.task], gold, answers)
+    return Finished(
+        answers=answers,
+        items=[example.item.id for example in trial.query],
+        rows=drawn.rows["query"],
+        pool=drawn.pools["query"],
+        counts=tools.counts,
+        scores={signature(found.metric): (found.units, found.unusable) for found in scored.values()},
+        seconds=time.perf_counter() - start,
+    )
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------
+
+_bench: _Bench | None = None  # of this worker process
+
+
+def _start_worker(study: Study, folder: str, names: Sequence[str]) -> None:
+    """Open the suite once, leave Ctrl-C to the driver, and end when the driver is gone."""
+    global _bench  # noqa: PLW0603 (a worker process has one bench)
+    from .plan import _learners
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    learners = _learners(study)
+    _bench = _Bench(study, store.open_suite(Path(folder)), {name: learners[name] for name in names})
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+    """Wait for the driver to be gone, which a kill -9 gives no notice of, and go too."""
+    parent.join()
+    os._exit(1)
+
+
+def _work_here(cell: Cell) -> Finished:
+    assert _bench is not None
+    return work(_bench, cell)
+
+
+class _Here:
+    """Runs cells in this process, one when its turn comes."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.bench = _Bench(plan.study, plan.suite, plan.learners)
+
+    def submit(self, cell: Cell) -> Future[Finished]:
+        future: Future[Finished] = Future()
+        try:
+            future.set_result(work(self.bench, cell))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self) -> None:
+        """There is nothing to stop."""
+
+
+class _Pool:
+    """Runs cells in several processes, which share the cores between them."""
+
+    def __init__(self, plan: Plan, workers: int) -> None:
+        threads = str(max(1, (os.cpu_count() or 1) // workers))
+        for name in THREADS:
+            os.environ.setdefault(name, threads)
+        context = multiprocessing.get_context("spawn")
+        arguments = (plan.study, str(plan.folder), list(plan.learners))
+        self.pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=arguments)
+
+    def submit(self, cell: Cell) -> Future[Finished]:
+        return self.pool.submit(_work_here, cell)
+
+    def shutdown(self) -> None:
+        """Let what is at hand finish."""
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+
+# --- the driver ------------------------------------------------------------------------------------------------------
+
+
+def run(plan: Plan, ledger: Ledger, *, workers: int = 1, progress: Progress | None = None) -> Done:
+    """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back."""
+    owner = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    crew = _Here(plan) if workers == 1 else _Pool(plan, workers)
+    with _stopping() as stop:
+        try:
+            return _drive(plan, ledger, crew, owner, workers, stop, progress)
+        finally:
+            crew.shutdown()
+            ledger.release(owner)
+
+
+def _drive(
+    plan: Plan,
+    ledger: Ledger,
+    crew: _Here | _Pool,
+    owner: str,
+    workers: int,
+    stop: threading.Event,
+    progress: Progress | None,
+) -> Done:
+    states = ledger.states()
+    waiting = [cell for cell in plan.cells if states.get(cell.id) != "done"]
+    total, tally = len(plan.cells), {"done": 0, "failed": 0, "left out": 0}
+    running: dict[Future[Finished], Cell] = {}
+    beaten = time.monotonic()
+    while (waiting and not stop.is_set()) or running:
+        if not stop.is_set():
+            waiting = _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
+        finished, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
+        for future in finished:
+            tally[_keep(ledger, running.pop(future), future)] += 1
+        if progress:
+            progress(total - len(waiting) - len(running), total)
+        if time.monotonic() - beaten > BEAT:
+            ledger.beat(owner)
+            beaten = time.monotonic()
+    return Done(sum(tally.values()), tally["failed"], tally["left out"], stop.is_set())
+
+
+def _hand_out(
+    ledger: Ledger,
+    crew: _Here | _Pool,
+    owner: str,
+    waiting: Sequence[Cell],
+    running: dict[Future[Finished], Cell],
+    room: int,
+) -> list[Cell]:
+    """Claim as many cells as there is room for; what another run has claimed stays waiting until it is finished."""
+    wanted = list(waiting[: max(0, room - len(running))])
+    if not wanted:
+        return list(waiting)
+    won = set(ledger.claim([cell.id for cell in wanted], owner))
+    for cell in wanted:
+        if cell.id in won:
+            running[crew.submit(cell)] = cell
+    lost = [cell for cell in wanted if cell.id not in won]
+    rest = list(waiting[len(wanted) :])
+    if not lost:
+        return rest
+    states = ledger.states()
+    others = [cell for cell in lost if states.get(cell.id) != "done"]
+    if others and not rest and not running:
+        time.sleep(POLL)  # only what another run has at hand is left
+    return rest + others
+
+
+def _keep(ledger: Ledger, cell: Cell, future: Future[Finished]) -> str:
+    error = future.exception()
+    if error is None:
+        ledger.finish(cell.id, cell.learner, future.result())
+        return "done"
+    if isinstance(error, EpisodeError):
+        ledger.fail(cell.id, "left out", str(error))
+        return "left out"
+    ledger.fail(cell.id, "failed", "".join(traceback.format_exception(error)))
+    return "failed"
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Turn Ctrl-C and SIGTERM into an event; a second Ctrl-C is not waited for."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (a signal handler's arguments)
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# --- what was found --------------------------------------------------------------------------------------------------
+
+
+def results(plan: Plan, ledger: Ledger, command: str) -> Results:
+    """Gather the finished cells of a plan, with their answers, gold and scores."""
+    outcomes = [found for cell in plan.cells if (found := _outcome(plan, ledger, cell))]
+    failed, left = ledger.notes("failed"), ledger.notes("left out")
+    failures = [_failure(cell, failed[cell.id]) for cell in plan.cells if cell.id in failed]
+    reasons: dict[str, int] = dict(plan.left_out)
+    for cell in plan.cells:
+        if cell.id in left:
+            reasons[left[cell.id]] = reasons.get(left[cell.id], 0) + 1
+    missing = len(plan.cells) - len(outcomes) - len(failures) - sum(cell.id in left for cell in plan.cells)
+    return Results(
+        name=plan.study.name,
+        command=command,
+        suite=plan.suite,
+        learners={name: repr(of) for name, of in plan.learners.items()},
+        floors=plan.floors,
+        outcomes=tuple(outcomes),
+        failures=tuple(failures),
+        missing=missing,
+        left_out=reasons,
+        smoke=any(cell.limit for cell in plan.cells),
+    )
+
+
+def _failure(cell: Cell, text: str) -> Failure:
+    where: dict[str, Any] = {"task": cell.task, "learner": cell.learner, "shots": cell.shots}
+    return Failure(cell=cell.id, seed=cell.seed, index=cell.index, traceback=text, **where)
+
+
+def _outcome(plan: Plan, ledger: Ledger, cell: Cell) -> Outcome | None:
+    body = ledger.result(cell.id)
+    if body is None:
+        return None
+    from ..core import answer_from_json
+
+    task = plan.suite.tasks[cell.task]
+    answers = tuple(None if a is None else answer_from_json(task.output, a) for a in body["answers"])
+    gold = tuple(example.gold for example in plan.suite.pools[cell.task][body["pool"]].take(body["rows"]))
+    return Outcome(
+        cell=cell.id,
+        task=cell.task,
+        learner=cell.learner,
+        shots=cell.shots,
+        seed=cell.seed,
+        index=cell.index,
+        items=tuple(body["items"]),
+        answers=answers,
+        gold=gold,
+        scores=_scores(ledger, cell, task, gold, answers),
+        counts=body["counts"],
+        seconds=ledger.seconds(cell.id),
+    )
+
+
+def _scores(ledger: Ledger, cell: Cell, task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
+    """Read the scores of a cell; those of a metric that is new are made of the answers, and kept."""
+    found = {}
+    for name, _, of in parts_of(task):
+        kept = ledger.score(cell.id, signature(of))
+        if kept is None:
+            made = score_task(task, gold, answers)[name]
+            ledger.keep_score(cell.id, signature(of), made.units, made.unusable)
+            kept = made.units, dict(made.unusable)
+        found[name] = Scored(of, *kept)
+    return found

@@ -1,0 +1,242 @@
+"""A study as it is written: which suite, tasks, sizes and learners. A small YAML file, or this object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..errors import StudyError, UsageError, nearest
+
+FORMAT = 1
+MAX_FILE = 1 << 20  # bytes of a study file
+NAMED = resources.files(__package__) / "named"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """How episodes are drawn: for each task, seed and episode, with each number of shots."""
+
+    shots: tuple[int, ...] = (0, 1, 4)
+    seeds: tuple[int, ...] = (0, 1, 2)
+    episodes: int = 1
+    dev: int = 0
+    query: int = 32
+    per_class: bool = False
+    ways: int = 0
+    short_class: str = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A learner of a study: what it is, and what it is set to."""
+
+    learner: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A declared grid of work."""
+
+    name: str
+    suite: str = ""  # a folder, or nothing where it is built
+    build: str = ""  # a benchmark
+    source: str = ""  # that it is built from
+    tasks: tuple[str, ...] = ("*",)  # names, or patterns such as abstract->*
+    protocol: Protocol = field(default_factory=Protocol)
+    learners: Mapping[str, Chosen] = field(default_factory=dict)
+    folder: Path = Path()  # where the file lies: paths in it start there
+
+
+def names() -> list[str]:
+    """List the studies that come with taskloom."""
+    return sorted(Path(entry.name).stem for entry in NAMED.iterdir() if entry.name.endswith(".yaml"))
+
+
+def load(name_or_path: str) -> tuple[Study, str]:
+    """Read a study by its name or from a file, and give its text too."""
+    path = Path(name_or_path)
+    if name_or_path in names():
+        return parse(text := (NAMED / f"{name_or_path}.yaml").read_text(encoding="utf-8"), f"{name_or_path}.yaml"), text
+    if not path.is_file():
+        raise UsageError(f"no study of that name, and no such file; {nearest(name_or_path, names())}: {name_or_path!r}")
+    if path.stat().st_size > MAX_FILE:
+        raise StudyError(f"a study of more than {MAX_FILE:,} bytes is none: {path}")
+    text = path.read_text(encoding="utf-8")
+    return parse(text, path.name, path.parent), text
+
+
+def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
+    """Read a study, naming all faults at once, each by line and column."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError
+
+    try:
+        read = YAML(typ="rt", pure=True).load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+        raise StudyError(f"{place}: not YAML ({error.problem})") from None
+    if not isinstance(read, dict):
+        raise StudyError(f"{file}: a study is a mapping of name, suite, tasks, protocol, learners")
+    faults = _Faults(file)
+    study = _study(_Node(read, faults, ""), folder)
+    faults.settle()
+    return study
+
+
+@dataclass(slots=True)
+class _Faults:
+    file: str
+    found: list[str] = field(default_factory=list)
+
+    def add(self, node: Any, key: str | None, what: str) -> None:
+        line, column = _place(node, key)
+        self.found.append(f"{self.file}:{line}:{column}: {what}")
+
+    def settle(self) -> None:
+        if self.found:
+            raise StudyError("\n  ".join(["the study can't be run as it is written:", *self.found]))
+
+
+def _place(node: Any, key: str | None) -> tuple[int, int]:
+    marks = getattr(node, "lc", None)
+    if marks is None:
+        return 1, 1
+    try:
+        line, column = (
+            (marks.line, marks.col) if key is None else marks.item(key) if isinstance(key, int) else marks.key(key)
+        )
+    except (KeyError, TypeError, AttributeError):
+        line, column = marks.line, marks.col
+    return line + 1, column + 1
+
+
+@dataclass(slots=True)
+class _Node:
+    """A mapping of the file, whose values are taken one by one; what is not taken is a fault."""
+
+    values: Mapping[str, Any]
+    faults: _Faults
+    name: str
+    known: list[str] = field(default_factory=list)
+
+    def take(self, key: str, kinds: type | tuple[type, ...], default: Any) -> Any:
+        self.known.append(key)
+        value = self.values.get(key, default)
+        wrong_bool = isinstance(value, bool) and kinds is not bool
+        if key in self.values and (wrong_bool or not isinstance(value, kinds)):
+            wanted = " or ".join(_NAMES[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+            self.faults.add(self.values, key, f"{key} must be {wanted}: {str(value)[:40]!r}")
+            return default
+        return value
+
+    def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """Take a list of whole numbers, or one that stands for so many, from 0."""
+        value = self.take(key, (int, list), default)
+        if isinstance(value, int):
+            return tuple(range(value)) if key == "seeds" else (value,)
+        if not value or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
+            self.faults.add(self.values, key, f"{key} must be whole numbers, none below nought: {list(value)}")
+            return default
+        return tuple(dict.fromkeys(value))
+
+    def size(self, key: str, default: int) -> int:
+        value = self.take(key, int, default)
+        if value < 0:
+            self.faults.add(self.values, key, f"{key} can't be below nought: {value}")
+        return int(value)
+
+    def texts(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        value = self.take(key, (str, list), default)
+        found = [value] if isinstance(value, str) else value
+        if not found or not all(isinstance(text, str) for text in found):
+            self.faults.add(self.values, key, f"{key} must be a list of texts: {str(value)[:40]!r}")
+            return default
+        return tuple(found)
+
+    def finish(self) -> None:
+        for key in self.values:
+            if key not in self.known:
+                self.faults.add(self.values, key, f"unknown key {key!r}{self.name}; {nearest(str(key), self.known)}")
+
+
+_NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a mapping", bool: "true or false"}
+
+
+def _study(node: _Node, folder: Path) -> Study:
+    version = node.take("format", int, FORMAT)
+    if version > FORMAT:
+        node.faults.add(node.values, "format", f"study format {version} is newer than the {FORMAT} known here")
+    name = node.take("name", str, "")
+    if not name or Path(name).name != name or name.startswith("."):
+        node.faults.add(node.values, "name", f"a study needs a name that can be a folder's: {name!r}")
+    suite = node.take("suite", (str, dict), "")
+    where = {"suite": suite} if isinstance(suite, str) else _built(_Node(suite, node.faults, " of suite"))
+    if not any(where.values()):
+        node.faults.add(node.values, "suite", "suite must be a folder, or {build: BENCHMARK}")
+    tasks = node.texts("tasks", ("*",))
+    protocol = _protocol(_Node(node.take("protocol", dict, {}), node.faults, " of protocol"))
+    learners = _learners(node.take("learners", dict, {}), node.faults)
+    if not learners:
+        node.faults.add(node.values, "learners", "a study needs learners, such as {majority: {}, nearest: {}}")
+    node.finish()
+    return Study(name=name, tasks=tasks, protocol=protocol, learners=learners, folder=folder, **where)
+
+
+def _built(node: _Node) -> dict[str, str]:
+    found = {"build": node.take("build", str, ""), "source": node.take("from", str, "")}
+    node.finish()
+    return found
+
+
+def _protocol(node: _Node) -> Protocol:
+    default = Protocol()
+    found = Protocol(
+        shots=node.numbers("shots", default.shots),
+        seeds=node.numbers("seeds", default.seeds),
+        episodes=node.size("episodes", default.episodes),
+        dev=node.size("dev", default.dev),
+        query=node.size("query", default.query),
+        per_class=node.take("per_class", bool, default.per_class),
+        ways=node.size("ways", default.ways),
+        short_class=node.take("short_class", str, default.short_class),
+    )
+    if found.short_class not in ("skip", "refuse"):
+        node.faults.add(node.values, "short_class", f"short_class must be skip or refuse: {found.short_class!r}")
+    if not found.query or not found.episodes:
+        node.faults.add(node.values, "query", "query and episodes must be above nought")
+    node.finish()
+    return found
+
+
+def _learners(values: Mapping[str, Any], faults: _Faults) -> dict[str, Chosen]:
+    """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another."""
+    found = {}
+    for name, value in values.items():
+        if not value:
+            found[str(name)] = Chosen(learner=str(name))
+        elif (
+            isinstance(value, dict)
+            and len(value) == 1
+            and isinstance(options := next(iter(value.values())) or {}, dict)
+        ):
+            found[str(name)] = Chosen(learner=str(next(iter(value))), options=dict(options))
+        else:
+            faults.add(
+                values, name, f"a learner is written NAME: {{}} or NAME: {{LEARNER: {{option: value}}}}: {name!r}"
+            )
+    return found
+
+
+def chosen_tasks(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Give the tasks that names and patterns stand for, in the suite's order, or refuse with the nearest names."""
+    from fnmatch import fnmatchcase
+
+    faults = [f"{text!r}; {nearest(text, known)}" for text in wanted if not any(fnmatchcase(n, text) for n in known)]
+    if faults:
+        raise UsageError("unknown tasks: " + "; ".join(faults))
+    return [name for name in known if any(fnmatchcase(name, text) for text in wanted)]
