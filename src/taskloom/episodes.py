@@ -70,22 +70,35 @@ class Episode:
     query: tuple[Example, ...]
 
 
+class Deck:
+    """A task that many episodes are drawn of: what drawing needs to know of its pools is read once.
+
+    `avoid` has records (`groups_of`) that must not be drawn. Meta tasks are drawn so, after their target: no record is
+    on both sides.
+    """
+
+    def __init__(self, suite: Suite, task: str, avoid: Collection[int] = ()) -> None:
+        self.task = suite.task(task)
+        self.homes = _homes(self.task, suite.pools[task])
+        kept = frozenset(avoid)
+        self.stocks = {name: _Stock(suite.pools[task][name], kept) for name in dict.fromkeys(self.homes.values())}
+
+    def draw(self, sampler: Sampler, *, seed: int = 0, index: int = 0) -> Draw:
+        """Draw one episode."""
+        return _draw(self.task, self.homes, self.stocks, sampler, _Key(seed, index))
+
+
 def draws(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count: int = 1) -> Iterator[Draw]:
     """Draw episodes 0 .. count-1 of a task; each depends on its number, not on those before it."""
-    homes, stocks = _stocks(suite, task, frozenset())
-    for index in range(count):
-        yield _draw(suite.tasks[task], homes, stocks, sampler, _Key(seed, index))
+    deck = Deck(suite, task)
+    return (deck.draw(sampler, seed=seed, index=index) for index in range(count))
 
 
 def draw(
     suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: int = 0, avoid: Collection[int] = ()
 ) -> Draw:
-    """Draw one episode of a task, without the records (`groups_of`) that another draw has.
-
-    Meta tasks are drawn so, after their target: no record is on both sides.
-    """
-    homes, stocks = _stocks(suite, task, frozenset(avoid))
-    return _draw(suite.task(task), homes, stocks, sampler, _Key(seed, index))
+    """Draw one episode of a task, without the records that another draw has."""
+    return Deck(suite, task, avoid).draw(sampler, seed=seed, index=index)
 
 
 def draw_id(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: int = 0) -> str:
@@ -159,11 +172,6 @@ class _Key:
         size = len(stock.pool) if rows is None else len(rows)
         places = shuffled(size, "episode", stock.pool.digest, self.seed, self.index, role, label)
         return places if rows is None else (int(rows[place]) for place in places)
-
-
-def _stocks(suite: Suite, task: str, avoid: frozenset[int]) -> tuple[dict[Role, str], dict[str, _Stock]]:
-    homes = _homes(suite.task(task), suite.pools[task])
-    return homes, {name: _Stock(suite.pools[task][name], avoid) for name in dict.fromkeys(homes.values())}
 
 
 def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:

@@ -17,13 +17,14 @@ def scratch_beside(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}-*"):
         found = re.fullmatch(r"(\d+)-\w{8}", left.name.removeprefix(f".{folder.name}-"))
-        if found and not _is_alive(int(found[1])):
+        if found and not is_alive(int(found[1])):
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-{os.getpid()}-") as scratch:
         yield Path(scratch)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Tell whether a process of this machine is there."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

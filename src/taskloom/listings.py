@@ -12,8 +12,14 @@ from . import console, prompts
 from .benchmarks import BENCHMARKS, csl
 from .core import Example, Fields, Labels, Output, Suite
 from .errors import UnknownNameError
+from .learners import FLOORS, learner
+from .learners import names as learner_names
+from .reports.summary import Comparison
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
+from .stats import Contrast
+from .studies.study import load
+from .studies.study import names as study_names
 from .suites.bridges import Partition
 from .suites.bridges import bridge as bridge_of
 from .suites.bridges import propose as propose_partitions
@@ -181,6 +187,39 @@ def _metric(name: str, entry: Entry) -> dict[str, Any]:
     signatures = {variant: signature(metric(text, Labels(("yes", "no")))) for variant, text in made.items()}
     told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
     return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
+
+
+def list_learners(*, as_json: bool) -> None:
+    """List the learners that go by a name."""
+    kinds = {name: type(learner(name)) for name in learner_names()}
+    rows = [
+        (name, (kind.__doc__ or "").splitlines()[0], ", ".join(sorted(kind.outputs)), "yes" if name in FLOORS else "no")
+        for name, kind in kinds.items()
+    ]
+    show_rows(["name", "about", "answers", "floor"], rows, as_json=as_json)
+
+
+def list_studies(*, as_json: bool) -> None:
+    """List the studies that come with taskloom."""
+    rows = [(name, load(name)[1].splitlines()[0].lstrip("# ")) for name in study_names()]
+    show_rows(["name", "about"], rows, as_json=as_json)
+
+
+def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
+    """Show paired differences, task by task and overall."""
+    if as_json:
+        console.as_json([asdict(comparison) for comparison in found])
+        return
+    for comparison in found:
+        named = [*comparison.tasks.items(), ("all tasks", comparison.overall)]
+        rows = [(task, *_contrast(contrast)) for task, contrast in named]
+        first = comparison.overall
+        title = f"{first.a} - {first.b}, {comparison.metric}, {counted(comparison.shots, 'shot')}"
+        console.table(["task", "difference", "95 % interval", "p", "items"], rows, title=title)
+
+
+def _contrast(of: Contrast) -> tuple[console.Cell, ...]:
+    return f"{of.difference:+.3f}", f"{of.low:+.3f} to {of.high:+.3f}", f"{of.p:.3f}", of.n
 
 
 def list_benchmarks(*, as_json: bool) -> None:

@@ -11,20 +11,14 @@ from ..sources import packages
 from ..sources.table import Field
 from ..suites.build import Reading, field_suite
 
-ARXIV = (
+FIELDS = (
     Field("title", "text"),
     Field("abstract", "text"),
     Field("categories", "list"),
     Field("archive", "label"),
     Field("year", "number"),
 )
-PAPERS = (
-    Field("title", "text"),
-    Field("abstract", "text"),
-    Field("keywords", "list"),
-    Field("category", "label"),
-    Field("year", "number"),
-)
+PAPERS = {"categories": "keywords", "archive": "category"}  # the columns of the embedded table that stand for these
 
 
 def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
@@ -38,7 +32,6 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
         except FetchError as error:
             source, note = "data:papers", {"note": f"{error}; the made-up papers that come with taskloom are used"}
     if source == "data:papers":
-        reading = replace(reading, where={"language": "en"} | dict(reading.where))
-    known = {"data:arxiv": ARXIV, "data:papers": PAPERS}
-    used = fields or known.get(source, ARXIV)
-    return field_suite(source, used, reading, id="quickstart", language=language or "en", about=note)
+        columns = {} if fields else PAPERS | dict(reading.columns)
+        reading = replace(reading, where={"language": "en"} | dict(reading.where), columns=columns)
+    return field_suite(source, fields or FIELDS, reading, id="quickstart", language=language or "en", about=note)

@@ -6,15 +6,15 @@ group `taskloom.learners`.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, Protocol
 
-from ..core import Answer, Example, Fields, Item, Task, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Task, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, fingerprint
@@ -63,16 +63,28 @@ ENTRY_POINTS = "taskloom.learners"
 def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Learner:
     """Make the learner that a name stands for: one of the table, `file.py:Class`, or an entry point."""
     kind = _kind(name, folder)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not isinstance(kind, type) or not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise LearnerError(f"a learner must be a frozen dataclass, so that its settings are its identity: {name!r}")
-    known = {f.name for f in fields(kind)}
+    known = {f.name for f in fields(kind) if f.init}
     for option in options or {}:
         if option not in known:
             raise UnknownNameError(f"option of learner {name!r}", option, known)
-    made: Any = kind(**dict(options or {}))
+    try:
+        made: Any = kind(**dict(options or {}))
+    except TypeError as error:  # an option that has no default, or that is of another type
+        raise LearnerError(
+            f"learner {name!r} can't be made with the options {dict(options or {})} ({error})"
+        ) from error
+    return _checked(name, made)
+
+
+def _checked(name: str, made: Any) -> Learner:
     for needed in ("version", "outputs", "needs_support", "fit"):
         if not hasattr(made, needed):
             raise LearnerError(f"a learner needs {needed!r}, which {name!r} has not")
+    for kind in sorted(made.outputs):
+        if kind not in OUTPUTS:
+            raise UnknownNameError(f"output of learner {name!r}", kind, OUTPUTS)
     found: Learner = made
     return found
 
@@ -96,31 +108,51 @@ def _kind(name: str, folder: Path) -> type:
     path, _, kind = name.rpartition(":")
     if path.endswith(".py"):
         return _from_file(folder / path, kind)
+    if name.endswith(".py"):
+        raise LearnerError(f"the class is missing, as in {name}:MyLearner")
     for point in metadata.entry_points(group=ENTRY_POINTS):
         if point.name == name:
-            loaded: type = point.load()
-            return loaded
+            return _from_package(point)
     raise UnknownNameError("learner", name, names())
+
+
+def _from_package(point: metadata.EntryPoint) -> type:
+    try:
+        loaded: type = point.load()
+    except Exception as error:
+        raise LearnerError(f"{point.value} can't be loaded ({type(error).__name__}: {error})") from error
+    return loaded
 
 
 def _from_file(path: Path, kind: str) -> type:
     """Load a class from a file of the user's own; the file's content is part of its identity."""
     if not path.is_file():
         raise LearnerError(f"no such file: {path}")
-    content = fingerprint(path.read_text(encoding="utf-8"))
-    spec = importlib.util.spec_from_file_location(f"{path.stem}-{content[:12]}", path)
-    if spec is None or spec.loader is None:
-        raise LearnerError(f"not a Python file: {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        module = _module(path)
+    except (Exception, SystemExit) as error:
         raise LearnerError(f"{path} can't be loaded ({type(error).__name__}: {error})") from error
-    if not hasattr(module, kind):
-        raise UnknownNameError(f"class in {path}", kind, [n for n in vars(module) if not n.startswith("_")])
-    found: type = getattr(module, kind)
-    return found
+    own = {n: v for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__}
+    if kind not in own:
+        raise UnknownNameError(f"class in {path}", kind, [n for n in own if not n.startswith("_")])
+    return own[kind]
+
+
+def _module(path: Path) -> ModuleType:
+    """Run what was read, not Python's cache of it: that may be older than the content which names the module."""
+    source = path.read_text(encoding="utf-8-sig")
+    name = f"{path.stem}-{fingerprint(source)[:12]}"
+    if name in sys.modules:  # the same content is the same class, so that two learners of it can be equal
+        return sys.modules[name]
+    code = compile(source, path, "exec", dont_inherit=True)
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look their module up
+    module.__file__ = str(path)
+    try:
+        exec(code, vars(module))  # noqa: S102 - as importing it would
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def can_do(of: Learner, task: Task) -> bool:
@@ -132,15 +164,19 @@ def can_do(of: Learner, task: Task) -> bool:
 
 def answer(of: Learner, episode: Episode, *, seed: int, tools: Tools) -> list[Answer | None]:
     """Adapt to an episode's support set and answer its queries."""
-    items = [example.item for example in episode.query]
     if isinstance(episode.task.output, Fields) and Fields.kind not in of.outputs:
-        parts = {name: _fit(of, _part(episode, name), seed, tools).predict(items) for name in episode.task.output.parts}
-        return [dict(zip(parts, answers, strict=True)) for answers in zip(*parts.values(), strict=True)]
-    return list(_fit(of, episode, seed, tools).predict(items))
+        parts = {name: _answers(of, _part(episode, name), seed, tools) for name in episode.task.output.parts}
+        return [{name: found[at] for name, found in parts.items()} for at in range(len(episode.query))]
+    return _answers(of, episode, seed, tools)
 
 
-def _fit(of: Learner, episode: Episode, seed: int, tools: Tools) -> Predictor:
-    return of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
+def _answers(of: Learner, episode: Episode, seed: int, tools: Tools) -> list[Answer | None]:
+    items = [example.item for example in episode.query]
+    fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
+    found = list(fitted.predict(items))
+    if len(found) != len(items):
+        raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
+    return found
 
 
 def _part(episode: Episode, name: str) -> Episode:
@@ -148,9 +184,7 @@ def _part(episode: Episode, name: str) -> Episode:
     output = episode.task.output
     assert isinstance(output, Fields)
     task = replace(episode.task, id=f"{episode.task.id}/{name}", output=output.parts[name])
-    return replace(
-        episode, task=task, support=_only(episode.support, name), dev=_only(episode.dev, name), query=episode.query
-    )
+    return replace(episode, task=task, support=_only(episode.support, name), dev=_only(episode.dev, name))
 
 
 def _only(examples: Sequence[Example], name: str) -> tuple[Example, ...]:

@@ -7,6 +7,7 @@ inserted once and never changed; costs lie apart, for they are measured and no p
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 import zlib
@@ -21,6 +22,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LedgerError
+from ..folders import is_alive
 from ..scores.reduce import Array
 
 FORMAT = 1
@@ -145,6 +147,14 @@ class Ledger:
                 )
                 won += [cell] * done.rowcount
         return won
+
+    def free_the_dead(self) -> None:
+        """Give back what processes of this machine had claimed that are no longer there."""
+        owners = self.db.execute("SELECT DISTINCT owner FROM cells WHERE state = 'claimed'").fetchall()
+        for (owner,) in owners:
+            host, pid, _ = owner.rsplit("-", 2) if owner.count("-") >= 2 else ("", "0", "")
+            if host == os.uname().nodename and not is_alive(int(pid)):
+                self.release(owner)
 
     def beat(self, owner: str) -> None:
         """Say that an owner is alive."""

@@ -12,13 +12,13 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ..core import Suite, Task
-from ..episodes import draw, episode
+from ..core import Fields, Suite, Task, answer_from_json
+from ..episodes import Deck, episode
 from ..errors import EpisodeError
 from ..learners import Counter, Learner, answer
 from ..scores import Metric, Scored, metric, score, signature
@@ -53,12 +53,11 @@ class _Bench:
     study: Study
     suite: Suite
     learners: Mapping[str, Learner]
+    decks: dict[str, Deck] = field(default_factory=dict)
 
 
 def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
     """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
-    from ..core import Fields
-
     for name in task.metrics:
         part, _, typed = name.rpartition("/")
         output = task.output.parts[part] if part and isinstance(task.output, Fields) else task.output
@@ -67,8 +66,6 @@ def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
 
 def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
     """Score answers by each metric of their task; those of several fields part by part."""
-    from ..core import Fields
-
     found = {}
     for name, part, of in parts_of(task):
         rights, givens, output = gold, answers, task.output
@@ -83,11 +80,10 @@ def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[
 def work(bench: _Bench, cell: Cell) -> Finished:
     """Run one cell: draw, adapt, answer, score."""
     start = time.perf_counter()
-    draws = sampler(bench.study, cell.shots)
-    drawn = draw(bench.suite, cell.task, draws, seed=cell.seed, index=cell.index)
+    if cell.task not in bench.decks:
+        bench.decks[cell.task] = Deck(bench.suite, cell.task)
+    drawn = bench.decks[cell.task].draw(sampler(bench.study, cell.shots), seed=cell.seed, index=cell.index)
     if cell.limit:
-        from dataclasses import replace
-
         drawn = replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
     trial = episode(bench.suite, drawn)
     tools = Counter({"classes left out": len(drawn.short)} if drawn.short else {})
@@ -195,6 +191,7 @@ def _drive(
     stop: threading.Event,
     progress: Progress | None,
 ) -> Done:
+    ledger.free_the_dead()
     states = ledger.states()
     waiting = [cell for cell in plan.cells if states.get(cell.id) != "done"]
     total, tally = len(plan.cells), {"done": 0, "failed": 0, "left out": 0}
@@ -310,8 +307,6 @@ def _outcome(plan: Plan, ledger: Ledger, cell: Cell) -> Outcome | None:
     body = ledger.result(cell.id)
     if body is None:
         return None
-    from ..core import answer_from_json
-
     task = plan.suite.tasks[cell.task]
     answers = tuple(None if a is None else answer_from_json(task.output, a) for a in body["answers"])
     gold = tuple(example.gold for example in plan.suite.pools[cell.task][body["pool"]].take(body["rows"]))

@@ -1,0 +1,100 @@
+"""A ledger of 100,000 cells: written, listed, resumed; and what the framework itself takes for a cell."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from measure import report
+from taskloom.benchmarks import builder
+from taskloom.sources.table import Field
+from taskloom.studies.ledger import Finished, Ledger
+from taskloom.studies.plan import plan
+from taskloom.studies.run import run
+from taskloom.studies.study import Chosen, Protocol, Study
+from taskloom.suites.build import Reading
+from taskloom.suites.store import write
+
+TASKS = ("abstract->category",)
+FIELDS = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
+
+
+def filled(path: Path, count: int) -> dict[str, float]:
+    units = np.ones((32, 1))
+    found = Finished(
+        answers=["a label"] * 32,
+        items=[str(n) for n in range(32)],
+        rows=range(32),
+        pool="all",
+        counts={},
+        scores={"accuracy|v:1": (units, {})},
+        seconds=0.1,
+    )
+    with Ledger(path) as ledger:
+        start = time.perf_counter()
+        for number in range(0, count, 10):
+            cells = [f"{n:032d}" for n in range(number, number + 10)]
+            ledger.claim(cells, "bench")
+            for cell in cells:
+                ledger.finish(cell, "majority", found)
+        written = time.perf_counter()
+    with Ledger(path) as ledger:
+        opened = time.perf_counter()
+        states = ledger.states()
+        listed = time.perf_counter()
+    assert len(states) == count
+    return {
+        "writing a cell, ms": (written - start) / count * 1000,
+        "listing all, seconds": listed - opened,
+        "MB on disk": path.stat().st_size / 1e6,
+    }
+
+
+def overhead(folder: Path) -> dict[str, float]:
+    """Run a learner that does next to nothing, so that what is left is the framework."""
+    write(
+        builder("fields")("data:papers", FIELDS, Reading(where={"language": "en"}, id_column="id"), ""),
+        folder / "suite",
+    )
+    protocol = Protocol(shots=(0,), seeds=tuple(range(40)), query=8)
+    learners = {"majority": Chosen(learner="majority")}
+    study = Study(
+        name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder
+    )
+    made = plan(study, folder)
+    with Ledger(folder / "ledger.db") as ledger:
+        run(made, ledger)
+        ledger.db.executescript("DELETE FROM cells; DELETE FROM results; DELETE FROM scores; DELETE FROM costs")
+        start = time.perf_counter()
+        run(made, ledger)
+        taken = time.perf_counter() - start
+    return {"a whole cell with next to no learner in it, ms": taken / len(made.cells) * 1000}
+
+
+def resumed(folder: Path, cells: int) -> dict[str, float]:
+    protocol = Protocol(shots=(0, 1), seeds=tuple(range(cells // 4)), query=8)
+    learners = {"majority": Chosen(learner="majority"), "random": Chosen(learner="random")}
+    study = Study(
+        name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder
+    )
+    start = time.perf_counter()
+    made = plan(study, folder)
+    return {f"planning {len(made.cells):,} cells, seconds": time.perf_counter() - start}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cells", type=int, default=100_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        report(f"a ledger of {given.cells:,} cells", filled(Path(scratch) / "ledger.db", given.cells))
+        report("the framework's own time", overhead(Path(scratch)))
+        report("resuming", resumed(Path(scratch), given.cells))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""The verbs of studies: plan, run, report, compare, ledger."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import console
+from .errors import UsageError
+from .texts import counted
+
+if TYPE_CHECKING:
+    from .studies.plan import Plan
+    from .studies.results import Results
+
+LEDGER, STUDY, REPORT = "ledger.db", "study.yaml", "report.html"
+RUNS = Path("runs")
+
+
+def _study_names(incomplete: str) -> list[str]:
+    from .studies.study import names
+
+    return [name for name in names() if name.startswith(incomplete)] + [
+        str(p) for p in Path().glob(f"{incomplete}*.yaml")
+    ]
+
+
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=_study_names)
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Only = Annotated[list[str], typer.Option(help="A task or a learner, or a pattern of them; say it again for more.")]
+Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a trial, kept apart from the real run.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME.")]
+
+
+def plan(
+    study: StudyName,
+    *,
+    output: Output = None,
+    only: Only = [],  # noqa: B006
+    limit: Limit = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
+    from .studies.ledger import Ledger
+
+    found, folder = _planned(study, output, only, limit)
+    with Ledger(folder / LEDGER) as ledger:
+        states, means = ledger.states(), ledger.mean_seconds()
+    waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
+    known = [means[cell.learner] for cell in waiting if cell.learner in means]
+    told = {
+        "study": found.study.name,
+        "run": str(folder),
+        "suite": found.suite.fingerprint,
+        "cells": len(found.cells),
+        "done": len(found.cells) - len(waiting),
+        "to run": len(waiting),
+        "seconds": sum(known) if len(known) == len(waiting) else None,
+        "left_out": dict(found.left_out),
+    }
+    if as_json:
+        rows = [
+            {"id": c.id, "task": c.task, "learner": c.learner, "shots": c.shots, "seed": c.seed} for c in found.cells
+        ]
+        console.as_json(told | {"cells": rows})
+        return
+    shown = {**told, "seconds": f"about {sum(known):,.1f}" if told["seconds"] is not None else "not known before a run"}
+    del shown["left_out"]
+    console.pairs(shown)  # type: ignore[arg-type]
+    _tell_left_out(found)
+
+
+def run(
+    study: StudyName,
+    *,
+    output: Output = None,
+    only: Only = [],  # noqa: B006
+    limit: Limit = 0,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that share the cores.")] = 1,
+) -> None:
+    """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
+    from .reports import render
+    from .studies.ledger import Ledger
+    from .studies.run import results
+    from .studies.run import run as run_cells
+
+    found, folder = _planned(study, output, only, limit)
+    _tell_left_out(found)
+    with Ledger(folder / LEDGER) as ledger:
+        with console.progress(found.study.name) as progress:
+            done = run_cells(found, ledger, workers=workers, progress=progress)
+        gathered = results(found, ledger, f"taskloom run {study}" + (f" --limit {limit}" if limit else ""))
+    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
+    if gathered.outcomes:
+        sys.stdout.write(render(gathered, "terminal"))
+        page = folder / (f"trial-{limit}.html" if limit else REPORT)
+        page.write_text(render(gathered, "html"), encoding="utf-8")
+        console.note(f"report: {page}")
+    if done.interrupted:
+        console.error("interrupted; what was finished is kept, and the same command goes on")
+        raise typer.Exit(130)
+    if gathered.failures:
+        console.error(
+            f"{counted(len(gathered.failures), 'cell')} failed; the report has the tracebacks; run again to retry"
+        )
+        raise typer.Exit(1)
+
+
+def report(
+    run: RunFolder,
+    *,
+    to: Annotated[str, typer.Option(help="terminal, md, csv, tex, json or html.")] = "terminal",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
+) -> None:
+    """Show what a run has found so far."""
+    from .reports import render
+
+    text = render(_results(run), to)  # type: ignore[arg-type]
+    if output:
+        output.write_text(text, encoding="utf-8")
+        console.note(str(output))
+    else:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def compare(
+    run: RunFolder,
+    a: Annotated[str, typer.Argument(help="A learner of the run.")],
+    b: Annotated[str, typer.Argument(help="Another one.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
+    from . import listings
+    from .reports import compare as compared
+
+    found = _results(run)
+    listings.show_contrasts(compared(found, a, b), as_json=as_json)
+
+
+def merge(
+    into: Annotated[Path, typer.Argument(help="The run's folder or ledger that takes over.")],
+    others: Annotated[list[Path], typer.Argument(metavar="FROM...", help="Those that it takes from.")],
+) -> None:
+    """Take over what other ledgers have finished; nothing is counted twice."""
+    from .studies.ledger import Ledger
+
+    with Ledger(_ledger(into)) as ledger:
+        for other in others:
+            if not _ledger(other).is_file():
+                raise UsageError(f"no such ledger: {other}")
+            console.line(f"{other}: {counted(ledger.merge(_ledger(other)), 'new cell')}")
+
+
+def _ledger(path: Path) -> Path:
+    return path / LEDGER if path.is_dir() else path
+
+
+def _planned(name: str, output: Path | None, only: list[str], limit: int) -> tuple[Plan, Path]:
+    """Read a study, make its run's folder, and plan it."""
+    from .studies.plan import plan as make_plan
+    from .studies.study import load
+
+    study, text = load(name)
+    folder = output or RUNS / study.name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / STUDY).write_text(text, encoding="utf-8")
+    return make_plan(study, folder, only=only, limit=limit), folder
+
+
+def _results(folder: Path) -> Results:
+    """Gather what a run's folder holds."""
+    from .studies.ledger import Ledger
+    from .studies.plan import plan as make_plan
+    from .studies.run import results
+    from .studies.study import parse
+
+    if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
+        raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
+    study = parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, Path())
+    with Ledger(folder / LEDGER) as ledger:
+        return results(make_plan(study, folder), ledger, f"taskloom run {folder / STUDY}")
+
+
+def _tell_left_out(found: Plan) -> None:
+    for reason, count in sorted(found.left_out.items()):
+        console.note(f"left out: {reason}" + (f" ({count:,} times)" if count > 1 else ""))
+    if note := found.suite.about.get("note"):
+        console.note(str(note))

@@ -1,0 +1,347 @@
+"""Baselines: what can be had without a model, and so what a model must be above."""
+
+# ruff: noqa: ARG002 - learners are all given the same, and a baseline needs little of it
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
+from ..errors import LearnerError
+from ..ids import Json, raw_bits, shuffled
+from ..texts import tokens
+from . import Predictor, Tools
+
+Examples: TypeAlias = Sequence[Example]
+Answers: TypeAlias = "list[Answer | None]"
+Matrix: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
+Rule: TypeAlias = "Callable[[Matrix], Answers]"
+ANY_GOLD = frozenset({"text", "labels", "terms", "number"})  # outputs whose gold answers fit any item of the task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Majority:
+    """The most frequent answer of the support, or the mean of its numbers; ties go to the first."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = ANY_GOLD
+    needs_support: ClassVar[bool] = False
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Count the support's answers."""
+        answer = _majority(task, _golds(support))
+        return _Each(lambda _: answer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Random:
+    """A random label, random grades, or else the answer of a random support example."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = ANY_GOLD | {"ranking"}
+    needs_support: ClassVar[bool] = False
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Keep what is to be chosen from."""
+        if isinstance(task.output, Ranking):
+            return _Each(lambda item: _random_grades(item, "random", seed, task.id, item.id))
+        choices = _golds(support)
+        if isinstance(task.output, Labels) and not (task.output.many and choices):
+            choices = [(name,) if task.output.many else name for name in task.output.names]
+        return _Each(lambda item: _choice(choices, "random", seed, task.id, item.id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyInput:
+    """The input itself."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = frozenset({"text"})
+    needs_support: ClassVar[bool] = False
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Learn nothing."""
+        return _Each(lambda item: text if (text := _text(task, item)).strip() else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyDemonstration:
+    """The answer of a random support example."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = ANY_GOLD
+    needs_support: ClassVar[bool] = True
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Keep the support's answers."""
+        _refuse_none(task, support)
+        return _Each(lambda item: _choice(_golds(support), "copy-demonstration", seed, task.id, item.id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The answer of the support example nearest by TF-IDF cosine; ties, and items without a known word: the first."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = ANY_GOLD
+    needs_support: ClassVar[bool] = True
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Weigh the support's words."""
+        _refuse_none(task, support)
+        words, golds = _Words.of(task, support, tools), _golds(support)
+        known = words.rows([example.item for example in support]).T
+
+        def answers(rows: Matrix) -> Answers:
+            return [golds[place] for place in _first_best((rows @ known).toarray(), 12)]
+
+        return _Rows(words, answers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TfidfLinear:
+    """Logistic regression over TF-IDF, one against the rest where labels are many; ridge regression for numbers.
+
+    Where every support example has a label, so has every answer: if none is likelier than not, the likeliest.
+    """
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number"})
+    needs_support: ClassVar[bool] = True
+    C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
+
+    def __post_init__(self) -> None:
+        _settle(self, "C", least=1e-6)
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Fit the weights of the support's words."""
+        _refuse_none(task, support)
+        words = _Words.of(task, support, tools)
+        fitting = _Fitting(words.rows([example.item for example in support]), self.C, tools)
+        match task.output:
+            case Labels(names=names, many=True):
+                return _Rows(words, _many_labels(fitting, names, _golds(support)))
+            case Labels(names=names):
+                return _Rows(words, _one_label(fitting, names, _golds(support)))
+        return _Rows(words, _number(fitting, _golds(support)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bm25:
+    """The item's candidates graded by BM25 as Lucene has it; they are all the documents there are."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = frozenset({"ranking"})
+    needs_support: ClassVar[bool] = False
+    k1: float = 1.2  # how slowly a word that comes again stops adding to the grade
+    b: float = 0.75  # how much long candidates are held back
+
+    def __post_init__(self) -> None:
+        _settle(self, "k1", least=0)
+        _settle(self, "b", least=0, most=1)
+
+    def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
+        """Learn nothing."""
+
+        def answer(item: Item) -> Answer | None:
+            candidates = list(dict.fromkeys(item.candidates))
+            grades = self.grades(_text(task, item), candidates)
+            if not any(grades):
+                tools.count("no word in common")
+            return tuple(zip(candidates, grades, strict=True)) or None
+
+        return _Each(answer)
+
+    def grades(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Grade documents for a query; a word that the query has twice counts twice.
+
+        >>> [round(grade, 4) for grade in Bm25().grades("red owl", ["a red owl", "a red fox", "an elm"])]
+        [0.6274, 0.2032, 0.0]
+        """
+        counts = [Counter(_words(document)) for document in documents]
+        found_in = Counter(word for count in counts for word in count)
+        idf = {word: math.log(1 + (len(counts) - n + 0.5) / (n + 0.5)) for word, n in found_in.items()}
+        mean = sum(count.total() for count in counts) / max(1, len(counts))
+        wanted, grades = _words(query), []
+        for count in counts:
+            slow = self.k1 * (1 - self.b + self.b * count.total() / mean) if mean else 0.0
+            parts = (idf[word] * count[word] / (count[word] + slow) for word in wanted if word in count)
+            grades.append(math.fsum(parts))
+        return grades
+
+
+@dataclass(frozen=True, slots=True)
+class _Each:
+    """A predictor that answers items one by one."""
+
+    answer: Callable[[Item], Answer | None]
+
+    def predict(self, items: Sequence[Item]) -> Answers:
+        return [self.answer(item) for item in items]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A predictor that answers from the items' rows of TF-IDF."""
+
+    words: _Words
+    answers: Rule
+
+    def predict(self, items: Sequence[Item]) -> Answers:
+        if not items:
+            return []
+        rows = self.words.rows(items)
+        if unknown := int((np.diff(rows.indptr) == 0).sum()):
+            self.words.tools.count("no word in common", unknown)
+        return self.answers(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """TF-IDF over the words of a support set."""
+
+    task: Task
+    vectorizer: Any
+    tools: Tools
+
+    @classmethod
+    def of(cls, task: Task, support: Examples, tools: Tools) -> _Words:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        texts = [_text(task, example.item) for example in support]
+        known = sorted({word for text in texts for word in _words(text)})  # none: "" stands in, which is no word
+        return cls(task, TfidfVectorizer(analyzer=_words, vocabulary=known or [""]).fit(texts), tools)
+
+    def rows(self, items: Sequence[Item]) -> Matrix:
+        return self.vectorizer.transform([_text(self.task, item) for item in items]).tocsr()
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """Fits linear models to the rows of a support set, on one thread: more would round otherwise."""
+
+    rows: Matrix
+    C: float
+    tools: Tools
+
+    def fit(self, model: Any, targets: Sequence[float]) -> Any:
+        from sklearn.exceptions import ConvergenceWarning
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(self.rows, targets)
+        for warning in caught:
+            if issubclass(warning.category, ConvergenceWarning):
+                self.tools.count("not converged")
+            else:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        return model
+
+    def logistic(self, targets: Sequence[int]) -> Callable[[Matrix], Any]:
+        """Give a function from rows to the probability of each target that occurs; shape (rows, targets)."""
+        from sklearn.linear_model import LogisticRegression
+
+        if len(set(targets)) == 1:
+            return lambda rows: np.ones((rows.shape[0], 1))
+        fitted = self.fit(LogisticRegression(C=self.C, tol=1e-8, max_iter=10_000), targets)
+        probabilities: Callable[[Matrix], Any] = fitted.predict_proba
+        return probabilities
+
+
+def _one_label(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
+    targets = [names.index(gold) for gold in golds]
+    known, probabilities = sorted(set(targets)), fitting.logistic(targets)
+    return lambda rows: [names[known[place]] for place in _first_best(probabilities(rows), 5)]
+
+
+def _many_labels(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
+    known = [name for name in names if any(name in gold for gold in golds)]
+    models = [fitting.logistic([int(name in gold) for gold in golds]) for name in known]
+
+    def answers(rows: Matrix) -> Answers:
+        if not known:
+            return [()] * rows.shape[0]
+        likely = np.column_stack([model(rows)[:, -1] for model in models]).round(5)  # (rows, known)
+        chosen = likely > 0.5
+        if all(golds):
+            chosen[np.arange(len(chosen)), likely.argmax(1)] = True
+        return [tuple(name for name, yes in zip(known, row, strict=True) if yes) for row in chosen.tolist()]
+
+    return answers
+
+
+def _number(fitting: _Fitting, golds: Sequence[Any]) -> Rule:
+    from sklearn.linear_model import Ridge
+
+    scale = max(abs(gold) for gold in golds) or 1.0  # so that no square is too large for a float
+    model = Ridge(alpha=1 / fitting.C, solver="sparse_cg", tol=1e-12, max_iter=10_000)
+    fitted = fitting.fit(model, [gold / scale for gold in golds])
+
+    def answers(rows: Matrix) -> Answers:
+        found = [float(f"{number * scale:.9g}") for number in fitted.predict(rows).tolist()]
+        return [number if math.isfinite(number) else None for number in found]
+
+    return answers
+
+
+def _majority(task: Task, golds: Sequence[Any]) -> Answer | None:
+    match task.output:
+        case Number():
+            return float(statistics.mean(golds)) if golds else None
+        case Labels(names=names, many=False):
+            counts = Counter(golds)
+            return max(names, key=lambda name: counts[name], default=None)
+        case Labels(names=names):
+            golds = [tuple(name for name in names if name in gold) for gold in golds] or [names[:1]]
+    common: list[tuple[Answer, int]] = Counter(golds).most_common(1)
+    return common[0][0] if common else None
+
+
+def _golds(support: Examples) -> list[Any]:
+    return [example.gold[0] for example in support]
+
+
+def _text(task: Task, item: Item) -> str:
+    return task.separator.join(item.fields.values())
+
+
+def _words(text: str) -> list[str]:
+    return tokens(text.lower())
+
+
+def _choice(choices: Sequence[Any], *key: Json) -> Answer | None:
+    chosen: Answer | None = choices[next(shuffled(len(choices), *key))] if choices else None
+    return chosen
+
+
+def _random_grades(item: Item, *key: Json) -> Answer | None:
+    candidates = dict.fromkeys(item.candidates)
+    return tuple((c, (bits >> 11) * 2.0**-53) for c, bits in zip(candidates, raw_bits(*key), strict=False)) or None
+
+
+def _first_best(scores: Any, decimals: int) -> list[int]:
+    """Give the place of each row's best score, the first of those that rounding alone tells apart."""
+    best: list[int] = np.asarray(scores).round(decimals).argmax(1).tolist()
+    return best
+
+
+def _refuse_none(task: Task, support: Examples) -> None:
+    if not support:
+        raise LearnerError(f"this learner needs support examples, and there are none of task {task.id!r}")
+
+
+def _settle(learner: object, name: str, *, least: float, most: float = 1e6) -> None:
+    """Make a setting a float, so that 2 and 2.0 are one learner, or refuse it."""
+    value = getattr(learner, name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise LearnerError(f"{name} must be a number from {least:g} to {most:g}: {value!r}")
+    object.__setattr__(learner, name, float(value))

@@ -1,0 +1,44 @@
+"""Results to reports: tables, plots, and one HTML file that works offline.
+
+`summarise` sums results up; `render` writes them for people and programs; `compare` tells two learners apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Literal, TypeAlias, cast
+
+from ..errors import UnknownNameError
+from ..studies.results import Results
+from .boards import Board, How, Standing, differs
+from .summary import Comparison, Summary, comparisons, summarise
+
+Form: TypeAlias = Literal["terminal", "md", "csv", "tex", "json", "html"]
+FORMS: Mapping[str, str] = {
+    "terminal": "tables:terminal",
+    "md": "tables:markdown",
+    "csv": "tables:as_csv",
+    "tex": "tables:latex",
+    "json": "tables:as_json",
+    "html": "html:page",
+}
+__all__ = ["FORMS", "Board", "Comparison", "How", "Standing", "Summary", "compare", "differs", "render", "summarise"]
+
+
+def render(results: Results | Summary, to: Form, how: How | None = None) -> str:
+    """Write a report of results, or of a summary that was made of them."""
+    if to not in FORMS:
+        raise UnknownNameError("form of report", to, FORMS)
+    summary = summarise(results, how) if isinstance(results, Results) else results
+    module, _, name = FORMS[to].partition(":")
+    write = cast(Callable[[Summary], str], getattr(import_module(f".{module}", __package__), name))
+    return write(summary)
+
+
+def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:
+    """Compare two learners on the answers that both have given: a - b, over all tasks and task by task."""
+    for name in (a, b):
+        if name not in results.learners:
+            raise UnknownNameError("learner", name, results.learners)
+    return comparisons(results, a, b, how)

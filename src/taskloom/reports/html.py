@@ -1,0 +1,333 @@
+"""A summary as one HTML file: it loads nothing, runs no script, and has all that comes from data escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from .. import __version__
+from ..stats import Contrast, Estimate
+from ..studies.results import Failure
+from ..texts import counted
+from . import cite, svg, tables
+from .boards import Board, Standing, differs
+from .style import CSS
+from .summary import Given, Mark, Sample, Summary, curve
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+LONGEST = {"input": 300, "answer": 200, "traceback": 4000}  # characters that are shown
+FAILURES = 20
+FOREST = 12  # rows of the plot of differences
+
+
+def page(summary: Summary) -> str:
+    """Write the report."""
+    head = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{escape(summary.name)} · taskloom</title><style>{CSS}</style></head>\n<body>"
+    )
+    return "\n".join([head, *filter(None, _sections(summary)), "</body></html>\n"])
+
+
+def frame(summary: Summary) -> str:
+    """Write the report as a frame for a notebook."""
+    style = "width:100%;height:40rem;border:0"
+    return f'<iframe sandbox="" style="{style}" title="report" srcdoc="{escape(page(summary))}"></iframe>'
+
+
+def _sections(summary: Summary) -> Iterator[str]:
+    yield _top(summary)
+    for number, metric in enumerate(summary.metrics):
+        yield _metric(summary, metric, number)
+    yield _tasks(summary)
+    yield _counted(summary)
+    yield _failures(summary.failures)
+    yield _provenance(summary)
+
+
+# --- the top ---------------------------------------------------------------------------------------------------------
+
+
+def _top(summary: Summary) -> str:
+    contested = len(summary.learners.keys() - set(summary.floors))
+    shots = ", ".join(map(str, sorted({b.shots for b in summary.boards}))) or "none"
+    sizes = f"{counted(len(summary.tasks), 'task')}, {counted(contested, 'learner')}"
+    floors = f", {counted(len(summary.floors), 'floor')}" if summary.floors else ""
+    warn = [
+        "This was a trial with limited sizes: its numbers are no results." if summary.smoke else "",
+        f"{counted(summary.counts.failed, 'cell')} failed; they are listed below." if summary.counts.failed else "",
+        f"{counted(summary.counts.missing, 'cell')} not run yet." if summary.counts.missing else "",
+    ]
+    return "".join([
+        f"<header><h1>{escape(summary.name)}</h1>",
+        f'<p class="soft">Suite <b>{escape(summary.suite)}</b>: {sizes}{floors}; shots: {shots}. '
+        f"{escape(tables.tally(summary))}.</p></header><main>",
+        *(f'<p class="warn">{line}</p>' for line in warn if line),
+        f"<h2>In brief</h2>{_brief(summary)}{_sure(summary)}{_learners(summary)}{_nav(summary)}",
+    ])  # fmt: skip
+
+
+def _brief(summary: Summary) -> str:
+    if not summary.boards:
+        return "<p>No value: nothing has been scored yet.</p>"
+    boards = [(board, best) for board, best in tables.brief(summary) if board is summary.of(board.metric)[-1]]
+    items = "".join(f"<li>{_in_words(board, best)}</li>" for board, best in boards)
+    return f"<ul>{items}</ul>"
+
+
+def _in_words(board: Board, best: Sequence[Standing]) -> str:
+    where = f"<b>{escape(board.metric)}</b>, {tables.shots_of(board.shots)}: "
+    if not best:
+        return f"{where}no learner has a value."
+    names = [f"{escape(s.learner)} ({tables.score(s.score, board.points)})" for s in best]
+    rivals = sum(s.rank > 0 for s in board.standings)
+    if rivals == 1:
+        words = f"{names[0]}, and no other learner to compare it with"
+    elif len(names) == 1:
+        words = f"{names[0]} is the best, and is told apart from all others"
+    else:
+        words = f"{names[0]} has the best score, but can't be told from {_and(names[1:])}"
+    return f"{where}{words}{_above(board, best[0])}."
+
+
+def _above(board: Board, best: Standing) -> str:
+    """Say so if the best can't be told from a floor."""
+    apart = {frozenset((c.a, c.b)) for c in board.pairs if differs(c)}
+    known = [s for s in board.standings if s.floor and s is not best and not math.isnan(s.score.value)]
+    near = [escape(s.learner) for s in known if frozenset((s.learner, best.learner)) not in apart]
+    return f'; <span class="wrong">it can\'t be told from the floor {_and(near)}</span>' if near else ""
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sure(summary: Summary) -> str:
+    if not summary.boards:
+        return ""
+    level = f"{100 * summary.how.level:.4g} %"
+    of = "these tasks" if summary.how.tasks == "fixed" else "other tasks like these"
+    lone = max(s.episodes for b in summary.boards for s in b.standings) <= max(len(b.tasks) for b in summary.boards)
+    once = (
+        " Each task has one episode, so intervals leave out what another draw of examples would change." if lone else ""
+    )
+    return (
+        '<p class="small soft">A score is the mean over tasks of the mean over episodes, in points from 0 to 100 '
+        f"(squared errors as they are). Brackets are {level} intervals from {summary.how.count:,} resamples of "
+        f"episodes and items; they speak of {of}.{once} An interval of no width says that all resamples agree, not that "
+        "one can be sure. Learners are compared on the same items; they are told apart where a paired permutation test, "
+        "corrected by Holm for all pairs, has p &lt; 0.05 and the interval of the difference has no zero.</p>"
+    )
+
+
+def _learners(summary: Summary) -> str:
+    c = summary.counts
+    rows = [
+        [f"{name} (floor)" if name in summary.floors else name, about, f"{c.cells[name]:,}", f"{c.seconds[name]:,.1f}"]
+        for name, about in summary.learners.items()
+    ]
+    table = _table(["learner", "what", "cells", "seconds"], rows)
+    return f"<details><summary>Learners, and their time</summary>{table}</details>"
+
+
+def _nav(summary: Summary) -> str:
+    links = [(f"m{number}", metric) for number, metric in enumerate(summary.metrics)]
+    links += [("tasks", "tasks"), ("counts", "counted on the way"), ("again", "run it again, cite it")]
+    return "<nav><ul>" + "".join(f'<li><a href="#{to}">{escape(text)}</a></li>' for to, text in links) + "</ul></nav>"
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def _metric(summary: Summary, metric: str, number: int) -> str:
+    boards = summary.of(metric)
+    said = "" if boards[-1].higher else ' <small class="soft">(less is better)</small>'
+    notes = "".join(f"<li>{escape(note)}</li>" for note in tables.notes(summary, metric))
+    return "".join([
+        f'<section id="m{number}"><h2>{escape(metric)}{said}</h2>',
+        _scores(boards), f'<ul class="small">{notes}</ul>' if notes else "",
+        f'<p class="small soft">{escape(tables.legend(summary))}</p>',
+        f'<div class="plots">{"".join(_plots(summary, boards))}</div>',
+        *(_pairs(board) for board in boards if board.pairs), "</section>",
+    ])  # fmt: skip
+
+
+def _scores(boards: Sequence[Board]) -> str:
+    found = [{s.learner: s for s in board.standings} for board in boards]
+    rows = (
+        f"<tr><th>{escape(tables.label(last))}</th>"
+        + "".join(_standing(by[last.learner], board) for by, board in zip(found, boards, strict=True))
+        + "</tr>"
+        for last in boards[-1].standings
+    )
+    return _box(["learner", *(tables.shots_of(board.shots) for board in boards)], "".join(rows))
+
+
+def _standing(s: Standing, board: Board) -> str:
+    marks = f"<sup>{escape(tables.marks(s))}</sup>" if s.groups else ""
+    rank = f"rank {s.rank}; " if s.rank else ""
+    hover = f"{rank}{counted(s.score.n, 'answer')}, {counted(s.tasks, 'task')}, {counted(s.episodes, 'episode')}"
+    return f'<td class="n{" best" if s.best else ""}" title="{hover}">{_score(s.score, board.points)}{marks}</td>'
+
+
+def _score(e: Estimate | Contrast, points: bool) -> str:
+    value = e.difference if isinstance(e, Contrast) else e.value
+    if math.isnan(value):
+        return f"<i>{tables.NONE}</i>"
+    return f"<b>{tables.number(value, points)}</b> <i>{tables.interval(e, points)}</i>"
+
+
+def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
+    last = boards[-1]
+    at = tables.shots_of(last.shots)
+    rows = [_row(s, last.points) for s in last.standings]
+    yield _figure(svg.dots(rows, f"{last.metric} at {at}"), f"Scores at {at}; dashed lines are floors.")
+    if len(boards) > 1:
+        found = curve(summary, last.metric)
+        lines = {  # in the order of the study, so that a learner keeps its colour
+            name: [(shots, _shown(e, last.points)) for shots, e in found[name]] for name in summary.learners
+        }
+        yield _figure(svg.curves(lines, f"{last.metric} over shots") + svg.key(list(lines)), "Scores over shots.")
+    if last.pairs:
+        yield _forest(last, at)
+
+
+def _row(s: Standing, points: bool) -> svg.Row:
+    style = "floor" if s.floor else "best" if s.best else ""
+    return svg.Row(tables.label(s), _shown(s.score, points), tables.score(s.score, points), style)
+
+
+def _forest(board: Board, at: str) -> str:
+    """Draw the differences from the learner in front; all others are in the table."""
+    front = next((s.learner for s in board.standings if s.best), board.standings[0].learner)
+    found = [c for c in board.pairs if front in (c.a, c.b)][:FOREST]
+    rows = [
+        svg.Row(
+            f"{c.a} − {c.b}",
+            _shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
+            tables.score(c, board.points),
+            "apart" if differs(c) else "",
+        )
+        for c in found
+    ]
+    drawn = svg.forest(rows, f"paired differences of {board.metric} at {at}")
+    return _figure(drawn, f"Paired differences from {front} at {at}; filled dots are told apart.")
+
+
+def _shown(e: Estimate, points: bool) -> Estimate:
+    return Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n) if points else e
+
+
+def _figure(drawn: str, caption: str) -> str:
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _pairs(board: Board) -> str:
+    rows = tables.pairs(board)
+    named = f"All paired differences at {tables.shots_of(board.shots)}"
+    return f"<details><summary>{named}</summary>{_table(tables.PAIR_COLUMNS, rows)}</details>"
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def _tasks(summary: Summary) -> str:
+    parts = "".join(_task(summary, task, asked) for task, asked in summary.tasks.items())
+    return f'<section id="tasks"><h2>Tasks</h2>{parts or "<p>None was run.</p>"}</section>'
+
+
+def _task(summary: Summary, task: str, asked: str) -> str:
+    found = [(board, board.tasks[task]) for board in summary.boards if task in board.tasks]
+    names = [name for name in summary.learners if any(name in scores for _, scores in found)]
+    rows = "".join(_task_row(board, [scores.get(name) for name in names]) for board, scores in found)
+    table = _box(["metric", "shots", *names], rows) if found else f"<p>{tables.NONE}: nothing was scored.</p>"
+    samples = "".join(map(_sample, summary.samples.get(task, ())))
+    return (
+        f"<details><summary>{escape(task)}</summary>"
+        f'<p class="small soft">{escape(_cut(asked, "input"))}</p>{table}{samples}</details>'
+    )
+
+
+def _task_row(board: Board, scores: Sequence[Estimate | None]) -> str:
+    cells = (f'<td class="n">{_score(e, board.points) if e else ""}</td>' for e in scores)
+    return f"<tr><th>{escape(board.metric)}</th><td>{board.shots}</td>{''.join(cells)}</tr>"
+
+
+def _sample(sample: Sample) -> str:
+    inputs = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(_cut(text, 'input'))}</dd>" for name, text in sample.fields.items()
+    )
+    gold = " <i>or</i> ".join(escape(_cut(text, "answer")) for text in sample.gold)
+    rows = "".join(map(_given, sample.given))
+    return (
+        f"<h3>Item {escape(sample.item)}, {tables.shots_of(sample.shots)}</h3>"
+        f"<dl>{inputs}<dt>acceptable</dt><dd>{gold}</dd></dl>{_box(['learner', 'answer', 'score'], rows)}"
+    )
+
+
+def _given(given: Given) -> str:
+    text = "<i>no usable answer</i>" if given.text is None else escape(_cut(given.text, "answer"))
+    marks = "<br>".join(map(_mark, given.marks))
+    return f'<tr><th>{escape(given.learner)}</th><td class="given">{text}</td><td class="n">{marks}</td></tr>'
+
+
+def _mark(mark: Mark) -> str:
+    name = escape(mark.metric)
+    if mark.right is not None:
+        return (
+            f'<span class="right">✓ right</span> <i>{name}</i>'
+            if mark.right
+            else f'<span class="wrong">✗ wrong</span> <i>{name}</i>'
+        )
+    return "" if math.isnan(mark.value) else f"{tables.number(mark.value, mark.points)} <i>{name}</i>"
+
+
+def _cut(text: str, what: str) -> str:
+    longest = LONGEST[what]
+    return text if len(text) <= longest else f"{text[:longest].rstrip()} … ({len(text):,} characters)"
+
+
+# --- the rest --------------------------------------------------------------------------------------------------------
+
+
+def _counted(summary: Summary) -> str:
+    found = tables.dropped(summary)
+    table = _table(["learner", "what", "count"], found) if found else "<p>Nothing was left out, cut or unusable.</p>"
+    return f'<section id="counts"><h2>Counted on the way</h2><p>{escape(tables.tally(summary))}.</p>{table}</section>'
+
+
+def _failures(failures: Sequence[Failure]) -> str:
+    if not failures:
+        return ""
+    shown = "".join(
+        f"<details><summary>{escape(f.learner)} on {escape(f.task)}, {tables.shots_of(f.shots)}, seed {f.seed}, "
+        f"episode {f.index}</summary><pre>{escape(f.traceback[-LONGEST['traceback'] :])}</pre></details>"
+        for f in failures[:FAILURES]
+    )
+    more = f"<p>And {len(failures) - FAILURES:,} more.</p>" if len(failures) > FAILURES else ""
+    return f"<section><h2>Failures</h2>{shown}{more}</section>"
+
+
+def _provenance(summary: Summary) -> str:
+    signatures = [[name, one] for name, found in summary.signatures.items() for one in found]
+    about = [[name, _cut(str(value), "input")] for name, value in summary.about.items() if name != "bibtex"]
+    suite = [["suite", summary.suite], ["fingerprint", summary.fingerprint], ["taskloom", __version__], *about]
+    return "".join([
+        f'<section id="again"><h2>Run it again</h2><pre>{escape(summary.command)}</pre>',
+        _table(["what", "value"], suite),
+        "<h2>Signatures</h2>", _table(["metric", "signature"], signatures) if signatures else f"<p>{tables.NONE}</p>",
+        "<h2>Cite</h2>", *(f"<pre>{escape(entry)}</pre>" for entry in cite.entries(summary)), "</section></main>",
+    ])  # fmt: skip
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = (f"<th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) for row in rows)
+    return _box(columns, "".join(f"<tr>{line}</tr>" for line in lines))
+
+
+def _box(columns: Sequence[str], rows: str) -> str:
+    heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    return f'<div class="box"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'

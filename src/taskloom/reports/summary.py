@@ -1,0 +1,306 @@
+"""Results to a summary: the boards, what was counted on the way, and a few predictions to look at."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .. import prompts
+from ..core import Answer, Pool, Suite, Task
+from ..ids import Json, fingerprint, shuffled
+from ..scores import Metric, signature
+from ..stats import Contrast, Estimate
+from ..studies.results import Failure, Outcome, Results
+from .boards import RAW, Board, How, Standing, board, contrast, corrected
+
+RIGHT_OR_WRONG = ("accuracy", "exact-match")  # metrics whose unit says whether an answer is right
+SAMPLES, SAMPLES_IN_ALL = 3, 60
+LOOKED = 2_000  # rows of a task that are looked through for the inputs of samples
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How one answer was scored by one metric: right or wrong where the metric says so, else a number."""
+
+    metric: str
+    value: float
+    right: bool | None
+    points: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one learner answered; None is what could not be parsed."""
+
+    learner: str
+    text: str | None
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An item, its acceptable answers, and what learners gave."""
+
+    item: str
+    shots: int
+    fields: Mapping[str, str]  # empty where the item was not found among the first rows
+    gold: tuple[str, ...]
+    given: tuple[Given, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often something was counted with one learner, and out of how many where that is known."""
+
+    learner: str
+    what: str
+    count: int
+    of: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What was done, what was not, and what went wrong on the way."""
+
+    done: int
+    failed: int
+    missing: int
+    left_out: Mapping[str, int]
+    unusable: tuple[Tally, ...]
+    noted: tuple[Tally, ...]  # what learners counted themselves: cut prompts and the like
+    seconds: Mapping[str, float]
+    cells: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """All that a report shows."""
+
+    name: str
+    command: str
+    suite: str
+    fingerprint: str
+    about: Mapping[str, Json]
+    learners: Mapping[str, str]
+    floors: tuple[str, ...]
+    smoke: bool
+    how: How
+    boards: tuple[Board, ...]
+    tasks: Mapping[str, str]  # those that were run -> what they ask
+    samples: Mapping[str, tuple[Sample, ...]]
+    counts: Counts
+    failures: tuple[Failure, ...]
+    signatures: Mapping[str, tuple[str, ...]]  # by metric; those over labels have one for each set of labels
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Name the metrics, in the order in which tasks name them."""
+        return tuple(dict.fromkeys(b.metric for b in self.boards))
+
+    def of(self, metric: str) -> tuple[Board, ...]:
+        """Give the boards of one metric, the fewest shots first."""
+        return tuple(b for b in self.boards if b.metric == metric)
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook, in a frame of its own so that no style leaks."""
+        from .html import frame
+
+        return frame(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two learners by one metric at one number of shots: over all tasks, and task by task (Holm's p-values)."""
+
+    metric: str
+    shots: int
+    points: bool
+    overall: Contrast
+    tasks: Mapping[str, Contrast]
+
+
+def summarise(results: Results, how: How | None = None) -> Summary:
+    """Sum up all that a run has found so far."""
+    how = how or How()
+    ran = sorted({o.task for o in results.outcomes} | {f.task for f in results.failures})
+    return Summary(
+        name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
+        about=results.suite.about, learners=results.learners, floors=results.floors, smoke=results.smoke, how=how,
+        boards=tuple(_board(results, *at, how) for at in _boards(results)),
+        tasks={name: results.suite.task(name).instruction for name in ran},
+        samples=_samples(results), counts=_counts(results), failures=results.failures,
+        signatures=_signatures(results.outcomes),
+    )  # fmt: skip
+
+
+def curve(summary: Summary, metric: str) -> dict[str, list[tuple[int, Estimate]]]:
+    """Give each learner's scores by one metric over shots."""
+    lines: dict[str, list[tuple[int, Estimate]]] = {}
+    for found in summary.of(metric):
+        for s in found.standings:
+            lines.setdefault(s.learner, []).append((found.shots, s.score))
+    return lines
+
+
+def comparisons(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:
+    """Compare two learners by every metric at every number of shots: a - b."""
+    found = []
+    for metric, shots in _boards(results):
+        both = [o for o in results.outcomes if o.learner in (a, b) and o.shots == shots and metric in o.scores]
+        names = sorted({o.task for o in both})
+        each = [contrast(a, b, metric, shots, [o for o in both if o.task == name], how) for name in names]
+        points = all(o.scores[metric].metric.name not in RAW for o in both)
+        overall = contrast(a, b, metric, shots, both, how)
+        found.append(Comparison(metric, shots, points, overall, dict(zip(names, corrected(each), strict=True))))
+    return tuple(found)
+
+
+def _boards(results: Results) -> Iterator[tuple[str, int]]:
+    """Yield the metrics and shots that there are answers for, in the order in which tasks name metrics."""
+    ran = sorted({o.task for o in results.outcomes})
+    named = dict.fromkeys(metric for task in ran for metric in results.suite.task(task).metrics)
+    other = dict.fromkeys(metric for o in results.outcomes for metric in sorted(o.scores))
+    for metric in named | other:
+        yield from ((metric, n) for n in sorted({o.shots for o in results.outcomes if metric in o.scores}))
+
+
+def _board(results: Results, metric: str, shots: int, how: How) -> Board:
+    """Make a board that has every learner of the study, those without a score too."""
+    made = board(metric, shots, results.outcomes, results.floors, how)
+    absent = results.learners.keys() - {s.learner for s in made.standings}
+    none = Estimate(math.nan, math.nan, math.nan, 0)
+    empty = (
+        Standing(learner=name, score=none, tasks=0, episodes=0, without=0, floor=name in results.floors)
+        for name in results.learners
+        if name in absent
+    )
+    return replace(made, standings=(*made.standings, *empty))
+
+
+def _signatures(outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    seen: dict[Metric, str] = {}
+    for outcome in outcomes:
+        for name, scored in outcome.scores.items():
+            seen[scored.metric] = seen.get(scored.metric) or signature(scored.metric)
+            found.setdefault(name, set()).add(seen[scored.metric])
+    return {name: tuple(sorted(signatures)) for name, signatures in sorted(found.items())}
+
+
+# --- counts ----------------------------------------------------------------------------------------------------------
+
+
+def _counts(results: Results) -> Counts:
+    noted: Counter[tuple[str, str]] = Counter()
+    seconds: dict[str, list[float]] = {name: [] for name in results.learners}
+    for o in results.outcomes:
+        noted.update({(o.learner, what): count for what, count in o.counts.items()})
+        seconds.setdefault(o.learner, []).append(o.seconds)
+    return Counts(
+        done=len(results.outcomes), failed=len(results.failures), missing=results.missing,
+        left_out=results.left_out, unusable=_unusable(results.outcomes),
+        noted=tuple(Tally(*key, count) for key, count in sorted(noted.items()) if count),
+        seconds={name: math.fsum(values) for name, values in seconds.items()},
+        cells={name: len(values) for name, values in seconds.items()},
+    )  # fmt: skip
+
+
+def _unusable(outcomes: Iterable[Outcome]) -> tuple[Tally, ...]:
+    """Count unusable answers by learner and reason, once for each part, however many metrics score it."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    answers: Counter[tuple[str, str]] = Counter()
+    for o in outcomes:
+        parts = {name.rpartition("/")[0] for name in o.scores}
+        answers.update({(o.learner, part): len(o.answers) for part in parts})
+        reasons: dict[tuple[str, str], int] = {}
+        for name, scored in o.scores.items():
+            for reason, count in scored.unusable.items():
+                at = name.rpartition("/")[0], reason
+                reasons[at] = max(reasons.get(at, 0), count)
+        found.update({(o.learner, *at): count for at, count in reasons.items()})
+    return tuple(
+        Tally(learner, f"{part}: {reason}" if part else reason, count, answers[learner, part])
+        for (learner, part, reason), count in sorted(found.items())
+        if count
+    )
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+def _samples(results: Results) -> dict[str, tuple[Sample, ...]]:
+    """Pick a few items of each task, by their content alone, with what all learners answered at the most shots."""
+    by_task: dict[str, list[Outcome]] = {}
+    for o in sorted(results.outcomes, key=lambda o: (o.task, -o.shots, o.seed, o.index)):
+        by_task.setdefault(o.task, []).append(o)
+    each = max(1, min(SAMPLES, SAMPLES_IN_ALL // max(1, len(by_task))))
+    return {name: _of_task(results, name, found, each) for name, found in by_task.items()}
+
+
+def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) -> tuple[Sample, ...]:
+    first = found[0]
+    episode = {o.learner: o for o in found if (o.shots, o.seed, o.index) == (first.shots, first.seed, first.index)}
+    order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
+    rows = [row for _, row in zip(range(count), order, strict=False)]
+    inputs = _inputs(results.suite, name, {first.items[row] for row in rows})
+    task = results.suite.task(name)
+    shown = [(learner, episode[learner]) for learner in results.learners if learner in episode]
+    return tuple(
+        Sample(
+            first.items[row], first.shots, inputs.get(first.items[row], {}),
+            tuple(written(task, gold) for gold in first.gold[row]),
+            tuple(_given(task, o, o.items.index(first.items[row])) for _, o in shown if first.items[row] in o.items),
+        )
+        for row in rows
+    )  # fmt: skip
+
+
+def _inputs(suite: Suite, task: str, wanted: set[str]) -> dict[str, Mapping[str, str]]:
+    """Look the inputs of items up among the first rows of a task's pools."""
+    found: dict[str, Mapping[str, str]] = {}
+    for pool in suite.pools[task].values():
+        for item in _first_items(pool, wanted):
+            found.setdefault(*item)
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _first_items(pool: Pool, wanted: set[str]) -> list[tuple[str, Mapping[str, str]]]:
+    examples = pool.take(range(min(LOOKED, len(pool))))
+    return [(e.item.id, e.item.fields) for e in examples if e.item.id in wanted]
+
+
+def _given(task: Task, outcome: Outcome, row: int) -> Given:
+    answer = outcome.answers[row]
+    marks = tuple(_mark(name, outcome, row) for name in _headline(task.metrics) if name in outcome.scores)
+    return Given(outcome.learner, None if answer is None else written(task, answer), marks)
+
+
+def _headline(metrics: Sequence[str]) -> Iterable[str]:
+    """Give the first metric, or the first of each part."""
+    first: dict[str, str] = {}
+    for name in metrics:
+        first.setdefault(name.rpartition("/")[0], name)
+    return first.values()
+
+
+def _mark(name: str, outcome: Outcome, row: int) -> Mark:
+    scored = outcome.scores[name]
+    value = float(scored.metric.reduce(scored.units[row : row + 1])[0])
+    right = value == 1 if scored.metric.name in RIGHT_OR_WRONG else None
+    return Mark(name, value, right, scored.metric.name not in RAW)
+
+
+def written(task: Task, answer: Answer) -> str:
+    """Write an answer for people; parts that are missing are named."""
+    if not isinstance(answer, Mapping):
+        return prompts.write(task, answer)
+    parts = ((name, "(no answer)" if part is None else _part(part)) for name, part in answer.items())
+    return "\n".join(f"{name}: {text}" for name, text in parts)
+
+
+def _part(answer: Answer) -> str:
+    return "; ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)

@@ -1,0 +1,286 @@
+"""A summary as rows, and rows for a terminal, Markdown, CSV, LaTeX and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ..stats import Contrast, Estimate
+from ..texts import counted
+from .boards import Board, Standing, differs
+from .summary import Summary
+
+NONE = "no value"
+Rows = list[list[str]]
+COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "floor")
+PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "told apart"]
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+# --- cells -----------------------------------------------------------------------------------------------------------
+
+
+def number(value: float, points: bool) -> str:
+    """Write a score, in points where it is a share of one.
+
+    >>> number(0.1234, True), number(12345.678, False), number(float("nan"), True)
+    ('12.3', '12,350', 'no value')
+    """
+    if math.isnan(value):
+        return NONE
+    if points:
+        return f"{100 * value:.1f}".replace("-0.0", "0.0")
+    return f"{float(f'{value:.4g}'):,.10g}"
+
+
+def interval(found: Estimate | Contrast, points: bool) -> str:
+    """Write the ends of an interval.
+
+    >>> interval(Estimate(0.1234, 0.118, 0.129, 100), True)
+    '[11.8, 12.9]'
+    """
+    if math.isnan(found.low) or math.isnan(found.high):
+        return "[no interval]"
+    return f"[{number(found.low, points)}, {number(found.high, points)}]"
+
+
+def score(found: Estimate | Contrast, points: bool) -> str:
+    """Write a score with its interval; what has no value says so.
+
+    >>> score(Estimate(0.1234, 0.118, 0.129, 100), True)
+    '12.3 [11.8, 12.9]'
+    """
+    value = found.difference if isinstance(found, Contrast) else found.value
+    return NONE if math.isnan(value) else f"{number(value, points)} {interval(found, points)}"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value.
+
+    >>> p_value(0.0004), p_value(0.0321)
+    ('< 0.001', '0.032')
+    """
+    return NONE if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def label(standing: Standing) -> str:
+    """Name a learner, and say that it is only a floor."""
+    return f"{standing.learner} (floor)" if standing.floor else standing.learner
+
+
+def shots_of(count: int) -> str:
+    """Write a number of shots.
+
+    >>> shots_of(1), shots_of(0)
+    ('1 shot', '0 shots')
+    """
+    return counted(count, "shot")
+
+
+def marks(standing: Standing) -> str:
+    """Give the letters of a standing's groups, with a star for what can't be told from the best."""
+    return standing.groups + ("*" if standing.best else "")
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def scores(summary: Summary, metric: str) -> tuple[list[str], Rows]:
+    """Lay the boards of one metric side by side: a row for each learner, a column for each number of shots."""
+    boards = summary.of(metric)
+    found = [{s.learner: s for s in board.standings} for board in boards]
+    rows = [
+        [label(last), *(_cell(by[last.learner], board.points) for by, board in zip(found, boards, strict=True))]
+        for last in boards[-1].standings
+    ]
+    return ["learner", *(shots_of(board.shots) for board in boards)], rows
+
+
+def _cell(standing: Standing, points: bool) -> str:
+    return " ".join(filter(None, [score(standing.score, points), marks(standing)]))
+
+
+def pairs(board: Board) -> Rows:
+    """Give a row for each paired difference."""
+    return [
+        [c.a, c.b, score(c, board.points), p_value(c.p), "yes" if differs(c) else "no"]
+        for c in board.pairs
+    ]  # fmt: skip
+
+
+def notes(summary: Summary, metric: str) -> list[str]:
+    """Say where a mean is over fewer tasks or episodes than it seems."""
+    return [note for board in summary.of(metric) for note in _notes(board)]
+
+
+def _notes(board: Board) -> Iterator[str]:
+    most = max((s.tasks for s in board.standings), default=0)
+    for s in board.standings:
+        where = f"{s.learner}, {shots_of(board.shots)}"
+        if s.episodes and s.tasks < most:
+            yield f"{where}: the mean is over {s.tasks} of {counted(most, 'task')}, and is no like for like"
+        if s.without:
+            yield f"{where}: {s.without} of {counted(s.episodes, 'episode')} without a value, left out of the mean"
+
+
+def brief(summary: Summary) -> list[tuple[Board, list[Standing]]]:
+    """Give, for each board, the learners that can't be told from the best."""
+    return [(board, [s for s in board.standings if s.best]) for board in summary.boards]
+
+
+def legend(summary: Summary) -> str:
+    """Say what brackets, letters and stars mean."""
+    if not summary.boards:
+        return f"{NONE}: nothing has been scored yet"
+    level = f"{100 * summary.how.level:.4g} %"
+    return f"in brackets: {level} intervals; a shared letter: can't be told apart; *: can't be told from the best"
+
+
+def tally(summary: Summary) -> str:
+    """Say in one line how much was done."""
+    c = summary.counts
+    smoke = "a trial with limited sizes: " if summary.smoke else ""
+    return f"{smoke}{counted(c.done, 'cell')} done, {c.failed:,} failed, {c.missing:,} not run yet"
+
+
+def dropped(summary: Summary) -> Rows:
+    """Give a row for each thing that was left out, cut, or could not be used."""
+    c = summary.counts
+    left_out = [["", f"left out: {what}", f"{count:,}"] for what, count in sorted(c.left_out.items())]
+    unusable = [[t.learner, f"unusable answer: {t.what}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
+    noted = [[t.learner, t.what, f"{t.count:,}"] for t in c.noted]
+    return [*left_out, *unusable, *noted]
+
+
+# --- forms -----------------------------------------------------------------------------------------------------------
+
+
+class _Screen(io.StringIO):
+    """A text that is a terminal where standard output is one."""
+
+    def isatty(self) -> bool:
+        return sys.__stdout__ is not None and sys.__stdout__.isatty()
+
+
+def terminal(summary: Summary) -> str:
+    """Write tables for a terminal, or tab-separated values where there is none."""
+    from .. import console
+
+    with redirect_stdout(_Screen()) as screen:
+        console.line(f"{summary.name}: {tally(summary)}")
+        for metric in summary.metrics:
+            columns, rows = scores(summary, metric)
+            console.line(f"\n{metric}")
+            console.table(columns, rows, figures=columns[1:])
+            for note in notes(summary, metric):
+                console.line(note)
+        console.line(legend(summary))
+        if found := dropped(summary):
+            console.line("\ncounted on the way")
+            console.table(["learner", "what", "count"], found)
+    return screen.getvalue()
+
+
+def markdown(summary: Summary) -> str:
+    """Write Markdown tables."""
+    parts = [f"# {_md(summary.name)}", tally(summary)]
+    for metric in summary.metrics:
+        last = summary.of(metric)[-1]
+        parts += [f"## {_md(metric)}", _md_table(*scores(summary, metric))]
+        parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]
+        parts += [f"Paired differences at {shots_of(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
+        parts += ["Signature: " + ", ".join(f"`{_md(s)}`" for s in summary.signatures[metric])]
+    parts += [legend(summary)]
+    if found := dropped(summary):
+        parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
+    parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _md_table(columns: Sequence[str], rows: Rows) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(c if line is lines[1] else _md(c) for c in line) + " |" for line in lines)
+
+
+def _md(text: str) -> str:
+    escaped = re.sub(r"([\\`*_|\[\]#])", r"\\\1", " ".join(text.split()))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def as_csv(summary: Summary) -> str:
+    """Write a row for each score, of all tasks together (no task) and of each; numbers are as they are, not points."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for board in summary.boards:
+        for s in board.standings:
+            more = [s.rank or "", s.groups, int(s.best), int(s.floor)]
+            writer.writerow(_line(board, "", s.learner, s.score) + more)
+        for task, found in board.tasks.items():
+            writer.writerows(_line(board, task, name, found[name]) + [""] * 4 for name in found)
+    return text.getvalue()
+
+
+def _line(board: Board, task: str, learner: str, e: Estimate) -> list[Any]:
+    values = ["" if math.isnan(v) else repr(v) for v in (e.value, e.low, e.high)]
+    return [_inert(board.metric), board.shots, _inert(task), _inert(learner), *values, e.n]
+
+
+def _inert(text: str) -> str:
+    """Keep a spreadsheet from taking a name for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def latex(summary: Summary) -> str:
+    r"""Write a table for each metric; they need \usepackage{booktabs}."""
+    return (
+        "\n".join([f"% {' '.join(tally(summary).split())}", *(_tex_table(summary, m) for m in summary.metrics)]) + "\n"
+    )
+
+
+def _tex_table(summary: Summary, metric: str) -> str:
+    columns, rows = scores(summary, metric)
+    quoted = _tex("; ".join(summary.signatures[metric]))
+    return "\n".join([
+        r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule",
+        _tex_row(columns), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}",
+        rf"\caption{{{_tex(metric)}; {_tex(legend(summary))}. {quoted}}}", r"\end{table}",
+    ])  # fmt: skip
+
+
+def _tex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(_tex, cells)) + r" \\"
+
+
+TEX: Mapping[str, str] = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "[": "{[}", "]": "{]}",
+}  # fmt: skip
+
+
+def _tex(text: str) -> str:
+    return "".join(TEX.get(c, c) for c in " ".join(text.split()))
+
+
+def as_json(summary: Summary) -> str:
+    r"""Write all of a summary; what has no value is null, and `<` is \u003c, so that it may stand in a page."""
+    return json.dumps(_plain(summary), ensure_ascii=False, indent=1, allow_nan=False).replace("<", "\\u003c") + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, Text
+from taskloom.episodes import Episode
+from taskloom.errors import LearnerError, UnknownNameError
+from taskloom.ids import fingerprint
+from taskloom.learners import FLOORS, LEARNERS, Counter, answer, can_do, identity, learner, names
+from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, TfidfLinear
+
+MINE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import ClassVar
+
+HEAD = "it is"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mine:
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = frozenset({"text"})
+    needs_support: ClassVar[bool] = False
+    tail: str = "!"
+
+    def fit(self, task, support, dev, *, seed, tools):
+        return self
+
+    def predict(self, items):
+        return [f"{HEAD} {item.id}{self.tail}" for item in items]
+"""
+BOTH = Fields({"category": Labels(("Art", "History")), "year": Number()})
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A file with a learner of the user's own."""
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    return tmp_path
+
+
+def task(output: Output) -> Task:
+    return Task(id="t", instruction="Do it.", output=output, metrics=())
+
+
+def episode(output: Output, pairs: list[tuple[str, Any]], asked: list[str]) -> Episode:
+    support = tuple(Example(Item(f"s{n}", {"text": x}), (gold,), f"s{n}") for n, (x, gold) in enumerate(pairs))
+    query = tuple(Example(Item(f"q{n}", {"text": x}), (pairs[0][1],), f"q{n}") for n, x in enumerate(asked))
+    return Episode(id="e", task=task(output), support=support, dev=(), query=query)
+
+
+def rewritten(folder: Path, old: str, new: str) -> Path:
+    assert old in MINE
+    (folder / "mine.py").write_text(MINE.replace(old, new), encoding="utf-8")
+    return folder
+
+
+# names and options
+
+
+def test_every_name_of_the_table_makes_a_learner_that_can_do_something():
+    assert [learner(name).version for name in LEARNERS] == [1] * len(LEARNERS)
+    assert all(learner(name).outputs for name in names())
+    assert set(FLOORS) <= set(LEARNERS)
+    assert names()[: len(LEARNERS)] == list(LEARNERS)
+
+
+def test_an_unknown_name_fails_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="unknown learner: 'tfidf-linaer'; did you mean tfidf-linear"):
+        learner("tfidf-linaer")
+
+
+def test_options_set_a_learner():
+    assert learner("tfidf-linear", {"C": 10}) == TfidfLinear(C=10.0)
+    assert learner("bm25", {"k1": 0.9, "b": 0.4}) == Bm25(k1=0.9, b=0.4)
+    assert learner("majority", {}) == learner("majority") == Majority()
+
+
+def test_an_unknown_option_fails_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="unknown option of learner 'bm25': 'k_1'; did you mean k1"):
+        learner("bm25", {"k_1": 1})
+    with pytest.raises(UnknownNameError, match="unknown option of learner 'majority': 'version'; none are known"):
+        learner("majority", {"version": 2})
+
+
+def test_an_installed_package_can_bring_a_learner(mine: Path, monkeypatch: pytest.MonkeyPatch):
+    (mine / "mine.py").rename(mine / "brought_by_a_package.py")
+    about = mine / "brought-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text("[taskloom.learners]\nbrought = brought_by_a_package:Mine\n")
+    monkeypatch.syspath_prepend(mine)
+    assert "brought" in names()
+    assert identity(learner("brought", {"tail": "?"})) == {
+        "learner": "brought_by_a_package:Mine",
+        "version": 1,
+        "set": {"tail": "?"},
+    }
+
+
+# identity
+
+
+def test_the_identity_is_where_a_learner_is_its_version_and_what_differs_from_the_defaults():
+    assert identity(learner("tfidf-linear", {"C": 1})) == {
+        "learner": "taskloom.learners.baselines:TfidfLinear",
+        "version": 1,
+        "set": {},
+    }
+    assert identity(Bm25(b=0.5))["set"] == {"b": 0.5}
+
+
+def test_a_whole_number_and_the_same_float_are_one_learner():
+    assert fingerprint(identity(TfidfLinear(C=2))) == fingerprint(identity(TfidfLinear(C=2.0)))
+
+
+def test_the_identity_is_the_same_in_every_process(mine: Path):
+    program = (
+        "import sys; from pathlib import Path; from taskloom.learners import *\n"
+        "print([identity(learner(name, {}, Path(sys.argv[1]))) for name in ('nearest', 'mine.py:Mine')])"
+    )
+    done = [
+        subprocess.run([sys.executable, "-c", program, mine], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    here = [identity(learner(name, {}, mine)) for name in ("nearest", "mine.py:Mine")]
+    assert done == [f"{here}\n"] * 2
+
+
+# a learner of one's own
+
+
+def test_a_learner_of_one_s_own_answers(mine: Path):
+    of = learner("mine.py:Mine", {"tail": "?"}, mine)
+    assert answer(of, episode(Text(), [("x", "y")], ["a", "b"]), seed=0, tools=Counter({})) == [
+        "it is q0?",
+        "it is q1?",
+    ]
+    assert learner(f"{mine / 'mine.py'}:Mine").version == 1
+
+
+def test_the_content_of_the_file_is_part_of_the_identity_and_its_folder_is_not(mine: Path, tmp_path: Path):
+    first = identity(learner("mine.py:Mine", {}, mine))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.py").write_text(MINE, encoding="utf-8")
+    assert identity(learner("mine.py:Mine", {}, elsewhere)) == first
+    assert identity(learner("mine.py:Mine", {}, rewritten(mine, "it is", "that is"))) != first
+
+
+def test_a_missing_file_is_said(tmp_path: Path):
+    with pytest.raises(LearnerError, match=r"no such file: .*nowhere.py"):
+        learner("nowhere.py:Mine", {}, tmp_path)
+
+
+@pytest.mark.parametrize(("old", "new"), [("class Mine:", "class Mine"), ('HEAD = "it is"', "HEAD = 1 / 0")])
+def test_a_broken_file_is_said_with_its_fault(mine: Path, old: str, new: str):
+    with pytest.raises(LearnerError, match=r"mine.py can't be loaded \((SyntaxError|ZeroDivisionError): "):
+        learner("mine.py:Mine", {}, rewritten(mine, old, new))
+
+
+def test_a_missing_class_fails_with_the_nearest(mine: Path):
+    with pytest.raises(UnknownNameError, match=r"unknown class in .*mine.py: 'Mime'; did you mean Mine"):
+        learner("mine.py:Mime", {}, mine)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("frozen=True, ", ""), ("@dataclass(frozen=True, slots=True, kw_only=True)", "")]
+)
+def test_a_learner_that_is_no_frozen_dataclass_is_refused(mine: Path, old: str, new: str):
+    with pytest.raises(LearnerError, match=r"must be a frozen dataclass.*'mine.py:Mine'"):
+        learner("mine.py:Mine", {}, rewritten(mine, old, new))
+
+
+@pytest.mark.parametrize(
+    ("needed", "old", "new"),
+    [
+        ("version", "ClassVar[int] = 1", "ClassVar[int]"),
+        ("outputs", "outputs: ClassVar", "output: ClassVar"),
+        ("needs_support", "needs_support:", "support:"),
+        ("fit", "def fit(", "def adapt("),
+    ],
+)
+def test_what_a_learner_lacks_is_said(mine: Path, needed: str, old: str, new: str):
+    with pytest.raises(LearnerError, match=f"a learner needs '{needed}', which 'mine.py:Mine' has not"):
+        learner("mine.py:Mine", {}, rewritten(mine, old, new))
+
+
+# what a learner can do, and what it answers
+
+
+def test_a_learner_can_do_its_kinds_of_output_and_several_fields_of_them():
+    assert can_do(TfidfLinear(), task(Labels(("a",))))
+    assert can_do(TfidfLinear(), task(BOTH))
+    assert not can_do(TfidfLinear(), task(Text()))
+    assert not can_do(TfidfLinear(), task(Fields({"year": Number(), "title": Text()})))
+    assert not can_do(CopyInput(), task(Terms()))
+    assert [name for name in LEARNERS if can_do(learner(name), task(Ranking()))] == ["random", "bm25"]
+
+
+def test_several_fields_are_answered_one_by_one_and_put_together():
+    pairs = [
+        ("red paint", {"category": "Art", "year": 2001.0}),
+        ("old kings", {"category": "History", "year": 1066.0}),
+        ("old wars", {"category": "History", "year": 1914.0}),
+    ]
+    asked = episode(BOTH, pairs, ["paint", "the kings", "wars"])
+    tools = Counter({})
+    assert answer(Nearest(), asked, seed=0, tools=tools) == [gold for _, gold in pairs]
+    assert answer(Majority(), asked, seed=0, tools=tools)[:1] == [{"category": "History", "year": 4981 / 3}]
+    assert tools.counts == {}
+
+
+def test_a_field_without_an_answer_is_none_and_the_others_count():
+    asked = episode(BOTH, [("x", {"category": "Art", "year": 1.0})], ["x", "y"])
+    asked = Episode(id="e", task=asked.task, support=(), dev=(), query=asked.query)
+    assert answer(Majority(), asked, seed=0, tools=Counter({})) == [{"category": "Art", "year": None}] * 2
+
+
+def test_of_several_acceptable_answers_of_fields_the_first_is_learnt():
+    golds: tuple[Answer, ...] = ({"category": "Art", "year": 1.0}, {"category": "History", "year": 2.0})
+    one = Example(Item("s", {"text": "x"}), golds, "s")
+    query = (Example(Item("q", {"text": "x"}), golds, "q"),)
+    asked = Episode(id="e", task=task(BOTH), support=(one,), dev=(one,), query=query)
+    assert answer(Nearest(), asked, seed=0, tools=Counter({})) == [golds[0]]
+
+
+def test_a_counter_adds_up():
+    tools = Counter({})
+    tools.count("cut")
+    tools.count("cut", 3)
+    tools.count("dropped", 2)
+    assert tools.counts == {"cut": 4, "dropped": 2}
+
+
+def test_a_change_within_the_same_second_and_of_the_same_size_is_seen(mine: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    asked = episode(Text(), [("x", "y")], ["a"])
+    learner("mine.py:Mine", {}, mine)
+    changed = learner("mine.py:Mine", {}, rewritten(mine, "it is", "at is"))
+    assert answer(changed, asked, seed=0, tools=Counter({})) == ["at is q0!"]
+
+
+def test_the_same_content_loaded_twice_is_the_same_learner(mine: Path):
+    assert learner("mine.py:Mine", {}, mine) == learner("mine.py:Mine", {}, mine)
+
+
+def test_a_file_that_ends_the_program_or_is_no_utf_8_is_said(mine: Path):
+    with pytest.raises(LearnerError, match=r"can't be loaded \(SystemExit: 3\)"):
+        learner("mine.py:Mine", {}, rewritten(mine, 'HEAD = "it is"', "raise SystemExit(3)"))
+    (mine / "mine.py").write_bytes(b"HEAD = '\xff'")
+    with pytest.raises(LearnerError, match=r"can't be loaded \(UnicodeDecodeError"):
+        learner("mine.py:Mine", {}, mine)
+
+
+def test_a_file_without_a_class_is_said(mine: Path):
+    with pytest.raises(LearnerError, match=r"the class is missing, as in mine.py:MyLearner"):
+        learner("mine.py", {}, mine)
+
+
+def test_a_class_that_the_file_imports_is_not_its_own_for_its_content_would_not_be_its_identity(mine: Path):
+    with pytest.raises(UnknownNameError, match=r"'Text'; known: Mine$"):
+        learner("mine.py:Text", {}, rewritten(mine, 'HEAD = "it is"', "from taskloom.core import Text"))
+
+
+def test_an_object_is_refused_where_a_class_is_needed(mine: Path, monkeypatch: pytest.MonkeyPatch):
+    (mine / "mine.py").rename(mine / "an_object.py")
+    with (mine / "an_object.py").open("a") as file:
+        file.write("made = Mine()\n")
+    about = mine / "an_object-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: an-object\nVersion: 1.0\n", encoding="utf-8")
+    points = "[taskloom.learners]\nan-object = an_object:made\nnowhere = an_object:nowhere\n"
+    (about / "entry_points.txt").write_text(points, encoding="utf-8")
+    monkeypatch.syspath_prepend(mine)
+    with pytest.raises(LearnerError, match="must be a frozen dataclass"):
+        learner("an-object")
+    with pytest.raises(LearnerError, match=r"an_object:nowhere can't be loaded \(AttributeError"):
+        learner("nowhere")
+
+
+def test_an_option_that_must_be_given_is_said(mine: Path):
+    with pytest.raises(LearnerError, match=r"'mine.py:Mine' can't be made with the options \{\} .*'tail'"):
+        learner("mine.py:Mine", {}, rewritten(mine, 'tail: str = "!"', "tail: str"))
+
+
+def test_an_unknown_kind_of_output_fails_with_the_nearest(mine: Path):
+    with pytest.raises(UnknownNameError, match=r"unknown output of learner 'mine.py:Mine': 'txet'; did you mean text"):
+        learner("mine.py:Mine", {}, rewritten(mine, '{"text"}', '{"txet"}'))
+
+
+@pytest.mark.parametrize("output", [Text(), Fields({"title": Text(), "abstract": Text()})])
+def test_too_few_answers_are_refused(mine: Path, output: Output):
+    of = learner("mine.py:Mine", {}, rewritten(mine, "in items]", "in items[1:]]"))
+    gold: Any = "y" if isinstance(output, Text) else {"title": "y", "abstract": "z"}
+    with pytest.raises(LearnerError, match=r"2 items got 1 answers of Mine\(tail='!'\)"):
+        answer(of, episode(output, [("x", gold)], ["a", "b"]), seed=0, tools=Counter({}))

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taskloom.errors import LedgerError
+from taskloom.studies import ledger as ledgers
+from taskloom.studies.ledger import Finished, Ledger
+
+
+def finished(answer: str = "a") -> Finished:
+    return Finished(
+        answers=[answer, None, ("x", "y"), {"title": "标题", "year": 2.0}],
+        items=["1", "2", "3", "4"],
+        rows=[3, 1, 2, 0],
+        pool="all",
+        counts={"cut": 2},
+        scores={"accuracy|v:1": (np.array([[1.0], [0.0], [0.5], [0.25]]), {"unparsable": 1})},
+        seconds=1.5,
+    )
+
+
+@pytest.fixture
+def ledger(tmp_path: Path):
+    with Ledger(tmp_path / "ledger.db") as made:
+        yield made
+
+
+def test_what_was_finished_is_read_back(ledger: Ledger):
+    ledger.claim(["c"], "me")
+    ledger.finish("c", "majority", finished())
+    body = ledger.result("c")
+    assert body is not None
+    assert body["answers"] == ["a", None, ["x", "y"], {"title": "标题", "year": 2.0}]
+    assert (body["rows"], body["counts"]) == ([3, 1, 2, 0], {"cut": 2})
+    kept = ledger.score("c", "accuracy|v:1")
+    assert kept is not None
+    assert (kept[0].tolist(), kept[1]) == ([[1.0], [0.0], [0.5], [0.25]], {"unparsable": 1})
+    assert ledger.states() == {"c": "done"}
+    assert ledger.mean_seconds() == {"majority": 1.5}
+
+
+def test_a_result_is_kept_once_whoever_comes_first(ledger: Ledger):
+    ledger.finish("c", "m", finished("first"))
+    ledger.finish("c", "m", finished("second"))
+    ledger.fail("c", "failed", "late")
+    body = ledger.result("c")
+    assert body is not None
+    assert body["answers"][0] == "first"
+    assert ledger.states() == {"c": "done"}
+
+
+def test_a_cell_is_claimed_by_one_owner_until_the_claim_expires(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
+    assert ledger.claim(["a", "b"], "one") == ["a", "b"]
+    assert ledger.claim(["a", "b", "c"], "two") == ["c"]
+    monkeypatch.setattr(ledgers, "EXPIRES", -1.0)
+    assert ledger.claim(["a"], "two") == ["a"]
+
+
+def test_a_heartbeat_keeps_a_claim_and_a_release_gives_it_back(ledger: Ledger):
+    ledger.claim(["a"], "one")
+    ledger.beat("one")
+    assert ledger.claim(["a"], "two") == []
+    ledger.release("one")
+    assert ledger.claim(["a"], "two") == ["a"]
+
+
+def test_claims_of_processes_that_are_gone_are_free_at_once(ledger: Ledger):
+    host = os.uname().nodename
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    ledger.claim(["a"], f"{host}-{gone.pid}-x")
+    ledger.claim(["b"], f"{host}-{os.getpid()}-x")
+    ledger.claim(["c"], f"elsewhere-{gone.pid}-x")
+    ledger.free_the_dead()
+    assert ledger.claim(["a", "b", "c"], "me") == ["a"]
+
+
+def test_what_is_done_is_never_claimed_and_what_failed_is(ledger: Ledger):
+    ledger.finish("done", "m", finished())
+    ledger.fail("bad", "failed", "Traceback")
+    assert ledger.claim(["done", "bad"], "me") == ["bad"]
+
+
+def test_merging_takes_over_what_is_new_and_counts_nothing_twice(tmp_path: Path, ledger: Ledger):
+    with Ledger(tmp_path / "other.db") as other:
+        other.finish("a", "m", finished("other"))
+        other.finish("b", "m", finished("other"))
+        other.fail("f", "failed", "x")
+    ledger.finish("a", "m", finished("ours"))
+    ledger.fail("b", "failed", "here it failed")
+    assert ledger.merge(tmp_path / "other.db") == 1
+    assert ledger.merge(tmp_path / "other.db") == 0
+    assert ledger.states() == {"a": "done", "b": "done"}
+    body = ledger.result("a")
+    assert body is not None
+    assert body["answers"][0] == "ours"
+
+
+def test_equal_work_gives_equal_bytes(tmp_path: Path):
+    contents = []
+    for name in ("one.db", "two.db"):
+        with Ledger(tmp_path / name) as made:
+            for cell in ("b", "a") if name == "one.db" else ("a", "b"):
+                made.finish(cell, "m", finished())
+            contents.append(list(made.contents()))
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("content", [b"no data base at all, but long enough to be read", b"\x00" * 4096])
+def test_what_is_no_ledger_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes):
+    path = tmp_path / "x.db"
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger(path)
+    assert path.read_bytes() == content
+
+
+def test_a_data_base_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path):
+    path = tmp_path / "x.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE precious (x)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="not a ledger of taskloom"):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_ledger_is_refused(tmp_path: Path):
+    path = tmp_path / "x.db"
+    with Ledger(path) as made:
+        made.db.execute("PRAGMA user_version = 9")
+    with pytest.raises(LedgerError, match="format 9 is newer"):
+        Ledger(path)
+
+
+def test_a_full_disk_stops_the_work_and_leaves_the_ledger_whole(tmp_path: Path):
+    path = tmp_path / "x.db"
+    with Ledger(path) as made:
+        made.finish("a", "m", finished())
+        (pages,) = made.db.execute("PRAGMA page_count").fetchone()
+        made.db.execute(f"PRAGMA max_page_count = {pages}")
+        big = finished("".join(chr(0x4E00 + n % 20000) for n in range(100_000)))
+        with pytest.raises(LedgerError, match="full"):
+            made.finish("b", "m", big)
+    with Ledger(path) as again:
+        assert again.states() == {"a": "done"}
+        assert again.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from taskloom.errors import StudyError, UsageError
+from taskloom.studies.ledger import Ledger
+from taskloom.studies.plan import Plan, plan
+from taskloom.studies.run import results, run
+from taskloom.studies.study import load
+
+KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second
+Make = Callable[..., Path]
+PROGRAM = """
+import sys
+from pathlib import Path
+from taskloom.studies.ledger import Ledger
+from taskloom.studies.plan import plan
+from taskloom.studies.run import run
+from taskloom.studies.study import load
+if __name__ == "__main__":
+    made = plan(load(sys.argv[1])[0], Path(sys.argv[2]).parent)
+    with Ledger(Path(sys.argv[2])) as ledger:
+        done = run(made, ledger, workers=int(sys.argv[3]))
+    sys.exit(130 if done.interrupted else 0)
+"""
+
+
+def planned(path: Path, **options: object) -> Plan:
+    return plan(load(str(path))[0], path.parent, **options)  # type: ignore[arg-type]
+
+
+def contents(path: Path) -> list[tuple[str, str, bytes]]:
+    with Ledger(path) as ledger:
+        return list(ledger.contents())
+
+
+def child(study: Path, ledger: Path, workers: int = 1) -> subprocess.Popen[bytes]:
+    program = ledger.parent / "program.py"
+    program.write_text(PROGRAM)
+    return subprocess.Popen([sys.executable, str(program), str(study), str(ledger), str(workers)])
+
+
+def test_every_cell_is_run_once(study: Make, tmp_path: Path):
+    made = planned(study())
+    with Ledger(tmp_path / "l.db") as ledger:
+        assert run(made, ledger).ran == len(made.cells)
+        assert run(made, ledger).ran == 0
+        found = results(made, ledger, "again")
+    assert len(found.outcomes) == len(made.cells)
+    assert found.missing == 0
+    outcome = next(o for o in found.outcomes if o.learner == "slow" and o.task == "abstract->title")
+    assert outcome.answers == ("1",) * 8
+    assert outcome.counts == {"fitted": 1}
+    assert outcome.scores["rouge-l"].units.shape == (8, 1)
+
+
+def test_workers_give_the_same_bytes_as_one_process(study: Make, tmp_path: Path):
+    made = planned(study())
+    for name, workers in (("one.db", 1), ("two.db", 2)):
+        with Ledger(tmp_path / name) as ledger:
+            run(made, ledger, workers=workers)
+    assert contents(tmp_path / "one.db") == contents(tmp_path / "two.db")
+
+
+def test_a_run_that_is_killed_again_and_again_ends_like_one_that_was_not(study: Make, tmp_path: Path):
+    path = study(seconds=0.05)
+    chance = random.Random(0)
+    killed = 0
+    while killed < KILLS:
+        with child(path, tmp_path / "killed.db", workers=1 + killed % 2) as process:
+            try:
+                process.wait(0.5 + chance.random())
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            killed += 1
+    with Ledger(tmp_path / "killed.db") as ledger:
+        run(planned(path), ledger)
+    with Ledger(tmp_path / "whole.db") as ledger:
+        run(planned(path), ledger)
+    assert contents(tmp_path / "killed.db") == contents(tmp_path / "whole.db")
+
+
+def test_workers_die_with_their_driver(study: Make, tmp_path: Path):
+    with child(study(seconds=30), tmp_path / "l.db", workers=2) as process:
+        deadline = time.monotonic() + 30
+        while len(workers := children(process.pid)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    assert len(workers) >= 2
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def test_two_runs_at_once_share_the_work_and_do_nothing_twice(study: Make, tmp_path: Path):
+    path = study(seconds=0.05)
+    with child(path, tmp_path / "l.db") as one, child(path, tmp_path / "l.db") as two:
+        assert (one.wait(60), two.wait(60)) == (0, 0)
+    with Ledger(tmp_path / "whole.db") as ledger:
+        run(planned(path), ledger)
+    assert contents(tmp_path / "l.db") == contents(tmp_path / "whole.db")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_is_finished_and_gives_back_the_rest(study: Make, tmp_path: Path, number: int):
+    with child(study(seconds=0.1), tmp_path / "l.db") as process:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "l.db").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(number)
+        assert process.wait(30) == 130
+    with Ledger(tmp_path / "l.db") as ledger:
+        assert set(ledger.states().values()) == {"done"}
+
+
+def test_ledgers_of_two_machines_are_merged(study: Make, tmp_path: Path):
+    path = study()
+    halves = [planned(path, only=["majority"]), planned(path, only=["slow"])]
+    for number, half in enumerate(halves):
+        with Ledger(tmp_path / f"{number}.db") as ledger:
+            run(half, ledger)
+    with Ledger(tmp_path / "0.db") as ledger:
+        assert ledger.merge(tmp_path / "1.db") == len(halves[1].cells)
+        assert run(planned(path), ledger).ran == 0
+
+
+def test_a_learner_that_raises_fails_its_cell_alone_and_is_tried_again(study: Make, tmp_path: Path):
+    made = planned(study(broken="category"))
+    with Ledger(tmp_path / "l.db") as ledger:
+        done = run(made, ledger)
+        assert 0 < done.failed < done.ran == len(made.cells)
+        found = results(made, ledger, "x")
+        assert {failure.learner for failure in found.failures} == {"slow"}
+        assert "RuntimeError: on purpose" in found.failures[0].traceback
+        assert run(made, ledger).ran == done.failed
+        assert run(planned(study()), ledger).failed == 0
+
+
+def test_a_trial_is_kept_apart_from_the_real_run(study: Make, tmp_path: Path):
+    path = study()
+    trial, real = planned(path, limit=2), planned(path)
+    assert not {cell.id for cell in trial.cells} & {cell.id for cell in real.cells}
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(trial, ledger)
+        assert results(real, ledger, "x").missing == len(real.cells)
+        found = results(trial, ledger, "x")
+    assert found.smoke
+    assert {len(outcome.answers) for outcome in found.outcomes} == {2}
+
+
+def test_cells_are_named_by_content(study: Make, tmp_path: Path):
+    first = {cell.id for cell in planned(study()).cells}
+    assert {cell.id for cell in planned(study()).cells} == first
+    other = planned(study(seconds=0.001))
+    changed = {cell.learner for cell in other.cells if cell.id not in first}
+    assert changed == {"slow"}
+
+
+def test_only_keeps_some_tasks_or_learners(study: Make):
+    path = study()
+    assert {cell.learner for cell in planned(path, only=["majority"]).cells} == {"majority"}
+    assert {cell.task for cell in planned(path, only=["*->title"]).cells} == {"abstract->title"}
+    with pytest.raises(StudyError, match="names no task and no learner"):
+        planned(path, only=["nothing"])
+
+
+def test_faults_are_named_before_any_work(study: Make):
+    path = study()
+    path.write_text(path.read_text().replace("majority", "majorty"))
+    with pytest.raises(StudyError, match="did you mean majority"):
+        planned(path)
+    path.write_text(path.read_text().replace("majorty", "majority").replace("abstract->*", "abstrakt->title"))
+    with pytest.raises(UsageError, match="did you mean abstract->title"):
+        planned(path)
+
+
+def test_a_task_with_too_few_examples_is_left_out_and_told(study: Make):
+    path = study()
+    path.write_text(path.read_text().replace("query: 8", "query: 58"))
+    made = planned(path)
+    assert any("too few examples" in reason for reason in made.left_out)
+    path.write_text(path.read_text().replace("query: 58", "query: 999"))
+    with pytest.raises(StudyError, match="nothing to run"):
+        planned(path)

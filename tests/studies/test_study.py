@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from taskloom.errors import StudyError, UsageError
+from taskloom.studies.study import Chosen, Protocol, chosen_tasks, load, names, parse
+
+GOOD = """
+format: 1
+name: mine
+suite: {build: csl, from: records.jsonl}
+tasks: [abstract->title]
+protocol: {seeds: 8, shots: [0, 1, 2], query: 64, dev: 64}
+learners:
+  majority: {}
+  better: {tfidf-linear: {C: 1e1}}
+"""
+
+
+def test_a_study_is_read_as_it_is_written():
+    study = parse(GOOD)
+    assert (study.name, study.build, study.source) == ("mine", "csl", "records.jsonl")
+    assert study.protocol == Protocol(seeds=tuple(range(8)), shots=(0, 1, 2), query=64, dev=64)
+    assert study.learners == {
+        "majority": Chosen(learner="majority"),
+        "better": Chosen(learner="tfidf-linear", options={"C": 10.0}),
+    }
+
+
+def test_all_faults_are_named_at_once_with_line_and_column():
+    text = """name: ../up
+suite: 7
+protocol:
+  shots: [1, -2]
+  seeds: many
+  qury: 5
+learners:
+  a: [1]
+  b: {x: {}, y: {}}
+"""
+    with pytest.raises(StudyError) as refused:
+        parse(text, "s.yaml")
+    faults = [line.strip() for line in str(refused.value).splitlines()[1:]]
+    assert [fault.split(": ")[0] for fault in faults] == [
+        "s.yaml:1:1", "s.yaml:2:1", "s.yaml:2:1", "s.yaml:4:3", "s.yaml:5:3", "s.yaml:6:3", "s.yaml:8:3", "s.yaml:9:3",
+        "s.yaml:7:1",
+    ]  # fmt: skip
+    assert any("did you mean query" in fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name: [", r"s\.yaml:\d+:\d+: not YAML"),
+        ("name: a\nname: b", r"s\.yaml:2:1: not YAML .*duplicate key"),
+        ("", "a study is a mapping"),
+        ("- a", "a study is a mapping"),
+        ("name: a\nsuite: x", "needs learners"),
+        ("name: a\nsuite: x\nformat: 2\nlearners: {a: {}}", "newer than the 1 known here"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {query: 0}", "above nought"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {short_class: never}", "skip or refuse"),
+        ("name: !!python/object:os.system x\nsuite: x", "s.yaml"),
+    ],
+)
+def test_what_is_no_study_is_refused(text: str, told: str):
+    with pytest.raises(StudyError, match=told):
+        parse(text, "s.yaml")
+
+
+def test_yes_and_no_are_words():
+    study = parse("name: yes\nsuite: no\nlearners: {on: {}}")
+    assert (study.name, study.suite, list(study.learners)) == ("yes", "no", ["on"])
+
+
+def test_studies_that_come_with_taskloom_can_be_loaded():
+    for name in names():
+        assert load(name)[0].name == name
+
+
+def test_an_unknown_study_gets_the_nearest_names(tmp_path: Path):
+    with pytest.raises(UsageError, match="did you mean quickstart"):
+        load("quickstar")
+
+
+def test_a_huge_study_is_refused(tmp_path: Path):
+    (tmp_path / "s.yaml").write_text("#" * (1 << 21))
+    with pytest.raises(StudyError, match="more than"):
+        load(str(tmp_path / "s.yaml"))
+
+
+def test_tasks_are_chosen_by_name_or_pattern_in_the_suites_order():
+    known = ["a->b", "a->c", "b->a"]
+    assert chosen_tasks(known, ["b->a", "a->*"]) == known
+    with pytest.raises(UsageError, match=r"'a->d'; did you mean a->"):
+        chosen_tasks(known, ["a->d"])
