@@ -9,10 +9,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-quickstart: $(VENV)/installed ## build the first suite and show it
-	$(BIN)/taskloom build quickstart -o suites/quickstart --force
-	$(BIN)/taskloom show suites/quickstart
-	$(BIN)/taskloom show suites/quickstart 'abstract->title' -n 1
+quickstart: $(VENV)/installed ## run the first study and write its report
+	$(BIN)/taskloom run quickstart
+	@echo "to go on: . $(VENV)/bin/activate, then see the README"
 
 test: $(VENV)/installed-dev ## run all tests
 	$(BIN)/python -m pytest -n auto -q

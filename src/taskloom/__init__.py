@@ -1,3 +1,34 @@
-"""Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen."""
+"""Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen.
+
+What one needs most is here: `taskloom.run("quickstart")`, `taskloom.open_suite(folder)`, `taskloom.summarise(results)`.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_EXPORTS = {
+    "Sampler": "episodes",
+    "Study": "studies.study",
+    "check": "suites.check",
+    "compare": "reports",
+    "learner": "learners",
+    "metric": "scores",
+    "open_suite": "suites.store",
+    "render": "reports",
+    "run": "studies.api",
+    "score": "scores",
+    "summarise": "reports",
+    "write_suite": "suites.store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'taskloom' has no attribute {name!r}")
+    return getattr(import_module(f".{_EXPORTS[name]}", __name__), "write" if name == "write_suite" else name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_EXPORTS])

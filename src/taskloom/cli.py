@@ -307,6 +307,28 @@ def data_rm(name: DataName) -> None:
     console.note(f"removed {', '.join(together)}: {console.size(freed)}" if freed else f"not here: {name}")
 
 
+@app.command(epilog=example("taskloom cache", "taskloom cache --prune"))
+def cache(
+    *,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove what no entry of the catalogue uses.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the cache holds, how much room it takes, and what can go."""
+    import shutil
+
+    from . import listings
+    from .sources import packages
+
+    rows = [
+        (str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in packages.cached()
+    ]
+    listings.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
+    for at, used in packages.cached() if prune else []:
+        if not used:
+            shutil.rmtree(at, ignore_errors=True)
+            console.note(f"removed {at}")
+
+
 app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
 app.command(epilog=example("taskloom run quickstart", "taskloom run study.yaml -w 2 --limit 4"))(cli_runs.run)
 app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)

@@ -10,14 +10,14 @@ import typer
 
 from . import console
 from .errors import UsageError
+from .studies.api import LEDGER, RUNS, STUDY
 from .texts import counted
 
 if TYPE_CHECKING:
     from .studies.plan import Plan
     from .studies.results import Results
 
-LEDGER, STUDY, REPORT = "ledger.db", "study.yaml", "report.html"
-RUNS = Path("runs")
+REPORT = "report.html"
 
 
 def _study_names(incomplete: str) -> list[str]:

@@ -210,12 +210,15 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
     if as_json:
         console.as_json([asdict(comparison) for comparison in found])
         return
-    for comparison in found:
-        named = [*comparison.tasks.items(), ("all tasks", comparison.overall)]
-        rows = [(task, *_contrast(contrast)) for task, contrast in named]
-        first = comparison.overall
-        title = f"{first.a} - {first.b}, {comparison.metric}, {counted(comparison.shots, 'shot')}"
-        console.table(["task", "difference", "95 % interval", "p", "items"], rows, title=title)
+    rows = [
+        (comparison.metric, comparison.shots, task, *_contrast(contrast))
+        for comparison in found
+        for task, contrast in [*comparison.tasks.items(), ("all tasks", comparison.overall)]
+        if contrast.n
+    ]
+    title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
+    columns = ["metric", "shots", "task", "difference", "95 % interval", "p", "items"]
+    console.table(columns, rows, title=title, figures=columns[3:6])
 
 
 def _contrast(of: Contrast) -> tuple[console.Cell, ...]:

@@ -291,7 +291,7 @@ def test_bm25_counts_items_without_a_word_in_common():
 
 @pytest.mark.parametrize("of", [CopyDemonstration(), Nearest(), TfidfLinear()])
 def test_what_needs_support_says_so_when_there_is_none(of: Learner):
-    assert of.needs_support
+    assert not of.unaided
     with pytest.raises(LearnerError, match="needs support examples, and there are none of task 't'"):
         of.fit(task(Labels(("a", "b"))), [], [], seed=0, tools=Counter({}))
 
@@ -325,7 +325,7 @@ def test_an_answer_is_of_the_output_s_form_or_none_whatever_the_order_of_the_ite
     candidates = tuple(data.draw(st.lists(texts, max_size=4)))
     asked = items(*data.draw(st.lists(texts, max_size=4)), candidates=candidates)
     for of in ALL:
-        if output.kind in of.outputs and (pairs or not of.needs_support):
+        if output.kind in (of.outputs if pairs else of.unaided):
             found = answers(of, output, pairs, asked)
             assert not [f for a in found if a is not None for f in faults_of(output, a, candidates)]
             assert answers(of, output, pairs, asked[::-1]) == found[::-1]

@@ -25,7 +25,7 @@ HEAD = "it is"
 class Mine:
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = frozenset({"text"})
-    needs_support: ClassVar[bool] = False
+    unaided: ClassVar[frozenset[str]] = frozenset({"labels", "text"})
     tail: str = "!"
 
     def fit(self, task, support, dev, *, seed, tools):
@@ -182,7 +182,7 @@ def test_a_learner_that_is_no_frozen_dataclass_is_refused(mine: Path, old: str, 
     [
         ("version", "ClassVar[int] = 1", "ClassVar[int]"),
         ("outputs", "outputs: ClassVar", "output: ClassVar"),
-        ("needs_support", "needs_support:", "support:"),
+        ("unaided", "unaided:", "aided:"),
         ("fit", "def fit(", "def adapt("),
     ],
 )

@@ -22,7 +22,7 @@ class Slow:
     broken: str = ""
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset] = frozenset({"labels", "text"})
-    needs_support: ClassVar[bool] = False
+    unaided: ClassVar[frozenset] = frozenset({"labels", "text"})
 
     def fit(self, task, support, dev, *, seed, tools):
         if self.broken and self.broken in task.id:

@@ -39,7 +39,7 @@ class Learner(Protocol):
 
     version: ClassVar[int]
     outputs: ClassVar[frozenset[str]]  # kinds of output that it can answer
-    needs_support: ClassVar[bool]  # whether it can do nothing without examples
+    unaided: ClassVar[frozenset[str]]  # those that it can answer without any example
 
     def fit(
         self, task: Task, support: Sequence[Example], dev: Sequence[Example], *, seed: int, tools: Tools
@@ -79,7 +79,7 @@ def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = 
 
 
 def _checked(name: str, made: Any) -> Learner:
-    for needed in ("version", "outputs", "needs_support", "fit"):
+    for needed in ("version", "outputs", "unaided", "fit"):
         if not hasattr(made, needed):
             raise LearnerError(f"a learner needs {needed!r}, which {name!r} has not")
     for kind in sorted(made.outputs):
@@ -155,11 +155,12 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def can_do(of: Learner, task: Task) -> bool:
-    """Tell whether a learner can answer a task; several fields are answered one by one."""
-    if task.output.kind in of.outputs:
+def can_do(of: Learner, task: Task, shots: int = 1) -> bool:
+    """Tell whether a learner can answer a task with so many examples; several fields are answered one by one."""
+    kinds = of.outputs if shots else of.unaided
+    if task.output.kind in kinds:
         return True
-    return isinstance(task.output, Fields) and all(part.kind in of.outputs for part in task.output.parts.values())
+    return isinstance(task.output, Fields) and all(part.kind in kinds for part in task.output.parts.values())
 
 
 def answer(of: Learner, episode: Episode, *, seed: int, tools: Tools) -> list[Answer | None]:

@@ -33,7 +33,7 @@ class Majority:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = ANY_GOLD
-    needs_support: ClassVar[bool] = False
+    unaided: ClassVar[frozenset[str]] = frozenset({"labels"})
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Count the support's answers."""
@@ -47,7 +47,7 @@ class Random:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = ANY_GOLD | {"ranking"}
-    needs_support: ClassVar[bool] = False
+    unaided: ClassVar[frozenset[str]] = frozenset({"labels", "ranking"})
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep what is to be chosen from."""
@@ -65,7 +65,7 @@ class CopyInput:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = frozenset({"text"})
-    needs_support: ClassVar[bool] = False
+    unaided: ClassVar[frozenset[str]] = outputs
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Learn nothing."""
@@ -78,7 +78,7 @@ class CopyDemonstration:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = ANY_GOLD
-    needs_support: ClassVar[bool] = True
+    unaided: ClassVar[frozenset[str]] = frozenset()
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep the support's answers."""
@@ -92,7 +92,7 @@ class Nearest:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = ANY_GOLD
-    needs_support: ClassVar[bool] = True
+    unaided: ClassVar[frozenset[str]] = frozenset()
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Weigh the support's words."""
@@ -115,7 +115,7 @@ class TfidfLinear:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number"})
-    needs_support: ClassVar[bool] = True
+    unaided: ClassVar[frozenset[str]] = frozenset()
     C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class Bm25:
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = frozenset({"ranking"})
-    needs_support: ClassVar[bool] = False
+    unaided: ClassVar[frozenset[str]] = outputs
     k1: float = 1.2  # how slowly a word that comes again stops adding to the grade
     b: float = 0.75  # how much long candidates are held back
 

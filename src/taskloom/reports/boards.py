@@ -3,10 +3,11 @@
 An episode's score is the metric of its answers, a task's the mean over its episodes, a learner's that over its tasks.
 
 Intervals allow for what varies between episodes and for what varies between items, whether episodes have items of their
-own or share them, as several seeds on one test set do: the variance is that over episodes, plus that over items, less
-that over single answers, which the first two both hold (two-way clusters: Cameron, Gelbach and Miller 2011), and never
-less than either. The shape comes from drawing episodes and items together, drawn in to that variance. The tasks stay as
-they are, unless they are said to be `drawn` too: then intervals speak of other tasks like these.
+own or share them, as several seeds on one test set do. Episodes and items are drawn with replacement, apart from each
+other, and an answer counts as often as both were drawn. That counts the noise of single answers three times (Owen 2007,
+"The pigeonhole bootstrap"), and drawing either alone counts it once: so the variance is twice the sum of that over
+episodes and that over items, less that over both, and never less than either; resamples are drawn in to it. The tasks
+stay as they are, unless they are said to be `drawn` too: then intervals speak of other tasks like these.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def board(
     contrasts = corrected([_contrast((a, b), answers, drawn, how, len(pairs)) for a, b in pairs])
     told = {frozenset((c.a, c.b)) for c in contrasts if differs(c)}
     ranked = _ranked({n: scores[n].value for n in contested}, higher, lambda a, b: frozenset((a, b)) in told)
-    standings = tuple(_standing(name, scores[name], drawn[name].items, name in floors, ranked) for name in order)
+    standings = tuple(_standing(name, scores[name], drawn[name], name in floors, ranked) for name in order)
     return Board(
         metric=metric, shots=shots, higher=higher, points=kind.name not in RAW, standings=standings,
         pairs=tuple(contrasts), tasks=_by_task(answers, drawn, how),
@@ -124,46 +125,19 @@ def answers_of(metric: str, shots: int, outcomes: Iterable[Outcome]) -> dict[str
 # --- resamples -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """The scores of episodes in resamples of items, and in those of answers: they differ where items are shared."""
-
-    items: Columns
-    answers: Columns
-
-    def less(self, other: Drawn, places: Iterable[Place]) -> Drawn:
-        """Subtract another learner's scores, resample by resample."""
-        kept = list(places)
-        return Drawn(
-            {place: self.items[place] - other.items[place] for place in kept},
-            {place: self.answers[place] - other.answers[place] for place in kept},
-        )
-
-
-def _draw(answers: Mapping[str, Answers], how: How) -> dict[str, Drawn]:
-    """Score every episode of every learner in every resample of what its task asks."""
-    items: dict[str, dict[Place, Array]] = {name: {} for name in answers}
-    alone: dict[str, dict[Place, Array]] = {name: {} for name in answers}
+def _draw(answers: Mapping[str, Answers], how: How) -> dict[str, dict[Place, Array]]:
+    """Score every episode of every learner in every resample of the items of its task."""
+    columns: dict[str, dict[Place, Array]] = {name: {} for name in answers}
     for task in sorted({place[0] for found in answers.values() for place in found}):
         parts = {(n, p): a for n, found in answers.items() for p, a in found.items() if p[0] == task}
-        scored = _rescored(task, parts, {key: a.items for key, a in parts.items()}, how)
-        own = {key: tuple((*key[1][1:], item) for item in a.items) for key, a in parts.items()}
-        apart = _rescored(task, parts, own, how) if _shares_items(own) else scored
-        for key in parts:
-            items[key[0]][key[1]], alone[key[0]][key[1]] = scored[key], apart[key]
-    return {name: Drawn(items[name], alone[name]) for name in answers}
+        for (name, place), column in _rescored(task, parts, how).items():
+            columns[name][place] = column
+    return columns
 
 
-def _shares_items(own: Mapping[tuple[str, Place], Sequence[tuple[int, int, str]]]) -> bool:
-    distinct = {one for found in own.values() for one in found}
-    return len({one[2] for one in distinct}) < len(distinct)
-
-
-def _rescored(
-    task: str, parts: Mapping[tuple[str, Place], Answered], units: Mapping[tuple[str, Place], Sequence[Any]], how: How
-) -> dict[tuple[str, Place], Array]:
-    number = {unit: at for at, unit in enumerate(sorted({u for found in units.values() for u in found}))}
-    at = {key: np.array([number[u] for u in found], dtype=np.int64) for key, found in units.items()}
+def _rescored(task: str, parts: Mapping[tuple[str, Place], Answered], how: How) -> dict[tuple[str, Place], Array]:
+    number = {item: at for at, item in enumerate(sorted({item for a in parts.values() for item in a.items}))}
+    at = {key: np.array([number[item] for item in a.items], dtype=np.int64) for key, a in parts.items()}
     scored: dict[tuple[str, Place], list[Array]] = {key: [] for key in parts}
     blocks = itertools.chain([np.ones((1, len(number)))], resamples(len(number), how.count, "items", task))
     for weights in blocks:  # the first is the data itself
@@ -211,34 +185,41 @@ def _macro(columns: Columns, how: How, *, episodes: bool = False, tasks: bool = 
     return _mean(values, _fewer(len(means), how.count, "tasks") if tasks else np.ones(values.shape))
 
 
-def estimate(drawn: Drawn, n: int, how: How) -> Estimate:
+def estimate(columns: Columns, n: int, how: How) -> Estimate:
     """Give the mean over tasks with its interval; it has none where a tenth of the resamples have no score."""
-    still = {place: np.full(1 + how.count, column[0]) for place, column in drawn.items.items()}
     tasks = how.tasks == "drawn"
-    values = _macro(drawn.items, how, episodes=True, tasks=tasks)
-    value, all_ = float(values[0]), values[1:][~np.isnan(values[1:])]
-    if n < 2 or math.isnan(value) or len(all_) <= 0.9 * how.count:
+    values = _macro(columns, how, episodes=True, tasks=tasks)
+    value, known = float(values[0]), values[1:][~np.isnan(values[1:])]
+    if n < 2 or math.isnan(value) or len(known) <= 0.9 * how.count:
         return Estimate(value, math.nan, math.nan, n)
-    over = [_macro(still, how, episodes=True), _macro(drawn.items, how), _macro(drawn.answers, how)]
-    by_episode, by_item, by_answer = (float(np.nanvar(found[1:])) for found in over)
-    by_task = float(np.nanvar(_macro(still, how, tasks=True)[1:])) if tasks else 0.0
-    wanted = max(by_episode, by_item, by_episode + by_item - by_answer, by_task)
-    spread = float(np.var(all_))
-    pulled = min(1.0, math.sqrt(wanted / spread)) if spread else 0.0
-    low, high = np.quantile(all_, [(1 - how.level) / 2, (1 + how.level) / 2])
-    return Estimate(value, value + pulled * (float(low) - value), value + pulled * (float(high) - value), n)
+    spread = float(np.var(known))
+    pulled = min(1.0, math.sqrt(_variance(columns, how, None if tasks else spread) / spread)) if spread else 0.0
+    low, high = (float(end) for end in np.quantile(known, [(1 - how.level) / 2, (1 + how.level) / 2]))
+    return Estimate(value, value + pulled * (low - value), value + pulled * (high - value), n)
+
+
+def _variance(columns: Columns, how: How, both: float | None) -> float:
+    """Give the variance of a mean over tasks; that over episodes and items together may be known."""
+    still = {place: np.broadcast_to(column[0], len(column)) for place, column in columns.items()}
+    by_episode, by_item = _spread(_macro(still, how, episodes=True)), _spread(_macro(columns, how))
+    by_both = _spread(_macro(columns, how, episodes=True)) if both is None else both
+    by_task = _spread(_macro(still, how, tasks=True)) if how.tasks == "drawn" else 0.0
+    return max(by_episode, by_item, 2 * (by_episode + by_item) - by_both, by_task)
+
+
+def _spread(values: Array) -> float:
+    return float(np.nanvar(values[1:]))
 
 
 def _by_task(
-    answers: Mapping[str, Answers], drawn: Mapping[str, Drawn], how: How
+    answers: Mapping[str, Answers], drawn: Mapping[str, Columns], how: How
 ) -> Mapping[str, Mapping[str, Estimate]]:
     tasks: dict[str, dict[str, Estimate]] = {}
     fixed = replace(how, tasks="fixed")
     for name, found in answers.items():
         for task in dict.fromkeys(place[0] for place in found):
             part = {place: a for place, a in found.items() if place[0] == task}
-            of = Drawn({p: drawn[name].items[p] for p in part}, {p: drawn[name].answers[p] for p in part})
-            tasks.setdefault(task, {})[name] = estimate(of, _size(part), fixed)
+            tasks.setdefault(task, {})[name] = estimate({p: drawn[name][p] for p in part}, _size(part), fixed)
     return dict(sorted(tasks.items()))
 
 
@@ -268,14 +249,14 @@ def contrast(a: str, b: str, metric: str, shots: int, outcomes: Iterable[Outcome
 
 
 def _contrast(
-    names: tuple[str, str], answers: Mapping[str, Answers], drawn: Mapping[str, Drawn] | None, how: How, family: int
+    names: tuple[str, str], answers: Mapping[str, Answers], drawn: Mapping[str, Columns] | None, how: How, family: int
 ) -> Contrast:
     ours, theirs, same = _common(answers[names[0]], answers[names[1]])
     if drawn is None or not same:
         drawn = _draw({names[0]: ours, names[1]: theirs}, how)
-    apart = drawn[names[0]].less(drawn[names[1]], ours)
+    apart = {place: drawn[names[0]][place] - drawn[names[1]][place] for place in ours}
     found = estimate(apart, _size(ours), how)
-    p = _p(ours, theirs, {place: float(d[0]) for place, d in apart.items.items()}, max(how.count, 40 * family))
+    p = _p(ours, theirs, {place: float(d[0]) for place, d in apart.items()}, max(how.count, 40 * family))
     return Contrast(*names, found.value, found.low, found.high, p, found.n)
 
 

@@ -117,9 +117,9 @@ def _sure(summary: Summary) -> str:
     return (
         '<p class="small soft">A score is the mean over tasks of the mean over episodes, in points from 0 to 100 '
         f"(squared errors as they are). Brackets are {level} intervals from {summary.how.count:,} resamples of "
-        f"episodes and items; they speak of {of}.{once} An interval of no width says that all resamples agree, not that "
-        "one can be sure. Learners are compared on the same items; they are told apart where a paired permutation test, "
-        "corrected by Holm for all pairs, has p &lt; 0.05 and the interval of the difference has no zero.</p>"
+        f"episodes and items; they speak of {of}.{once} An interval of no width says that all resamples agree, not "
+        "that one can be sure. Learners are compared on the same items; they are told apart where a paired permutation "
+        "test, corrected by Holm for all pairs, has p &lt; 0.05 and the interval of the difference has no zero.</p>"
     )
 
 
@@ -282,7 +282,7 @@ def _mark(mark: Mark) -> str:
             if mark.right
             else f'<span class="wrong">✗ wrong</span> <i>{name}</i>'
         )
-    return "" if math.isnan(mark.value) else f"{tables.number(mark.value, mark.points)} <i>{name}</i>"
+    return "" if mark.value is None else f"{tables.number(mark.value, mark.points)} <i>{name}</i>"
 
 
 def _cut(text: str, what: str) -> str:

@@ -22,10 +22,10 @@ LOOKED = 2_000  # rows of a task that are looked through for the inputs of sampl
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How one answer was scored by one metric: right or wrong where the metric says so, else a number."""
+    """How one answer was scored by one metric: right or wrong where the metric says so, else a number if it has one."""
 
     metric: str
-    value: float
+    value: float | None
     right: bool | None
     points: bool
 
@@ -291,7 +291,7 @@ def _mark(name: str, outcome: Outcome, row: int) -> Mark:
     scored = outcome.scores[name]
     value = float(scored.metric.reduce(scored.units[row : row + 1])[0])
     right = value == 1 if scored.metric.name in RIGHT_OR_WRONG else None
-    return Mark(name, value, right, scored.metric.name not in RAW)
+    return Mark(name, None if math.isnan(value) else value, right, scored.metric.name not in RAW)
 
 
 def written(task: Task, answer: Answer) -> str:

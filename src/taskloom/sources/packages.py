@@ -153,6 +153,12 @@ def remove(name: str) -> int:
     return freed
 
 
+def cached() -> list[tuple[Path, list[str]]]:
+    """List the folders of the cache, each with the entries that it serves: none where it can go."""
+    folders = sorted((cache_folder() / "data").glob("*")) if (cache_folder() / "data").is_dir() else []
+    return [(at, [e.name for e in catalogue().values() if e.carrier != EMBEDDED and folder(e) == at]) for at in folders]
+
+
 def size_on_disk(at: Path) -> int:
     """Add up the files of a folder."""
     return sum(file.stat().st_size for file in at.rglob("*") if file.is_file())

@@ -144,9 +144,9 @@ def _cells(
         for name in learners.keys() - able.keys():
             left_out[f"learner {name} can't answer {suite.tasks[task].output.kind}"] += 1
         for shots in study.protocol.shots:
-            fit = [name for name, of in able.items() if shots or not of.needs_support]
+            fit = [name for name, of in able.items() if can_do(of, suite.tasks[task], shots)]
             for name in able.keys() - set(fit):
-                left_out[f"learner {name} needs examples, and there are none at 0 shots"] += 1
+                left_out[f"learner {name} needs examples for {suite.tasks[task].output.kind}, 0 shots have none"] += 1
             draws = sampler(study, shots)
             for seed in study.protocol.seeds:
                 for index in range(study.protocol.episodes):

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import taskloom as library
+from taskloom.benchmarks import builder
+from taskloom.sources.table import Field
+from taskloom.suites.build import Reading
+from taskloom.suites.store import write
+
+STUDY = """
+format: 1
+name: small
+suite: suite
+tasks: [abstract->category, title->category]
+protocol: {seeds: 2, shots: [0, 4], query: 16}
+learners:
+  majority: {}
+  nearest: {}
+  again: {nearest: {}}
+  tfidf-linear: {}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a study and its suite."""
+    fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
+    reading = Reading(where={"language": "en"}, id_column="id")
+    write(builder("fields")("data:papers", fields, reading, ""), tmp_path / "suite")
+    (tmp_path / "study.yaml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, folder: Path):
+    planned = json.loads(taskloom("plan", "study.yaml", "--json").out)
+    assert len(planned["cells"]) == planned["to run"] == 20
+    assert planned["seconds"] is None
+    ran = taskloom("run", "study.yaml")
+    assert ran.code == 0
+    assert "16 cells run, 0 failures" in ran.err
+    assert (folder / "runs" / "small" / "report.html").is_file()
+    assert "0 cells run, 0 failures" in taskloom("run", "study.yaml").err
+    again = json.loads(taskloom("plan", "study.yaml", "--json").out)
+    assert (again["done"], again["seconds"]) == (20, 0)
+    for form in ("terminal", "md", "csv", "tex", "json", "html"):
+        shown = taskloom("report", "runs/small", "--to", form)
+        assert shown.code == 0
+        assert "tfidf" in shown.out
+
+
+def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):
+    taskloom("run", "study.yaml")
+    differ = json.loads(taskloom("compare", "runs/small", "tfidf-linear", "majority", "--json").out)
+    same = json.loads(taskloom("compare", "runs/small", "nearest", "again", "--json").out)
+
+    def overall(found: list[dict[str, object]]) -> dict[str, float]:
+        (one,) = [c for c in found if c["metric"] == "accuracy" and c["shots"] == 4]
+        return one["overall"]  # type: ignore[return-value]
+
+    assert overall(differ)["low"] > 0
+    assert overall(differ)["p"] < 0.05
+    assert overall(same)["low"] <= 0 <= overall(same)["high"]
+    assert overall(same)["p"] > 0.5
+    assert "accuracy" in taskloom("compare", "runs/small", "nearest", "again").out
+
+
+def test_python_does_what_the_command_line_does(taskloom, folder: Path):
+    found = library.run("study.yaml", limit=2)
+    assert found.smoke
+    assert len(found.outcomes) == 20
+    assert "<" in library.summarise(found)._repr_html_()
+    assert "16 cells run" in taskloom("run", "study.yaml").err  # the trial was kept apart
+
+
+def test_ledgers_are_merged(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    taskloom("run", "study.yaml", "-o", "two", "--only", "nearest", "--only", "again", "--only", "tfidf-linear")
+    assert "8 new cells" in taskloom("ledger", "merge", "one", "two").out
+    assert "0 cells run" in taskloom("run", "study.yaml", "-o", "one").err
+
+
+def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Path):
+    (folder / "bad.py").write_text(
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Bad:\n"
+        "    version = 1\n    outputs = frozenset({'labels'})\n    unaided = outputs\n"
+        "    def fit(self, task, support, dev, *, seed, tools):\n        raise ValueError('no')\n"
+    )
+    (folder / "study.yaml").write_text(STUDY.replace("again: {nearest: {}}", 'bad: {"bad.py:Bad": {}}'))
+    ran = taskloom("run", "study.yaml")
+    assert ran.code == 1
+    assert "8 cells failed" in ran.err
+    assert "ValueError: no" in (folder / "runs" / "small" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("run", "quickstrat"), 2, "did you mean quickstart"),
+        (("run", "gone.yaml"), 2, "no such file"),
+        (("report", "nowhere"), 2, "not a run"),
+        (("compare", "nowhere", "a", "b"), 2, "not a run"),
+        (("ledger", "merge", "x", "y"), 2, "no such ledger"),
+        (("run", "study.yaml", "--only", "nothing"), 1, "names no task and no learner"),
+    ],
+)
+def test_bad_usage_says_what_to_do(taskloom, folder: Path, arguments, code, told):
+    ran = taskloom(*arguments)
+    assert ran.code == code
+    assert told in ran.err
+
+
+def test_unknown_learners_of_a_run_get_the_nearest_names(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "--only", "nearest")
+    assert "did you mean nearest" in taskloom("compare", "runs/small", "nearst", "again").err
+    assert "did you mean html" in taskloom("report", "runs/small", "--to", "htm").err
