@@ -6,8 +6,9 @@ Intervals allow for what varies between episodes and for what varies between ite
 own or share them, as several seeds on one test set do. Episodes and items are drawn with replacement, apart from each
 other, and an answer counts as often as both were drawn. That counts the noise of single answers three times (Owen 2007,
 "The pigeonhole bootstrap"), and drawing either alone counts it once: so the variance is twice the sum of that over
-episodes and that over items, less that over both, and never less than either; resamples are drawn in to it. The tasks
-stay as they are, unless they are said to be `drawn` too: then intervals speak of other tasks like these.
+episodes and that over items, less that over both, and never less than either; resamples are drawn in to it. What varies
+between few episodes is known badly, and made more of, as Student does. The tasks stay as they are, unless they are said
+to be `drawn` too: then intervals speak of other tasks like these.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit
 
 from ..ids import bit_stream
 from ..scores import Metric
@@ -204,7 +207,15 @@ def _variance(columns: Columns, how: How, both: float | None) -> float:
     by_episode, by_item = _spread(_macro(still, how, episodes=True)), _spread(_macro(columns, how))
     by_both = _spread(_macro(columns, how, episodes=True)) if both is None else both
     by_task = _spread(_macro(still, how, tasks=True)) if how.tasks == "drawn" else 0.0
-    return max(by_episode, by_item, 2 * (by_episode + by_item) - by_both, by_task)
+    wanted = max(by_episode, by_item, 2 * (by_episode + by_item) - by_both)
+    return max(by_item + (wanted - by_item) * _few(columns, how.level), by_task)
+
+
+def _few(columns: Columns, level: float) -> float:
+    """Say how much more a variance between few episodes must be to keep its promise: Student's quantile, squared."""
+    episodes = Counter(place[0] for place, column in columns.items() if not math.isnan(column[0]))
+    freedom = episodes.total() - len(episodes)
+    return float(stdtrit(freedom, (1 + level) / 2) / NormalDist().inv_cdf((1 + level) / 2)) ** 2 if freedom else 1.0
 
 
 def _spread(values: Array) -> float:

@@ -188,7 +188,9 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
     if len(boards) > 1:
         found = curve(summary, last.metric)
         lines = {  # in the order of the study, so that a learner keeps its colour
-            name: [(shots, _shown(e, last.points)) for shots, e in found[name]] for name in summary.learners
+            name: [(shots, _shown(e, last.points)) for shots, e in found[name]]
+            for name in summary.learners
+            if summary.counts.cells[name]
         }
         yield _figure(svg.curves(lines, f"{last.metric} over shots") + svg.key(list(lines)), "Scores over shots.")
     if last.pairs:
@@ -244,11 +246,9 @@ def _task(summary: Summary, task: str, asked: str) -> str:
     names = [name for name in summary.learners if any(name in scores for _, scores in found)]
     rows = "".join(_task_row(board, [scores.get(name) for name in names]) for board, scores in found)
     table = _box(["metric", "shots", *names], rows) if found else f"<p>{tables.NONE}: nothing was scored.</p>"
+    said = "" if asked == task else f'<p class="small soft">{escape(_cut(asked, "input"))}</p>'
     samples = "".join(map(_sample, summary.samples.get(task, ())))
-    return (
-        f"<details><summary>{escape(task)}</summary>"
-        f'<p class="small soft">{escape(_cut(asked, "input"))}</p>{table}{samples}</details>'
-    )
+    return f"<details><summary>{escape(task)}</summary>{said}{table}{samples}</details>"
 
 
 def _task_row(board: Board, scores: Sequence[Estimate | None]) -> str:
@@ -270,19 +270,16 @@ def _sample(sample: Sample) -> str:
 
 def _given(given: Given) -> str:
     text = "<i>no usable answer</i>" if given.text is None else escape(_cut(given.text, "answer"))
-    marks = "<br>".join(map(_mark, given.marks))
+    marks = "<br>".join(_mark(mark, named=len(given.marks) > 1) for mark in given.marks)
     return f'<tr><th>{escape(given.learner)}</th><td class="given">{text}</td><td class="n">{marks}</td></tr>'
 
 
-def _mark(mark: Mark) -> str:
-    name = escape(mark.metric)
+def _mark(mark: Mark, *, named: bool) -> str:
+    name = f" <i>{escape(mark.metric)}</i>" if named or mark.right is None else ""
     if mark.right is not None:
-        return (
-            f'<span class="right">✓ right</span> <i>{name}</i>'
-            if mark.right
-            else f'<span class="wrong">✗ wrong</span> <i>{name}</i>'
-        )
-    return "" if mark.value is None else f"{tables.number(mark.value, mark.points)} <i>{name}</i>"
+        words = '<span class="right">✓ right</span>' if mark.right else '<span class="wrong">✗ wrong</span>'
+        return words + name
+    return "" if mark.value is None else tables.number(mark.value, mark.points) + name
 
 
 def _cut(text: str, what: str) -> str:

@@ -70,6 +70,7 @@ METRICS: Mapping[str, Entry] = {
     "b-cubed": Entry("match:BCubed", "clusters in common, F1", "worked by hand, and by pairs"),
 }
 TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+))?(:(?P<options>.+))?")
+TYPED_OPTIONS = {"variant", "positive"}  # depth, labels and average are said otherwise
 
 
 def metric(typed: str, output: Output | None = None) -> Metric:
@@ -82,17 +83,20 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     """
     found = TYPED.fullmatch(typed)
     if found is None or found["name"] not in METRICS:
-        raise UnknownNameError("metric", typed, METRICS)
+        raise UnknownNameError("metric", found["name"] if found else typed, METRICS)
     entry = METRICS[found["name"]]
-    options = dict(entry.options or {}) | _options(typed, found["options"] or "", entry)
+    given = _options(typed, found["options"] or "", entry)
+    options = dict(entry.options or {}) | given
     if found["k"]:
         options["k"] = int(found["k"])
+        if not options["k"]:
+            raise ScoreError(f"a depth is at least 1: {typed!r}")
     module, _, name = entry.of.partition(":")
     kind = getattr(import_module(f".{module}", __package__), name)
     takes = {f.name for f in fields(kind)}
     if "labels" in takes and isinstance(output, Labels):
         options["labels"] = output.names
-    if wrong := sorted(options.keys() - takes):
+    if wrong := sorted((options.keys() - takes) | (given.keys() - TYPED_OPTIONS)):
         raise ScoreError(f"metric {found['name']!r} has no option {', '.join(wrong)}: {typed!r}")
     try:
         made: Metric = kind(**options)
@@ -103,7 +107,7 @@ def metric(typed: str, output: Output | None = None) -> Metric:
 
 def _options(typed: str, text: str, entry: Entry) -> dict[str, str]:
     pairs = (option.partition("=") for option in text.split(",") if option)
-    given = {name if equals else "variant": value or name for name, equals, value in pairs}
+    given = {name if equals else "variant": value if equals else name for name, equals, value in pairs}
     if given.get("variant", "corrected") not in entry.variants:
         raise ScoreError(f"metric has no variant {given['variant']!r}, only {', '.join(entry.variants)}: {typed!r}")
     return given if len(entry.variants) > 1 else {name: value for name, value in given.items() if name != "variant"}
@@ -147,7 +151,7 @@ def score(
     """Score answers against the gold, one by one.
 
     An answer that is not of its output's form (a label that is none, NaN, a candidate twice) counts as one that could
-    not be parsed: it gets the worst unit, and is counted apart from wrong ones.
+    not be parsed: it gets the worst unit, or is left out where numbers have no worst, and is counted by its reason.
     """
     import numpy as np
 
@@ -155,6 +159,8 @@ def score(
         raise ScoreError(f"{len(gold):,} gold answers, and {len(answers):,} predictions")
     if not gold:
         raise ScoreError("nothing to score")
+    if missing := [at for at, right in enumerate(gold) if not right]:
+        raise ScoreError(f"no gold answer for {len(missing):,} of {len(gold):,} items, counted from 0: {missing[:10]}")
     unusable: Counter[str] = Counter()
     units = []
     for right, answer in zip(gold, answers, strict=True):
@@ -171,5 +177,8 @@ def _reason(output: Output | None, answer: Answer | None) -> str:
         return "unparsable"
     if output is None:
         return ""
-    candidates = [pair[0] for pair in answer] if isinstance(answer, tuple) and output.kind == "ranking" else []
-    return next((fault.partition(":")[0] for fault in faults_of(output, answer, candidates)), "")
+    pairs = answer if isinstance(answer, tuple) and output.kind == "ranking" else ()
+    candidates = [pair[0] for pair in pairs if isinstance(pair, tuple) and pair]
+    fault = next(faults_of(output, answer, candidates), "")
+    field = next((f"{name}: " for name in getattr(output, "parts", ()) if fault.startswith(f"{name}: ")), "")
+    return field + fault.removeprefix(field).partition(":")[0]

@@ -62,7 +62,8 @@ class Accuracy:
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Score one answer: 1 or 0."""
-        return (float(_as_label(answer, self.labels, self.variant) in gold),)
+        chosen = _as_label(answer, self.labels, self.variant)
+        return (float(any(_same(chosen, right) for right in gold)),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +86,8 @@ class F1:
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Mark the gold labels, then the predicted ones."""
-        right = _set_of(answer if answer in gold else gold[0])
-        chosen = answer if isinstance(answer, tuple) else _as_label(answer, self.labels, self.variant)
+        chosen = _as_label(answer, self.labels, self.variant)
+        right = _set_of(next((g for g in gold if _same(chosen, g)), gold[0]))
         marked = _set_of(chosen)
         return tuple([float(n in right) for n in self.labels] + [float(n in marked) for n in self.labels])
 
@@ -138,6 +139,13 @@ def _as_label(answer: Answer | None, labels: tuple[str, ...], variant: Variant) 
     if labels and not isinstance(answer, tuple) and answer not in labels:
         return labels[0] if variant == "published" else None
     return answer
+
+
+def _same(ours: Answer | None, theirs: Answer) -> bool:
+    """Compare labels, many of them in any order."""
+    if isinstance(ours, tuple) and isinstance(theirs, tuple):
+        return _set_of(ours) == _set_of(theirs)
+    return ours == theirs
 
 
 def _set_of(answer: Answer | None) -> Collection[str]:

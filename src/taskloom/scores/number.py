@@ -6,6 +6,7 @@ A unit is the gold number and the predicted one; what could not be parsed is NaN
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +23,7 @@ BLOCK = 1 << 22  # numbers in a block of work, to keep memory small
 def _pair(gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
     right = gold[0]
     numbers = (right, answer)
-    if all(isinstance(n, int | float) and math.isfinite(n) for n in numbers):
+    if all(isinstance(n, int | float) and abs(n) <= sys.float_info.max for n in numbers):
         return float(right), float(answer)  # type: ignore[arg-type]
     return math.nan, math.nan
 
@@ -62,7 +63,7 @@ class Pearson:
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
         """Correlate the numbers themselves."""
         gold, found, weighed = _known(units, weights)
-        return _correlation(np.broadcast_to(gold, weighed.shape), np.broadcast_to(found, weighed.shape), weighed)
+        return _in_blocks(weighed, lambda part: _correlation(gold, found, part))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,8 @@ class Kendall:
         gold, found, weighed = _known(units, weights)
         if weights is None:
             return np.array([_plain_tau(gold, found)])
-        orders = [np.sign(side[:, None] - side[None, :]) for side in (gold, found)]  # (n, n)
+        places = [np.unique(side, return_inverse=True)[1].astype(np.float64) for side in (gold, found)]
+        orders = [np.sign(side[:, None] - side[None, :]) for side in places]  # (n, n)
         agree, ours, theirs = orders[0] * orders[1], orders[0] ** 2, orders[1] ** 2
 
         def of_block(part: Array) -> Array:
@@ -113,16 +115,23 @@ def _plain_tau(gold: Array, found: Array) -> float:
 
 
 def _correlation(ours: Array, theirs: Array, weights: Array) -> Array:
-    """Correlate two sides, each (r, n), row by row."""
-    total = weights.sum(1, keepdims=True)
-    centred = [side - reduced.ratio((weights * side).sum(1, keepdims=True), total) for side in (ours, theirs)]
-    both, one, other = (
-        (weights * a * b).sum(1)
-        for a, b in ((centred[0], centred[1]), (centred[0], centred[0]), (centred[1], centred[1]))
-    )
-    scale = [np.abs(side).max(initial=0.0, axis=1) if side.size else np.zeros(len(weights)) for side in (ours, theirs)]
-    constant = (one <= (1e-12 * scale[0]) ** 2 * total[:, 0]) | (other <= (1e-12 * scale[1]) ** 2 * total[:, 0])
-    return np.where(constant, np.nan, reduced.ratio(both, np.sqrt(one * other)))
+    """Correlate two sides, each (n,) or (r, n), row by row of the weights; NaN where either is constant."""
+    one, other = _centred(ours, weights), _centred(theirs, weights)
+    both, square, other_square = ((weights * a * b).sum(1) for a, b in ((one, other), (one, one), (other, other)))
+    return reduced.ratio(both, np.sqrt(square * other_square))
+
+
+def _centred(side: Array, weights: Array) -> Array:
+    """Bring what counts in each row to a range of one about its mean, so that no square overflows or vanishes.
+
+    Halves are taken since the range of the largest numbers is no number; a constant has no range and gives NaN.
+    """
+    counts = weights > 0
+    with np.errstate(invalid="ignore"):  # rows in which nothing counts
+        low = np.where(counts, side, np.inf).min(1, keepdims=True) / 2
+        high = np.where(counts, side, -np.inf).max(1, keepdims=True) / 2
+        placed = reduced.ratio(np.where(counts, side / 2, low) - low, high - low)
+    return np.asarray(placed - reduced.ratio((weights * placed).sum(1, keepdims=True), weights.sum(1, keepdims=True)))
 
 
 def _ranks(values: Array, weights: Array) -> Array:

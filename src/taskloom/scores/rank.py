@@ -19,8 +19,9 @@ from .text import terms_of
 
 
 def _graded(gold: tuple[Answer, ...]) -> dict[str, float]:
-    (grades,) = gold
-    return dict(_pairs(grades))
+    if len(gold) != 1:
+        raise ScoreError(f"one gold ranking is needed: {gold!r}")
+    return dict(_pairs(gold[0]))
 
 
 def _ranked(answer: Answer | None) -> list[str]:
@@ -28,6 +29,8 @@ def _ranked(answer: Answer | None) -> list[str]:
     pairs = _pairs(answer) if answer is not None else []
     if len({name for name, _ in pairs}) < len(pairs):
         raise ScoreError(f"a candidate stands twice in a ranking: {[name for name, _ in pairs][:10]}")
+    if any(math.isnan(score) for _, score in pairs):
+        raise ScoreError(f"a score is nan in a ranking: {pairs[:10]}")
     return [name for name, _ in sorted(pairs, key=lambda pair: (pair[1], pair[0]), reverse=True)]
 
 
@@ -173,7 +176,7 @@ def _bpref(gold: Sequence[str], found: Sequence[str]) -> float:
             total += 1 - min(above, bound) / bound
         else:
             above += 1
-    return total / len(relevant)
+    return total / len(relevant) if relevant else 0.0
 
 
 def _bpref_published(gold: Sequence[str], found: Sequence[str]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def _published_tokens(text: str) -> tuple[str, ...]:
 def _corrected_tokens(text: str) -> tuple[str, ...]:
     """Tokenise words of every script, CJK by character, ASCII words as stems; symbols where there are no words."""
     stem = _stemmer()
-    words = tokens(text.lower()) or [symbol for symbol in text if not symbol.isspace()]
+    words = tokens(text.lower()) or list("".join(unicodedata.normalize("NFC", text.lower()).split()))
     return tuple(stem(word) if word.isascii() else word for word in words)
 
 

@@ -64,16 +64,14 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        fresh = not path.exists() or path.stat().st_size == 0
         path.parent.mkdir(parents=True, exist_ok=True)
         self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
         try:
-            if not fresh:
-                self._refuse_foreign()
-            self.db.execute("PRAGMA journal_mode = WAL")
-            self.db.execute("PRAGMA synchronous = FULL")
-            if fresh:
+            if self._is_blank():
+                self.db.execute("PRAGMA journal_mode = WAL")
                 self._create()
+            self._refuse_foreign()
+            self.db.execute("PRAGMA synchronous = FULL")
         except sqlite3.DatabaseError as error:
             self.db.close()
             raise LedgerError(f"not a ledger ({error}): {path}") from None
@@ -87,6 +85,11 @@ class Ledger:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.db.close()
 
+    def _is_blank(self) -> bool:
+        """Tell a file that nobody has written in; another process may be about to."""
+        (tables,) = self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return not tables
+
     def _refuse_foreign(self) -> None:
         (application,) = self.db.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION:
@@ -99,7 +102,7 @@ class Ledger:
 
     def _create(self) -> None:
         with self.writing():
-            if self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if not self._is_blank():
                 return  # another process was quicker
             for statement in SCHEMA.split(";"):
                 self.db.execute(statement)

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from taskloom.errors import ScoreError
+from taskloom.scores import metric, score
+from taskloom.scores.rank import Bpref
+
+# Our name and the reference package's.
+MEASURES = {
+    "ndcg": "ndcg", "ndcg@1": "ndcg_cut_1", "ndcg@5": "ndcg_cut_5", "ndcg@10": "ndcg_cut_10",
+    "ndcg@100": "ndcg_cut_100", "map": "map", "mrr": "recip_rank", "p@1": "P_1", "p@5": "P_5", "p@100": "P_100",
+    "r@1": "recall_1", "r@5": "recall_5", "r@100": "recall_100",
+}  # fmt: skip
+NAMES = [*(f"d{n}" for n in range(30)), "D1", "", "é", "e\u0301", "中", "😀", "\uffff", "a b", "z" * 300, "10", "9"]
+SCORES = ([0.0], [-1.0, -2.5], [0.25, -0.0, 0.0, 3e20, -1e-20], range(-20, 20))
+GRADED = (("a", 3.0), ("b", 2.0), ("c", 0.0), ("d", 1.0))
+
+
+def ranked(*names: str) -> tuple[tuple[str, float], ...]:
+    return tuple((name, float(-place)) for place, name in enumerate(names))
+
+
+def runs(seed: int, count: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Draw judgements and rankings: ties everywhere, candidates that one side alone has, one relevant at least."""
+    rng = np.random.default_rng(seed)
+    judged: dict[str, dict[str, int]] = {}
+    found: dict[str, dict[str, float]] = {}
+    for query in range(count):
+        grades = [rng.integers(1, 4), *rng.choice([-1, 0, 0, 1, 2, 3], rng.integers(0, 25))]
+        judged[str(query)] = dict(zip(map(str, rng.permutation(NAMES)), map(int, grades), strict=False))
+        scores = rng.choice(SCORES[query % len(SCORES)], rng.integers(1, len(NAMES) + 1))
+        found[str(query)] = dict(zip(map(str, rng.permutation(NAMES)), map(float, scores), strict=False))
+    return judged, found
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rankings_are_judged_as_trec_eval_does(seed):
+    judged, found = runs(seed, 800)
+    asked = {"ndcg", "ndcg_cut.1,5,10,100", "map", "recip_rank", "P.1,5,100", "recall.1,5,100"}
+    expected = pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(found)
+    for ours, theirs in MEASURES.items():
+        golds = [(tuple((name, float(grade)) for name, grade in judged[q].items()),) for q in judged]
+        scored = score(metric(ours), golds, [tuple(found[q].items()) for q in judged])
+        assert scored.units[:, 0] == pytest.approx([expected[q][theirs] for q in judged], abs=1e-9)
+        assert scored.value == pytest.approx(np.mean([expected[q][theirs] for q in judged]))
+
+
+@pytest.mark.parametrize("typed", MEASURES)
+def test_the_order_in_which_candidates_are_given_does_not_matter(typed):
+    judged, found = runs(9, 100)
+    for query in judged:
+        gold, answer = tuple(judged[query].items()), tuple(found[query].items())
+        assert metric(typed).unit((gold[::-1],), answer[::-1]) == metric(typed).unit((gold,), answer)
+
+
+@pytest.mark.parametrize(
+    ("typed", "order", "expected"),
+    [
+        ("ndcg", "abdc", 1.0),
+        ("ndcg", "dbac", (1 + 2 / math.log2(3) + 3 / 2) / (3 + 2 / math.log2(3) + 1 / 2)),
+        ("ndcg@2", "dbac", (1 + 2 / math.log2(3)) / (3 + 2 / math.log2(3))),
+        ("ndcg@1", "cabd", 0.0),
+        ("ndcg", "xyza", (3 / math.log2(5)) / (3 + 2 / math.log2(3) + 1 / 2)),  # unjudged candidates take places
+        ("ndcg", "b", 2 / (3 + 2 / math.log2(3) + 1 / 2)),
+        ("map", "cabd", (1 / 2 + 2 / 3 + 3 / 4) / 3),
+        ("map", "a", 1 / 3),
+        ("mrr", "cxb", 1 / 3),
+        ("mrr", "cx", 0.0),
+        ("p@2", "ca", 1 / 2),
+        ("p@5", "ab", 2 / 5),  # a short ranking goes on in vain
+        ("r@2", "ca", 1 / 3),
+        ("r@100", "abd", 1.0),
+    ],
+)
+def test_rankings_worked_by_hand(typed, order, expected):
+    assert metric(typed).unit((GRADED,), ranked(*order))[0] == pytest.approx(expected)
+
+
+def test_of_equal_scores_the_later_name_stands_first():
+    assert metric("mrr").unit(((("b", 1.0),),), (("a", 0.5), ("b", 0.5))) == (1.0,)
+    assert metric("mrr").unit(((("a", 1.0),),), (("a", 0.5), ("b", 0.5))) == (0.5,)
+
+
+@pytest.mark.parametrize("typed", MEASURES)
+def test_without_relevant_candidates_a_ranking_is_nan_and_left_out_of_the_mean(typed):
+    of, nothing = metric(typed), (("a", 0.0), ("b", 0.0))
+    assert math.isnan(of.unit((nothing,), ranked("a", "b"))[0])
+    assert math.isnan(of.unit((nothing,), None)[0])
+    both = score(of, [(nothing,), (GRADED,)], [ranked("a"), ranked("c", "a")])
+    assert both.value == score(of, [(GRADED,)], [ranked("c", "a")]).value
+    assert math.isnan(score(of, [(nothing,)], [ranked("a")]).value)
+
+
+@pytest.mark.parametrize("typed", MEASURES)
+def test_no_ranking_and_an_empty_one_are_0(typed):
+    assert metric(typed).unit((GRADED,), None) == metric(typed).unit((GRADED,), ()) == (0.0,)
+
+
+@pytest.mark.parametrize("typed", MEASURES)
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((("a", 1.0), ("a", 2.0)), "a candidate stands twice in a ranking: .'a', 'a'."),
+        ("a", r"\(candidate, score\) pairs are needed: 'a'"),
+        (("a", "b"), r"\(candidate, score\) pairs are needed: \('a', 'b'\)"),
+    ],
+)
+def test_what_is_no_ranking_is_refused(typed, answer, message):
+    with pytest.raises(ScoreError, match=message):
+        metric(typed).unit((GRADED,), answer)
+
+
+def test_a_ranking_with_nan_is_refused():
+    with pytest.raises(ScoreError, match="nan"):
+        metric("mrr").unit((GRADED,), (("c", 1.0), ("a", math.nan)))
+
+
+def test_several_acceptable_rankings_are_refused():
+    with pytest.raises(ScoreError):
+        metric("ndcg").unit((GRADED, GRADED), ranked("a"))
+
+
+@pytest.mark.parametrize("typed", ["p@0", "r@0"])
+def test_a_depth_of_zero_is_refused(typed):
+    with pytest.raises(ScoreError, match="depth"):
+        metric(typed)
+
+
+FIVE = ("a", "b", "c", "d", "e")
+
+
+@pytest.mark.parametrize(
+    ("gold", "found", "published", "corrected"),
+    [
+        (FIVE, "a", 1.0, 1 / 5),  # recall does not matter to the published one
+        (FIVE, "abcde", 1.0, 1.0),
+        (FIVE, "edcba", 1.0, 1.0),
+        (FIVE, "", 0.0, 0.0),
+        (FIVE, "xyz", 0.0, 0.0),
+        (FIVE, "xa", 1 - 1 / 2, 0.0),  # N = 1: the one wrong term is above
+        (FIVE, "ax", 1.0, 1 / 5),
+        (FIVE, "xayb", ((1 - 1 / 4) + (1 - 2 / 4)) / 2, ((1 - 1 / 2) + 0) / 5),  # N = 2
+        (("a",), "xyza", 1 - 3 / 4, 0.0),  # R = 1: not below 0
+        (("a", "b"), "xyaz", 1 - 2 / 4, 0.0),  # R = 2, two above
+        (("a", "b", "c"), "xaybzc", ((1 - 1 / 6) + (1 - 2 / 6) + (1 - 3 / 6)) / 3, (2 / 3 + 1 / 3 + 0) / 3),
+        (("a", "b"), "aaxb", (1 + 1 + (1 - 1 / 4)) / 3, (1 + 0) / 2),  # doubles
+        (("a", "b"), "xxab", ((1 - 2 / 4) + (1 - 2 / 4)) / 2, 0.0),
+        (("a", "a", "b"), "a", 1.0, 1 / 2),
+    ],
+)
+def test_bpref_worked_by_hand(gold, found, published, corrected):
+    assert Bpref(variant="published").unit((gold,), tuple(found))[0] == pytest.approx(published)
+    assert Bpref().unit((gold,), tuple(found))[0] == pytest.approx(corrected)
+
+
+def bpref_by_definition(gold, found) -> float:
+    right = [term for term in found if term in gold]
+    wrong = [term for term in found if term not in gold]
+    above = [sum(found.index(w) < found.index(r) for w in wrong) for r in right]
+    bound = min(len(gold), len(wrong))
+    return sum(1 - min(n, bound) / bound if n else 1.0 for n in above) / len(gold)
+
+
+def test_corrected_bpref_is_that_of_its_definition_on_every_order_of_terms():
+    for size, right in itertools.product(range(6), range(1, 4)):
+        gold = ("a", "b", "c")[:right]
+        for found in itertools.permutations(("a", "b", "c", "x", "y", "z"), size):
+            assert Bpref().unit((gold,), found)[0] == pytest.approx(bpref_by_definition(gold, found))
+
+
+@pytest.mark.parametrize("variant", ["published", "corrected"])
+def test_bpref_takes_the_best_acceptable_list_and_is_0_without_an_answer(variant):
+    of = Bpref(variant=variant)
+    assert of.unit((("z",), ("a", "b")), ("a", "b")) == (1.0,)
+    assert of.unit((("z",), ("a", "b")), None) == (0.0,)
+
+
+def test_corrected_bpref_of_a_gold_list_without_terms_is_nan_or_0():
+    assert not Bpref().unit(((),), ("a",))[0] > 0
