@@ -91,7 +91,7 @@ def run(
     from .studies.run import run as run_cells
 
     found, folder = _planned(study, output, only, limit)
-    _tell_left_out(found)
+    _tell_left_out(found, briefly=True)
     with Ledger(folder / LEDGER) as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress)
@@ -188,8 +188,15 @@ def _results(folder: Path) -> Results:
         return results(make_plan(study, folder), ledger, f"taskloom run {folder / STUDY}")
 
 
-def _tell_left_out(found: Plan) -> None:
-    for reason, count in sorted(found.left_out.items()):
+def _tell_left_out(found: Plan, *, briefly: bool = False) -> None:
+    """Say what is not run, and why; that learners can't do all tasks is no news, and told in a line."""
+    able = {reason: n for reason, n in found.left_out.items() if reason.startswith("learner ")}
+    told = {reason: n for reason, n in found.left_out.items() if not briefly or reason not in able}
+    for reason, count in sorted(told.items()):
         console.note(f"left out: {reason}" + (f" ({count:,} times)" if count > 1 else ""))
+    if briefly and able:
+        console.note(
+            f"left out: {sum(able.values()):,} times a learner that can't do a task; `taskloom plan` tells which"
+        )
     if note := found.suite.about.get("note"):
         console.note(str(note))

@@ -33,7 +33,7 @@ def render(results: Results | Summary, to: Form, how: How | None = None) -> str:
     summary = summarise(results, how) if isinstance(results, Results) else results
     module, _, name = FORMS[to].partition(":")
     write = cast(Callable[[Summary], str], getattr(import_module(f".{module}", __package__), name))
-    return write(summary)
+    return write(summary).encode("utf-8", "replace").decode("utf-8")  # half a character pair can't be written to a file
 
 
 def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:

@@ -34,6 +34,7 @@ from ..studies.results import Outcome
 Place: TypeAlias = tuple[str, int, int]  # a task, and the seed and index of an episode
 Columns: TypeAlias = Mapping[Place, Array]  # a score for the data itself, then one for each resample: (1 + r,)
 ENOUGH = 12  # episodes; where there are as many, whole episodes change sides in a test, else single answers
+SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
 RAW = ("mse",)  # metrics that are no shares of one, and are shown as they are
 
 
@@ -267,7 +268,7 @@ def _contrast(
         drawn = _draw({names[0]: ours, names[1]: theirs}, how)
     apart = {place: drawn[names[0]][place] - drawn[names[1]][place] for place in ours}
     found = estimate(apart, _size(ours), how)
-    p = _p(ours, theirs, {place: float(d[0]) for place, d in apart.items()}, max(how.count, 40 * family))
+    p = _p(ours, theirs, {place: float(d[0]) for place, d in apart.items()}, max(how.count, SIDES * family))
     return Contrast(*names, found.value, found.low, found.high, p, found.n)
 
 

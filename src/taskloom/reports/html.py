@@ -151,7 +151,7 @@ def _metric(summary: Summary, metric: str, number: int) -> str:
         _scores(boards), f'<ul class="small">{notes}</ul>' if notes else "",
         f'<p class="small soft">{escape(tables.legend(summary))}</p>',
         f'<div class="plots">{"".join(_plots(summary, boards))}</div>',
-        *(_pairs(board) for board in boards if board.pairs), "</section>",
+        _pairs(boards[-1]), "</section>",
     ])  # fmt: skip
 
 
@@ -228,9 +228,11 @@ def _figure(drawn: str, caption: str) -> str:
 
 
 def _pairs(board: Board) -> str:
-    rows = tables.pairs(board)
+    """Show the differences at the most shots; the JSON report has all."""
+    if not board.pairs:
+        return ""
     named = f"All paired differences at {tables.shots_of(board.shots)}"
-    return f"<details><summary>{named}</summary>{_table(tables.PAIR_COLUMNS, rows)}</details>"
+    return f"<details><summary>{named}</summary>{_table(tables.PAIR_COLUMNS, tables.pairs(board), 'n')}</details>"
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -245,14 +247,14 @@ def _task(summary: Summary, task: str, asked: str) -> str:
     found = [(board, board.tasks[task]) for board in summary.boards if task in board.tasks]
     names = [name for name in summary.learners if any(name in scores for _, scores in found)]
     rows = "".join(_task_row(board, [scores.get(name) for name in names]) for board, scores in found)
-    table = _box(["metric", "shots", *names], rows) if found else f"<p>{tables.NONE}: nothing was scored.</p>"
+    table = _box(["metric", "shots", *names], rows, "n") if found else f"<p>{tables.NONE}: nothing was scored.</p>"
     said = "" if asked == task else f'<p class="small soft">{escape(_cut(asked, "input"))}</p>'
     samples = "".join(map(_sample, summary.samples.get(task, ())))
     return f"<details><summary>{escape(task)}</summary>{said}{table}{samples}</details>"
 
 
 def _task_row(board: Board, scores: Sequence[Estimate | None]) -> str:
-    cells = (f'<td class="n">{_score(e, board.points) if e else ""}</td>' for e in scores)
+    cells = (f"<td>{_score(e, board.points) if e else ''}</td>" for e in scores)
     return f"<tr><th>{escape(board.metric)}</th><td>{board.shots}</td>{''.join(cells)}</tr>"
 
 
@@ -309,22 +311,23 @@ def _failures(failures: Sequence[Failure]) -> str:
 
 
 def _provenance(summary: Summary) -> str:
-    signatures = [[name, one] for name, found in summary.signatures.items() for one in found]
+    quoted = [[name, one] for name, found in summary.signatures.items() for one in found]
     about = [[name, _cut(str(value), "input")] for name, value in summary.about.items() if name != "bibtex"]
     suite = [["suite", summary.suite], ["fingerprint", summary.fingerprint], ["taskloom", __version__], *about]
+    signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{tables.NONE}</p>"
     return "".join([
         f'<section id="again"><h2>Run it again</h2><pre>{escape(summary.command)}</pre>',
-        _table(["what", "value"], suite),
-        "<h2>Signatures</h2>", _table(["metric", "signature"], signatures) if signatures else f"<p>{tables.NONE}</p>",
-        "<h2>Cite</h2>", *(f"<pre>{escape(entry)}</pre>" for entry in cite.entries(summary)), "</section></main>",
+        _table(["what", "value"], suite, "loose"),
+        f"<h2>Signatures</h2>{signatures}<h2>Cite</h2>",
+        *(f"<pre>{escape(entry)}</pre>" for entry in cite.entries(summary)), "</section></main>",
     ])  # fmt: skip
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:
     lines = (f"<th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) for row in rows)
-    return _box(columns, "".join(f"<tr>{line}</tr>" for line in lines))
+    return _box(columns, "".join(f"<tr>{line}</tr>" for line in lines), style)
 
 
-def _box(columns: Sequence[str], rows: str) -> str:
+def _box(columns: Sequence[str], rows: str, style: str = "") -> str:
     heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    return f'<div class="box"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return f'<div class="box {style}"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'

@@ -22,8 +22,8 @@ th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--
 overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600;font-size:.85rem;white-space:nowrap}
 tbody th{font-weight:400;min-width:6rem;max-width:22rem;overflow-wrap:break-word}
-tbody td{overflow-wrap:anywhere;min-width:3.5rem}
-td.n{white-space:nowrap;overflow-wrap:normal}td i{font-style:normal;color:var(--soft);font-size:.85rem}
+tbody td{overflow-wrap:break-word}.loose td{overflow-wrap:anywhere;min-width:9rem}
+td.n,.n td{white-space:nowrap;overflow-wrap:normal}td i{font-style:normal;color:var(--soft);font-size:.85rem}
 td.best b{color:var(--accent)}
 td b{font-weight:600}sup{color:var(--soft);font-size:.75rem;line-height:0}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem 2rem;margin:1rem 0}
@@ -43,7 +43,7 @@ figure{margin:0;max-width:32rem;break-inside:avoid}figcaption{color:var(--soft);
 details{border:1px solid var(--edge);border-radius:.4rem;padding:.4rem .8rem;margin:.5rem 0}
 summary{cursor:pointer}details[open]>summary{margin-bottom:.4rem}
 pre{background:var(--tint);padding:.6rem .8rem;border-radius:.3rem;white-space:pre-wrap;font-size:.85rem;margin:.5rem 0}
-code{font-size:.9em}.given{white-space:pre-wrap;min-width:9rem}.right{color:var(--good)}.wrong{color:var(--bad)}
+code{font-size:.9em}td.given{white-space:pre-wrap;overflow-wrap:anywhere;min-width:9rem}.right{color:var(--good)}.wrong{color:var(--bad)}
 dl{margin:.4rem 0}dt{color:var(--soft);font-size:.85rem;margin-top:.5rem}dd{margin:0;white-space:pre-wrap}
 @media print{body{max-width:none;font-size:10pt}nav{display:none}.box{overflow:visible}details{border:0;padding:0}
 tr,figure{break-inside:avoid}}

@@ -82,8 +82,7 @@ def _rows(rows: Sequence[Row], at: Scale) -> list[str]:
 
 def _row(row: Row, top: int, at: Scale) -> str:
     middle = top + 28
-    size = 56 - len(row.text)
-    shown = row.label if len(row.label) <= size else row.label[: size - 1] + "…"
+    shown = _short(row.label, 54 - len(row.text))
     parts = [f"<title>{escape(f'{row.label}: {row.text}')}</title>", _text(LEFT, top + 15, shown, "name")]
     parts.append(_text(RIGHT, top + 15, row.text, "value", "end"))
     e = row.found
@@ -92,6 +91,15 @@ def _row(row: Row, top: int, at: Scale) -> str:
     if not math.isnan(e.value):
         parts.append(f'<circle class="dot" cx="{at(e.value):.1f}" cy="{middle}" r="5"/>')
     return f'<g class="row {row.style}">{"".join(parts)}</g>'
+
+
+def _short(text: str, size: int) -> str:
+    """Leave out the middle of a long name, for names differ most at their ends.
+
+    >>> _short("hf:organisation/model-small-1b", 16)
+    'hf:or…l-small-1b'
+    """
+    return text if len(text) <= size else f"{text[: size // 3]}…{text[-(size - size // 3 - 1) :]}"
 
 
 def _curve(name: str, points: Sequence[tuple[int, Estimate]], hue: int, across: Scale, up: Scale) -> str:

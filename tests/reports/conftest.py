@@ -1,0 +1,141 @@
+"""Results made up in memory: learners whose accuracy is known, on a small field suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from taskloom.core import Answer, Fields, Labels, Number, Output, Suite, Task, Terms
+from taskloom.ids import raw_bits
+from taskloom.reports import How, Summary, summarise
+from taskloom.scores import metric, score
+from taskloom.sources.table import Field
+from taskloom.studies.results import Failure, Outcome, Results
+from taskloom.suites import fields
+
+SCRIPT = "<script>alert(1)</script> & </style> \"quoted' 道路绿化 🌲"
+LABELS = ("Art", "History", "Science")
+FIELDS = (
+    Field("title", "text"),
+    Field("keywords", "list"),
+    Field("category", "label"),
+    Field("year", "number"),
+)
+TASKS = ("title->category", "keywords->category", "title->keywords", "keywords->title+category", "title->year")
+SKILL = {"strong": 0.9, "strong too": 0.9, "weak": 0.45, "majority": 0.33}
+
+
+def rows(count: int) -> list[dict[str, object]]:
+    return [
+        {
+            "id": f"r{n}",
+            "title": f"On {LABELS[n % 3].lower()} number {n} {SCRIPT if n % 7 == 0 else ''}".strip(),
+            "keywords": [f"word{n}", LABELS[n % 3].lower(), "common"],
+            "category": LABELS[n % 3],
+            "year": 1990.0 + n % 30,
+        }
+        for n in range(count)
+    ]
+
+
+@pytest.fixture(scope="session")
+def suite() -> Suite:
+    made = fields.suite(
+        fields.records(FIELDS, rows(60)), id="papers <b>", about={"licence": "CC0", "bibtex": "@misc{papers,\n}"}
+    )
+    tasks = {name: made.tasks[name] for name in TASKS}
+    return Suite(id=made.id, tasks=tasks, pools={name: made.pools[name] for name in tasks}, about=made.about)
+
+
+def chance(*key: Any) -> float:
+    return next(raw_bits("reports", *key)) / 2**64
+
+
+def wrong(output: Output, gold: Any, key: tuple[Any, ...]) -> Answer | None:
+    match output:
+        case Labels(names=names):
+            return names[(names.index(gold) + 1) % len(names)]
+        case Terms():
+            return (gold[0], "other")
+        case Number():
+            return float(gold) + 20 * chance("year", *key) - 10
+        case Fields(parts=parts):
+            return {name: wrong(part, gold[name], key) for name, part in parts.items()}
+    return SCRIPT if chance("script", *key) < 0.3 else "something else"
+
+
+def answer(task: Task, gold: Any, skill: float, key: tuple[Any, ...]) -> Answer | None:
+    if chance("unusable", *key) < 0.02:
+        return None
+    return gold if chance("right", *key) < skill else wrong(task.output, gold, key)
+
+
+def scored(task: Task, gold: Sequence[tuple[Any, ...]], answers: Sequence[Any]) -> Mapping[str, Any]:
+    found = {}
+    for name in task.metrics:
+        part, _, typed = name.rpartition("/")
+        output = task.output.parts[part] if part and isinstance(task.output, Fields) else task.output
+        right = [tuple(g[part] for g in each) if part else each for each in gold]
+        given = [a if a is None or not part else a[part] for a in answers]
+        found[name] = score(metric(typed, output), right, given, output)
+    return found
+
+
+def outcome(suite: Suite, task: str, learner: str, skill: float, shots: int, seed: int, size: int) -> Outcome:
+    pool = suite.pools[task]["all"]
+    start = int(chance("start", task, seed) * (len(pool) - size))
+    examples = pool.take(range(start, start + size))
+    key = (learner, task, shots, seed)
+    gold = tuple(e.gold for e in examples)
+    answers = tuple(answer(suite.tasks[task], e.gold[0], skill, (*key, e.item.id)) for e in examples)
+    return Outcome(
+        cell=f"{learner}-{task}-{shots}-{seed}", task=task, learner=learner, shots=shots, seed=seed, index=0,
+        items=tuple(e.item.id for e in examples), answers=answers, gold=gold,
+        scores=scored(suite.tasks[task], gold, answers), counts={"prompts cut": 1}, seconds=0.5,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def make(suite: Suite) -> Callable[..., Results]:
+    """Make results of learners with these chances to be right; shots add a little."""
+
+    def made(
+        skill: Mapping[str, float] = SKILL, shots: Sequence[int] = (0, 5), seeds: int = 3, size: int = 20
+    ) -> Results:
+        outcomes = [
+            outcome(suite, task, name, chance + (0.02 * n if name != "majority" else 0), n, seed, size)
+            for name, chance in skill.items()
+            for task in suite.tasks
+            for n in shots
+            for seed in range(seeds)
+        ]
+        broken = Failure(
+            cell="x", task="title->year", learner="broken", shots=5, seed=0, index=0, traceback=f"Traceback\n{SCRIPT}"
+        )
+        return Results(
+            name="a study <i>of</i> & more", command="taskloom run study.yaml", suite=suite,
+            learners={name: f"what {name} is" for name in skill} | {"broken": "always fails"}, floors=("majority",),
+            outcomes=tuple(outcomes), failures=(broken,), missing=2, left_out={"classes with too few examples": 3},
+        )  # fmt: skip
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def results(make: Callable[..., Results]) -> Results:
+    return make()
+
+
+@pytest.fixture(scope="session")
+def summary(results: Results) -> Summary:
+    return summarise(results, How(count=200))
+
+
+@pytest.fixture(scope="session")
+def empty(suite: Suite) -> Results:
+    return Results(
+        name="empty", command="taskloom run x", suite=suite, learners={"a": "A", "b": "B"}, floors=(), outcomes=(),
+        failures=(), missing=9, left_out={},
+    )  # fmt: skip

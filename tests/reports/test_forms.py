@@ -1,0 +1,169 @@
+"""Each form can be read by what reads it, and nothing that comes from data can break out of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from taskloom.reports import render, svg
+from taskloom.reports.tables import latex, number
+from taskloom.stats import Estimate
+
+VOID = {"meta", "br", "line", "circle", "polygon", "polyline"}
+
+
+class Reader(HTMLParser):
+    """Checks that what is opened is closed, and keeps tags, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(summary):
+    return render(summary, "html")
+
+
+@pytest.fixture(scope="module")
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def test_the_page_is_balanced(read):
+    assert read.open == []
+
+
+def test_the_page_runs_no_script_and_loads_nothing(read, page):
+    tags = {tag for tag, _ in read.tags}
+    assert not tags & {"script", "img", "link", "iframe", "object", "embed", "form", "i<", "base"}
+    named = [(name, value) for _, attributes in read.tags for name, value in attributes.items()]
+    assert not [name for name, _ in named if name.startswith("on") or name in ("src", "action", "style")]
+    assert all(value.startswith("#") for name, value in named if name == "href")
+    assert "default-src 'none'" in page
+    assert not re.search(r"url\(|@import|https?://", page)
+    assert page.count("</style>") == 1
+
+
+def test_what_comes_from_data_stays_text(read, page):
+    said = "".join(read.text)
+    assert "<script>alert(1)</script>" in said
+    assert "道路绿化 🌲" in said
+    assert "a study <i>of</i> & more" in said
+    assert "<script" not in page
+
+
+def test_the_page_says_all_that_it_must(read):
+    said = "".join(read.text)
+    for words in (
+        "taskloom run study.yaml", "@misc{papers", "lin2004rouge", "papineni2002bleu", "buckley2004retrieval",
+        "✓ right", "✗ wrong", "no value", "majority (floor)", "Traceback", "prompts cut", "unusable answer: unparsable",
+        "classes with too few examples", "2 cells not run yet", "less is better", "can't be told from",
+    ):  # fmt: skip
+        assert words in said, words
+
+
+def test_the_page_is_small(page):
+    assert len(page.encode()) < 200_000
+
+
+def test_a_notebook_shows_a_frame_that_can_do_nothing(summary):
+    shown = summary._repr_html_()
+    reader = Reader()
+    reader.feed(shown)
+    assert [(tag, attributes["sandbox"]) for tag, attributes in reader.tags] == [("iframe", "")]
+
+
+def test_csv_is_read_back(summary):
+    rows = list(csv.DictReader(io.StringIO(render(summary, "csv"))))
+    board = summary.of("accuracy")[0]
+    overall = {r["learner"]: r for r in rows if (r["metric"], r["shots"], r["task"]) == ("accuracy", "0", "")}
+    for s in board.standings:
+        row = overall[s.learner]
+        assert row["value"] == ("" if s.learner == "broken" else repr(s.score.value))
+        assert row["best"] == str(int(s.best))
+    assert {r["task"] for r in rows} == {"", *summary.tasks}
+
+
+def test_json_is_read_back_and_may_stand_in_a_page(summary):
+    text = render(summary, "json")
+    assert "<" not in text
+    found = json.loads(text)
+    assert found["boards"][0]["standings"][0]["learner"] == summary.boards[0].standings[0].learner
+    broken = next(s for s in found["boards"][0]["standings"] if s["learner"] == "broken")
+    assert broken["score"]["value"] is None
+    assert "<script>alert(1)</script>" in found["failures"][0]["traceback"]
+
+
+def test_latex_is_escaped(summary):
+    text = latex(summary)
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == len(summary.metrics)
+    for line in text.splitlines():
+        if line.endswith(r"\\"):
+            assert not re.search(r"(?<!\\)[%$#_]", line)
+            assert len(re.findall(r"(?<!\\)&", line)) == 2
+    assert re.search(r"strong & 8\d\.\d \{\[\}", text)
+
+
+def test_markdown_has_tables_and_no_html(summary):
+    text = render(summary, "md")
+    assert "| strong |" in text
+    assert "<" not in text
+    assert r"a\*" in text
+    widths = {line.count(" | ") for line in text.split("## accuracy")[1].split("\n\n")[1].splitlines()}
+    assert len(widths) == 1
+
+
+def test_a_terminal_shows_scores_with_intervals(summary):
+    text = render(summary, "terminal")
+    assert re.search(r"strong\t\d+\.\d \[\d+\.\d, \d+\.\d\] a\*", text)
+    assert "no value" in text
+
+
+def test_numbers():
+    assert number(-0.0001, True) == "0.0"
+    assert number(0.5, True) == "50.0"
+    assert number(0.00012345, False) == "0.0001234"
+
+
+def test_plots_do_without_values():
+    nothing = Estimate(float("nan"), float("nan"), float("nan"), 0)
+    rows = [svg.Row("<a>", nothing, "no value")]
+    for drawn in (
+        svg.dots(rows, '"<x>"'),
+        svg.forest(rows, "x"),
+        svg.curves({"<a>": [(0, nothing), (4, nothing)]}, "x"),
+    ):
+        assert "nan" not in drawn
+        assert "<a>" not in drawn
+        assert 'role="img"' in drawn
+
+
+def test_plots_cope_with_equal_and_extreme_values():
+    same = [svg.Row("a", Estimate(v, v, v, 2), "x") for v in (100.0, 100.0)]
+    assert "nan" not in svg.dots(same, "x")
+    wild = [svg.Row("a", Estimate(v, v - 1, v + 1, 2), "x") for v in (-1e9, 1e9)]
+    assert "nan" not in svg.forest(wild, "x")
