@@ -18,4 +18,4 @@ def test_without_an_index_the_embedded_papers_are_used(offline_cache: dict[str, 
 
 def test_the_embedded_papers_make_the_same_suite_on_every_machine():
     suite = builder("quickstart")("data:papers", (), Reading(), "")
-    assert suite.fingerprint == "df4d1c17eec37ad87d34f11f77dbd7b9"
+    assert suite.fingerprint == "ea7dfe6cbd0cade3640df1439e786151"
