@@ -55,8 +55,8 @@ def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, fol
 
 def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):
     taskloom("run", "study.yaml")
-    differ = json.loads(taskloom("compare", "runs/small", "tfidf-linear", "majority", "--json").out)
-    same = json.loads(taskloom("compare", "runs/small", "nearest", "again", "--json").out)
+    differ = json.loads(taskloom("compare", "tfidf-linear", "majority", "--json").out)
+    same = json.loads(taskloom("compare", "nearest", "again", "--run", "runs/small", "--json").out)
 
     def overall(found: list[dict[str, object]]) -> dict[str, float]:
         (one,) = [c for c in found if c["metric"] == "accuracy" and c["shots"] == 4]
@@ -66,7 +66,7 @@ def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder
     assert overall(differ)["p"] < 0.05
     assert overall(same)["low"] <= 0 <= overall(same)["high"]
     assert overall(same)["p"] > 0.5
-    assert "accuracy" in taskloom("compare", "runs/small", "nearest", "again").out
+    assert "accuracy" in taskloom("compare", "runs/small:nearest", "runs/small:again").out
 
 
 def test_python_does_what_the_command_line_does(taskloom, folder: Path):
@@ -103,7 +103,8 @@ def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Pa
         (("run", "quickstrat"), 2, "did you mean quickstart"),
         (("run", "gone.yaml"), 2, "no such file"),
         (("report", "nowhere"), 2, "not a run"),
-        (("compare", "nowhere", "a", "b"), 2, "not a run"),
+        (("compare", "nowhere:a", "b"), 2, "not a run"),
+        (("compare", "a", "b"), 2, "name the run with --run"),
         (("ledger", "merge", "x", "y"), 2, "no such ledger"),
         (("run", "study.yaml", "--only", "nothing"), 1, "names no task and no learner"),
     ],
@@ -116,5 +117,5 @@ def test_bad_usage_says_what_to_do(taskloom, folder: Path, arguments, code, told
 
 def test_unknown_learners_of_a_run_get_the_nearest_names(taskloom, folder: Path):
     taskloom("run", "study.yaml", "--only", "nearest")
-    assert "did you mean nearest" in taskloom("compare", "runs/small", "nearst", "again").err
+    assert "did you mean nearest" in taskloom("compare", "nearst", "again").err
     assert "did you mean html" in taskloom("report", "runs/small", "--to", "htm").err

@@ -332,7 +332,9 @@ def cache(
 app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
 app.command(epilog=example("taskloom run quickstart", "taskloom run study.yaml -w 2 --limit 4"))(cli_runs.run)
 app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)
-app.command(epilog=example("taskloom compare runs/quickstart nearest tfidf-linear"))(cli_runs.compare)
+app.command(epilog=example("taskloom compare nearest tfidf-linear", "taskloom compare runs/a:nearest runs/b:nearest"))(
+    cli_runs.compare
+)
 ledger_app.command("merge", epilog=example("taskloom ledger merge runs/all runs/first runs/second"))(cli_runs.merge)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from .texts import counted
 
 if TYPE_CHECKING:
     from .studies.plan import Plan
-    from .studies.results import Results
+    from .studies.results import Outcome, Results
 
 REPORT = "report.html"
 
@@ -130,18 +131,42 @@ def report(
 
 
 def compare(
-    run: RunFolder,
-    a: Annotated[str, typer.Argument(help="A learner of the run.")],
+    a: Annotated[str, typer.Argument(help="A learner: its name in the run, or RUN:NAME.")],
     b: Annotated[str, typer.Argument(help="Another one.")],
     *,
+    run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
     from . import listings
     from .reports import compare as compared
 
-    found = _results(run)
-    listings.show_contrasts(compared(found, a, b), as_json=as_json)
+    listings.show_contrasts(compared(_pair(a, b, run), a, b), as_json=as_json)
+
+
+def _pair(a: str, b: str, run: Path | None) -> Results:
+    """Gather two learners, of one run or of two, under the names that they were asked for by."""
+    from .errors import UnknownNameError
+
+    gathered: dict[Path, Results] = {}
+    outcomes: list[Outcome] = []
+    for name in (a, b):
+        place, _, learner = name.rpartition(":")
+        folder = Path(place) if place else run or _only_run()
+        found = gathered.setdefault(folder, _results(folder))
+        if learner not in found.learners:
+            raise UnknownNameError(f"learner of {folder}", learner, found.learners)
+        outcomes += [replace(outcome, learner=name) for outcome in found.outcomes if outcome.learner == learner]
+    first = next(iter(gathered.values()))
+    return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, floors=(), failures=())
+
+
+def _only_run() -> Path:
+    found = [path.parent for path in sorted(RUNS.glob(f"*/{LEDGER}"))]
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or "none"
+        raise UsageError(f"name the run with --run, or as RUN:LEARNER; in {RUNS} there are: {names}")
+    return found[0]
 
 
 def merge(
