@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -200,3 +201,22 @@ def test_a_task_with_too_few_examples_is_left_out_and_told(study: Make):
     path.write_text(path.read_text().replace("query: 58", "query: 999"))
     with pytest.raises(StudyError, match="nothing to run"):
         planned(path)
+
+
+def test_a_claim_lives_as_long_as_its_cell_however_long_that_takes(
+    study: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("taskloom.studies.run.BEAT", 0.05)
+    made = planned(study(seconds=0.6), only=["slow", "abstract->title"])
+    beats = []
+    with Ledger(tmp_path / "l.db") as ledger, Ledger(tmp_path / "l.db"):
+        running = threading.Thread(target=lambda: run(made, ledger_of(tmp_path)), daemon=True)
+        running.start()
+        while running.is_alive():
+            beats += [beat for (beat,) in ledger.db.execute("SELECT beat FROM cells WHERE state = 'claimed'")]
+            time.sleep(0.02)
+    assert len(set(beats)) > 2 * len(made.cells)
+
+
+def ledger_of(folder: Path) -> Ledger:
+    return Ledger(folder / "l.db")

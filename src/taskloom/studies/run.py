@@ -174,7 +174,7 @@ def run(plan: Plan, ledger: Ledger, *, workers: int = 1, progress: Progress | No
     """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back."""
     owner = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     crew = _Here(plan) if workers == 1 else _Pool(plan, workers)
-    with _stopping() as stop:
+    with _stopping() as stop, _beating(ledger.path, owner):
         try:
             return _drive(plan, ledger, crew, owner, workers, stop, progress)
         finally:
@@ -196,7 +196,6 @@ def _drive(
     waiting = [cell for cell in plan.cells if states.get(cell.id) != "done"]
     total, tally = len(plan.cells), {"done": 0, "failed": 0, "left out": 0}
     running: dict[Future[Finished], Cell] = {}
-    beaten = time.monotonic()
     while (waiting and not stop.is_set()) or running:
         if not stop.is_set():
             waiting = _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
@@ -205,9 +204,6 @@ def _drive(
             tally[_keep(ledger, running.pop(future), future)] += 1
         if progress:
             progress(total - len(waiting) - len(running), total)
-        if time.monotonic() - beaten > BEAT:
-            ledger.beat(owner)
-            beaten = time.monotonic()
     return Done(sum(tally.values()), tally["failed"], tally["left out"], stop.is_set())
 
 
@@ -248,6 +244,25 @@ def _keep(ledger: Ledger, cell: Cell, future: Future[Finished]) -> str:
         return "left out"
     ledger.fail(cell.id, "failed", "".join(traceback.format_exception(error)))
     return "failed"
+
+
+@contextmanager
+def _beating(path: Path, owner: str) -> Iterator[None]:
+    """Keep our claims alive from a thread of its own, however long a cell takes."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        with Ledger(path) as ledger:
+            while not ended.wait(BEAT):
+                ledger.beat(owner)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager
