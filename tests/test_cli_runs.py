@@ -119,3 +119,31 @@ def test_unknown_learners_of_a_run_get_the_nearest_names(taskloom, folder: Path)
     taskloom("run", "study.yaml", "--only", "nearest")
     assert "did you mean nearest" in taskloom("compare", "nearst", "again").err
     assert "did you mean html" in taskloom("report", "runs/small", "--to", "htm").err
+
+
+def test_a_run_knows_where_its_study_lay(taskloom, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    taskloom("run", "../study.yaml", "--only", "majority")
+    assert taskloom("report", "runs/small").code == 0
+    assert "12 cells not run yet" in taskloom("report", "runs/small", "--to", "html").out
+    library.run(library.Study(**vars_of(folder)), folder / "object")
+
+
+def vars_of(folder: Path) -> dict[str, object]:
+    from taskloom.studies.study import load
+
+    study, _ = load(str(folder / "study.yaml"))
+    return {name: getattr(study, name) for name in study.__dataclass_fields__}
+
+
+def test_runs_of_different_tasks_are_not_paired(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one")
+    fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
+    reading = Reading(where={"language": "zh"}, id_column="id")
+    write(builder("fields")("data:papers", fields, reading, ""), folder / "other")
+    (folder / "study.yaml").write_text(STUDY.replace("suite: suite", "suite: other").replace("query: 16", "query: 4"))
+    (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("[0, 4]", "[0, 1]"))
+    taskloom("run", "study.yaml", "-o", "two")
+    assert "can't be paired" in taskloom("compare", "one:nearest", "two:nearest").err
+    assert "does not differ from itself" in taskloom("compare", "nearest", "nearest", "--run", "one").err

@@ -304,3 +304,20 @@ def test_paired_tests_reject_as_often_as_they_promise_when_nothing_differs():
         for n in range(600)
     )
     assert 0.03 <= hits / 600 <= 0.07
+
+
+def test_units_of_one_group_change_sides_together(rng: np.random.Generator):
+    """Six groups of thirty equal units and no true difference: taken one by one they would seem to differ."""
+    groups = np.repeat(np.arange(6), 30)
+    found = []
+    for trial in range(60):
+        ours, theirs = (column(np.repeat(rng.normal(size=6), 30)) for _ in range(2))
+        found.append(compare(("a", ours), ("b", theirs), mean, groups=[groups.tolist()], count=200, key=trial).p)
+    assert np.mean(np.array(found) < 0.05) < 0.12
+
+
+def test_a_permutation_without_a_value_counts_against_the_difference():
+    units = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    other = np.array([[1.0, 3.0], [2.0, 3.0], [3.0, 3.0]])
+    assert math.isnan(permutation_p(units, other, metric("pearson").reduce))
+    assert permutation_p(units, units[::-1] * [1, -1], metric("pearson").reduce) >= 0.25

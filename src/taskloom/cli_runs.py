@@ -11,7 +11,7 @@ import typer
 
 from . import console
 from .errors import UsageError
-from .studies.api import LEDGER, RUNS, STUDY
+from .studies.api import LEDGER, RUNS, gather, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def plan(
     """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
     from .studies.ledger import Ledger
 
-    found, folder = _planned(study, output, only, limit)
+    found, folder = prepare(study, output, only=only, limit=limit)
     with Ledger(folder / LEDGER) as ledger:
         states, means = ledger.states(), ledger.mean_seconds()
     waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
@@ -88,15 +88,17 @@ def run(
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
     from .reports import render
     from .studies.ledger import Ledger
+    from .studies.plan import plan as make_plan
     from .studies.run import results
     from .studies.run import run as run_cells
 
-    found, folder = _planned(study, output, only, limit)
+    found, folder = prepare(study, output, only=only, limit=limit)
     _tell_left_out(found, briefly=True)
     with Ledger(folder / LEDGER) as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress)
-        gathered = results(found, ledger, f"taskloom run {study}" + (f" --limit {limit}" if limit else ""))
+        whole = make_plan(found.study, folder, limit=limit, build=False) if only else found
+        gathered = results(whole, ledger, f"taskloom run {study}" + (f" --limit {limit}" if limit else ""))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
     if gathered.outcomes:
         sys.stdout.write(render(gathered, "terminal"))
@@ -122,7 +124,7 @@ def report(
     """Show what a run has found so far."""
     from .reports import render
 
-    text = render(_results(run), to)  # type: ignore[arg-type]
+    text = render(gather(run), to)  # type: ignore[arg-type]
     if output:
         output.write_text(text, encoding="utf-8")
         console.note(str(output))
@@ -148,16 +150,25 @@ def _pair(a: str, b: str, run: Path | None) -> Results:
     """Gather two learners, of one run or of two, under the names that they were asked for by."""
     from .errors import UnknownNameError
 
+    if a == b:
+        raise UsageError(f"a learner does not differ from itself: {a!r}")
     gathered: dict[Path, Results] = {}
     outcomes: list[Outcome] = []
     for name in (a, b):
         place, _, learner = name.rpartition(":")
         folder = Path(place) if place else run or _only_run()
-        found = gathered.setdefault(folder, _results(folder))
+        if folder not in gathered:
+            gathered[folder] = gather(folder)
+        found = gathered[folder]
         if learner not in found.learners:
             raise UnknownNameError(f"learner of {folder}", learner, found.learners)
         outcomes += [replace(outcome, learner=name) for outcome in found.outcomes if outcome.learner == learner]
-    first = next(iter(gathered.values()))
+    first, *others = gathered.values()
+    for other in others:
+        shared = [task for task in first.suite.tasks if task in other.suite.tasks]
+        if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
+            raise UsageError("the two runs are of different tasks, and can't be paired")
+        outcomes = [outcome for outcome in outcomes if outcome.task in shared]
     return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, floors=(), failures=())
 
 
@@ -180,37 +191,14 @@ def merge(
         for other in others:
             if not _ledger(other).is_file():
                 raise UsageError(f"no such ledger: {other}")
-            console.line(f"{other}: {counted(ledger.merge(_ledger(other)), 'new cell')}")
+            new, differ = ledger.merge(_ledger(other))
+            console.line(f"{other}: {counted(new, 'new cell')}")
+            if differ:
+                console.note(f"{other}: {counted(differ, 'cell')} gave other answers there; ours are kept")
 
 
 def _ledger(path: Path) -> Path:
     return path / LEDGER if path.is_dir() else path
-
-
-def _planned(name: str, output: Path | None, only: list[str], limit: int) -> tuple[Plan, Path]:
-    """Read a study, make its run's folder, and plan it."""
-    from .studies.plan import plan as make_plan
-    from .studies.study import load
-
-    study, text = load(name)
-    folder = output or RUNS / study.name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / STUDY).write_text(text, encoding="utf-8")
-    return make_plan(study, folder, only=only, limit=limit), folder
-
-
-def _results(folder: Path) -> Results:
-    """Gather what a run's folder holds."""
-    from .studies.ledger import Ledger
-    from .studies.plan import plan as make_plan
-    from .studies.run import results
-    from .studies.study import parse
-
-    if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
-        raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
-    study = parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, Path())
-    with Ledger(folder / LEDGER) as ledger:
-        return results(make_plan(study, folder), ledger, f"taskloom run {folder / STUDY}")
 
 
 def _tell_left_out(found: Plan, *, briefly: bool = False) -> None:

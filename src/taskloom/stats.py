@@ -214,27 +214,37 @@ def compare(
     values = np.concatenate([reduce(ours, weights) - reduce(theirs, weights) for weights in make])
     low, high = _quantiles(values, [(1 - level) / 2, (1 + level) / 2])
     difference = float((reduce(ours, None) - reduce(theirs, None))[0])
-    return Contrast(
-        name_a, name_b, difference, low, high, permutation_p(ours, theirs, reduce, count=count, key=key), len(ours)
-    )
+    p = permutation_p(ours, theirs, reduce, groups=groups[0] if len(groups) else (), count=count, key=key)
+    return Contrast(name_a, name_b, difference, low, high, p, len(ours))
 
 
-def permutation_p(a: Array, b: Array, reduce: Reduce, *, count: int = RESAMPLES, key: Json = 0) -> float:
+def permutation_p(
+    a: Array,
+    b: Array,
+    reduce: Reduce,
+    *,
+    groups: Sequence[int] = (),
+    count: int = RESAMPLES,
+    key: Json = 0,
+) -> float:
     """Give the chance of a difference at least as large if it did not matter which system gave which unit.
 
-    Units change sides: all ways where there are few, else at random.
+    Units change sides, or whole groups of them: all ways where there are few, else at random.
     """
     ours, theirs = _checked(a), _checked(b)
-    both, n = np.concatenate([ours, theirs]), len(ours)
+    both = np.concatenate([ours, theirs])
+    names, group = np.unique(groups if len(groups) else np.arange(len(ours)), return_inverse=True)
+    n = len(names)
     seen = abs(float((reduce(ours, None) - reduce(theirs, None))[0]))
     if math.isnan(seen):
         return math.nan
     exact = 2**n <= count
     reached = done = 0
-    for kept in _all_sides(n) if exact else _random_sides(n, count, key):
+    for sides in _all_sides(n) if exact else _random_sides(n, count, key):
+        kept = sides[:, group]
         swapped = np.concatenate([kept, 1 - kept], axis=1)
         differences = np.abs(reduce(both, swapped) - reduce(both, 1 - swapped))
-        reached += int(np.sum(differences >= seen - 1e-12))
+        reached += int(np.sum(~(differences < seen - 1e-12)))  # one without a value counts against us
         done += len(kept)
     return reached / done if exact else (reached + 1) / (done + 1)
 

@@ -95,8 +95,8 @@ def test_merging_takes_over_what_is_new_and_counts_nothing_twice(tmp_path: Path,
         other.fail("f", "failed", "x")
     ledger.finish("a", "m", finished("ours"))
     ledger.fail("b", "failed", "here it failed")
-    assert ledger.merge(tmp_path / "other.db") == 1
-    assert ledger.merge(tmp_path / "other.db") == 0
+    assert ledger.merge(tmp_path / "other.db") == (1, 1)
+    assert ledger.merge(tmp_path / "other.db") == (0, 1)
     assert ledger.states() == {"a": "done", "b": "done"}
     body = ledger.result("a")
     assert body is not None
@@ -154,3 +154,19 @@ def test_a_full_disk_stops_the_work_and_leaves_the_ledger_whole(tmp_path: Path):
     with Ledger(path) as again:
         assert again.states() == {"a": "done"}
         assert again.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_scores_of_other_answers_are_not_taken_over(tmp_path: Path, ledger: Ledger):
+    with Ledger(tmp_path / "other.db") as other:
+        other.finish("a", "m", finished("other"))
+        other.keep_score("a", "newer", np.ones((4, 1)), {})
+    ledger.finish("a", "m", finished("ours"))
+    assert ledger.merge(tmp_path / "other.db") == (0, 1)
+    assert ledger.score("a", "newer") is None
+
+
+def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledger: Ledger):
+    for path in (ledger.path, tmp_path / "typo.db"):
+        with pytest.raises(LedgerError, match="no other ledger"):
+            ledger.merge(path)
+    assert not (tmp_path / "typo.db").exists()

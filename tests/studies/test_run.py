@@ -15,7 +15,7 @@ import pytest
 from taskloom.errors import StudyError, UsageError
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.plan import Plan, plan
-from taskloom.studies.run import results, run
+from taskloom.studies.run import results, run, score_task
 from taskloom.studies.study import load
 
 KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second
@@ -139,7 +139,7 @@ def test_ledgers_of_two_machines_are_merged(study: Make, tmp_path: Path):
         with Ledger(tmp_path / f"{number}.db") as ledger:
             run(half, ledger)
     with Ledger(tmp_path / "0.db") as ledger:
-        assert ledger.merge(tmp_path / "1.db") == len(halves[1].cells)
+        assert ledger.merge(tmp_path / "1.db") == (len(halves[1].cells), 0)
         assert run(planned(path), ledger).ran == 0
 
 
@@ -220,3 +220,56 @@ def test_a_claim_lives_as_long_as_its_cell_however_long_that_takes(
 
 def ledger_of(folder: Path) -> Ledger:
     return Ledger(folder / "l.db")
+
+
+def test_scores_of_several_fields_are_kept_apart(study: Make, tmp_path: Path):
+    path = study()
+    path.write_text(path.read_text().replace("abstract->*", "category->title+abstract").replace("slow: ", "# slow: "))
+    made = planned(path)
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger)
+        for outcome in results(made, ledger, "x").outcomes:
+            fresh = score_task(made.suite.tasks[outcome.task], outcome.gold, outcome.answers)
+            assert {n: s.units.tolist() for n, s in outcome.scores.items()} == {
+                n: s.units.tolist() for n, s in fresh.items()
+            }
+            assert len(fresh) == 4
+
+
+@pytest.mark.parametrize("answer", ["{1}", "__import__('numpy').int64(1)", "__import__('sys').exit(0)"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_answer_that_cannot_be_kept_fails_its_cell_alone(study: Make, tmp_path: Path, answer: str, workers: int):
+    path = study()
+    learner = path.with_name("slow.py")
+    learner.write_text(learner.read_text().replace("str(len(item.fields))", answer))
+    made = planned(path, only=["abstract->title"])
+    with Ledger(tmp_path / "l.db") as ledger:
+        done = run(made, ledger, workers=workers)
+        assert done.failed == sum(cell.learner == "slow" for cell in made.cells)
+        assert done.ran == len(made.cells)
+
+
+def test_a_worker_that_dies_takes_no_other_cell_with_it_for_good(study: Make, tmp_path: Path):
+    path = study()
+    learner = path.with_name("slow.py")
+    learner.write_text(learner.read_text().replace("time.sleep(self.seconds)", "__import__('os')._exit(9)"))
+    made = planned(path)
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger, workers=2)
+        run(planned(path, only=["majority"]), ledger)
+        found = results(made, ledger, "x")
+    assert {failure.learner for failure in found.failures} == {"slow"}
+
+
+def test_what_is_left_out_is_told_in_the_same_order_under_any_hash_seed(study: Make, tmp_path: Path):
+    program = (
+        "from pathlib import Path; from taskloom.studies.plan import plan; from taskloom.studies.study import load; "
+        f"print(plan(load({str(study())!r})[0], Path({str(tmp_path)!r})).left_out)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(told) == 1

@@ -197,9 +197,11 @@ def estimate(columns: Columns, n: int, how: How) -> Estimate:
     if n < 2 or math.isnan(value) or len(known) <= 0.9 * how.count:
         return Estimate(value, math.nan, math.nan, n)
     spread = float(np.var(known))
-    pulled = min(1.0, math.sqrt(_variance(columns, how, None if tasks else spread) / spread)) if spread else 0.0
-    low, high = (float(end) for end in np.quantile(known, [(1 - how.level) / 2, (1 + how.level) / 2]))
-    return Estimate(value, value + pulled * (low - value), value + pulled * (high - value), n)
+    pulled = math.sqrt(_variance(columns, how, None if tasks else spread) / spread) if spread else 0.0
+    ends = np.quantile(known, [(1 - how.level) / 2, (1 + how.level) / 2])
+    shares = all(np.nanmin(column) >= 0 and np.nanmax(column) <= 1 for column in columns.values())
+    low, high = (float(np.clip(end, 0, 1) if shares else end) for end in value + pulled * (ends - value))
+    return Estimate(value, low, high, n)
 
 
 def _variance(columns: Columns, how: How, both: float | None) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import UsageError
 from .ledger import Ledger
-from .plan import plan
+from .plan import Plan, plan
 from .results import Results
 from .run import Progress, results
 from .run import run as run_cells
-from .study import Study, load
+from .study import Study, load, parse
 
 LEDGER, STUDY = "ledger.db", "study.yaml"
 RUNS = Path("runs")
@@ -29,14 +30,35 @@ def run(
 
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
+    planned, place = prepare(study, folder, only=only, limit=limit)
+    with Ledger(place / LEDGER) as ledger:
+        done = run_cells(planned, ledger, workers=workers, progress=progress)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        return results(planned, ledger, f"taskloom run {place / STUDY}")
+
+
+def prepare(
+    study: Study | str, folder: Path | None = None, *, only: Sequence[str] = (), limit: int = 0
+) -> tuple[Plan, Path]:
+    """Plan a study, and put what is needed to go on with it into its run's folder."""
     made, text = load(study) if isinstance(study, str) else (study, "")
     place = folder or RUNS / made.name
+    planned = plan(made, place, only=only, limit=limit)
     place.mkdir(parents=True, exist_ok=True)
     if text:
-        (place / STUDY).write_text(text, encoding="utf-8")
-    planned = plan(made, place, only=only, limit=limit)
+        aside = place / f".{STUDY}"
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(place / STUDY)
     with Ledger(place / LEDGER) as ledger:
-        run_cells(planned, ledger, workers=workers, progress=progress)
-        return results(
-            planned, ledger, f"taskloom run {study}" if text else f"taskloom.run(Study(name={made.name!r}, ...))"
-        )
+        ledger.keep_about("study_folder", str(made.folder.absolute()))
+    return planned, place
+
+
+def gather(folder: Path) -> Results:
+    """Give all that a run has found so far."""
+    if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
+        raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
+    with Ledger(folder / LEDGER) as ledger:
+        study = parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, Path(ledger.about("study_folder")))
+        return results(plan(study, folder, build=False), ledger, f"taskloom run {folder / STUDY}")

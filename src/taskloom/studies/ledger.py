@@ -55,8 +55,13 @@ class Finished:
     rows: Sequence[int]  # of the query set, in its pool
     pool: str
     counts: Mapping[str, int]
-    scores: Mapping[str, tuple[Array, Mapping[str, int]]]  # signature -> units, unusable
+    scores: Mapping[str, tuple[Array, Mapping[str, int]]]  # by `score_key`: units, unusable
     seconds: float
+
+    def body(self) -> bytes:
+        """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
+        told = {"answers": list(self.answers), "items": list(self.items), "rows": list(self.rows), "pool": self.pool}
+        return _packed(told | {"counts": dict(sorted(self.counts.items()))})
 
 
 class Ledger:
@@ -72,6 +77,9 @@ class Ledger:
                 self._create()
             self._refuse_foreign()
             self.db.execute("PRAGMA synchronous = FULL")
+        except sqlite3.OperationalError as error:
+            self.db.close()
+            raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
         except sqlite3.DatabaseError as error:
             self.db.close()
             raise LedgerError(f"not a ledger ({error}): {path}") from None
@@ -173,15 +181,7 @@ class Ledger:
 
     def finish(self, cell: str, learner: str, found: Finished) -> None:
         """Keep what a cell gave: once, whoever comes first."""
-        body = _packed(
-            {
-                "answers": list(found.answers),
-                "items": list(found.items),
-                "rows": list(found.rows),
-                "pool": found.pool,
-                "counts": dict(sorted(found.counts.items())),
-            }
-        )
+        body = found.body()
         with self.writing():
             self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell, body))
             for signature, (units, unusable) in sorted(found.scores.items()):
@@ -249,25 +249,45 @@ class Ledger:
             "SELECT cell, signature || ' ' || width || ' ' || unusable, units FROM scores ORDER BY cell, signature"
         )
 
-    def merge(self, other: Path) -> int:
-        """Take over what another ledger has finished, and give the number of cells that are new here."""
+    def merge(self, other: Path) -> tuple[int, int]:
+        """Take over what another ledger has finished; give how many cells are new here, and how many differ there.
+
+        Where both have a cell, ours stays, and so do its scores.
+        """
+        if not other.is_file() or other.samefile(self.path):
+            raise LedgerError(f"no other ledger to merge: {other}")
         with Ledger(other):  # refuses what is none
             pass
-        before = self.db.total_changes
         self.db.execute("ATTACH DATABASE ? AS other", (str(other),))
         try:
             with self.writing():
-                self.db.execute("INSERT OR IGNORE INTO results SELECT * FROM other.results")
-                new = self.db.total_changes - before
-                for table in ("scores", "costs"):
-                    self.db.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")  # noqa: S608 (our names)
-                self.db.execute(
-                    "INSERT INTO cells SELECT * FROM other.cells WHERE state = 'done' "
-                    "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, note = ''"
-                )
+                return self._take_over()
         finally:
             self.db.execute("DETACH DATABASE other")
-        return new
+
+    def _take_over(self) -> tuple[int, int]:
+        same = "JOIN other.results o USING (cell) JOIN main.results r USING (cell) WHERE r.body = o.body"
+        (differ,) = self.db.execute(
+            "SELECT count(*) FROM main.results r JOIN other.results o USING (cell) WHERE r.body != o.body"
+        ).fetchone()
+        new = self.db.execute("INSERT OR IGNORE INTO results SELECT * FROM other.results").rowcount
+        for table in ("scores", "costs"):
+            self.db.execute(f"INSERT OR IGNORE INTO {table} SELECT t.* FROM other.{table} t {same}")  # noqa: S608 (ours)
+        self.db.execute(
+            "INSERT INTO cells SELECT * FROM other.cells WHERE state = 'done' "
+            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, note = ''"
+        )
+        return new, differ
+
+    def keep_about(self, name: str, value: str) -> None:
+        """Keep something about the run, such as where its study lay."""
+        with self.writing():
+            self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+
+    def about(self, name: str) -> str:
+        """Give what was kept about the run, or nothing."""
+        row = self.db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
 
 
 def _packed(body: Mapping[str, Any]) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..core import Suite
 from ..episodes import Sampler, draw, draw_id
-from ..errors import EpisodeError, StudyError, TaskloomError
+from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import fingerprint
 from ..learners import FLOORS, Learner, can_do, identity, learner
 from ..suites import store
@@ -64,14 +64,19 @@ def sampler(study: Study, shots: int) -> Sampler:
     )
 
 
-def plan(study: Study, run: Path, *, only: Sequence[str] = (), limit: int = 0) -> Plan:
-    """Name every cell, and every fault, before any work; `only` keeps tasks and learners that match a pattern."""
-    suite, folder = _suite(study, run)
-    learners = _learners(study)
+def plan(study: Study, run: Path, *, only: Sequence[str] = (), limit: int = 0, build: bool = True) -> Plan:
+    """Name every cell, and every fault, before any work; `only` keeps tasks and learners that match a pattern.
+
+    Without `build`, the suite that the run has built is taken as it is.
+    """
+    suite, folder = _suite(study, run) if build or study.suite else (store.open_suite(run / SUITE), run / SUITE)
+    learners = learners_of(study)
     tasks = chosen_tasks(list(suite.tasks), study.tasks)
+    known = [*tasks, *learners]
+    if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in known)]:
+        told = "; ".join(f"{pattern!r}, {nearest(pattern, known)}" for pattern in unknown)
+        raise StudyError(f"--only names no task and no learner of the study: {told}")
     kept_tasks, kept_learners = _only(tasks, only), _only(list(learners), only)
-    if only and kept_tasks == tasks and kept_learners == list(learners):
-        raise StudyError(f"--only names no task and no learner of the study: {', '.join(only)}")
     left_out: Counter[str] = Counter()
     able = [task for task in kept_tasks if _can_draw(suite, study, task, left_out)]
     chosen = {name: learners[name] for name in kept_learners}
@@ -101,7 +106,8 @@ def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
     return store.write(built, folder, replace=True), folder
 
 
-def _learners(study: Study) -> dict[str, Learner]:
+def learners_of(study: Study) -> dict[str, Learner]:
+    """Make the learners of a study, or name all that is wrong with them."""
     made, faults = {}, []
     for name, chosen in study.learners.items():
         try:
@@ -141,11 +147,11 @@ def _cells(
     for task in tasks:
         digest = suite.digest(task)
         able = {name: of for name, of in learners.items() if can_do(of, suite.tasks[task])}
-        for name in learners.keys() - able.keys():
+        for name in (name for name in learners if name not in able):
             left_out[f"learner {name} can't answer {suite.tasks[task].output.kind}"] += 1
         for shots in study.protocol.shots:
             fit = [name for name, of in able.items() if can_do(of, suite.tasks[task], shots)]
-            for name in able.keys() - set(fit):
+            for name in (name for name in able if name not in fit):
                 left_out[f"learner {name} needs examples for {suite.tasks[task].output.kind}, 0 shots have none"] += 1
             draws = sampler(study, shots)
             for seed in study.protocol.seeds:

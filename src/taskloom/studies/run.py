@@ -11,7 +11,8 @@ import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -19,12 +20,12 @@ from typing import Any
 
 from ..core import Fields, Suite, Task, answer_from_json
 from ..episodes import Deck, episode
-from ..errors import EpisodeError
+from ..errors import EpisodeError, LedgerError
 from ..learners import Counter, Learner, answer
 from ..scores import Metric, Scored, metric, score, signature
 from ..suites import store
 from .ledger import Finished, Ledger
-from .plan import Cell, Plan, sampler
+from .plan import Cell, Plan, learners_of, sampler
 from .results import Failure, Outcome, Results
 from .study import Study
 
@@ -71,10 +72,16 @@ def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[
         rights, givens, output = gold, answers, task.output
         if part and isinstance(output, Fields):
             rights = [tuple(g[part] for g in golds) for golds in gold]
-            givens = [given[part] if given is not None else None for given in answers]
+            givens = [given.get(part) if isinstance(given, Mapping) else None for given in answers]
             output = output.parts[part]
         found[name] = score(of, rights, givens, output)
     return found
+
+
+def score_key(name: str, of: Metric) -> str:
+    """Name a kept score: by the field that it is for, and the metric's signature, whatever the release."""
+    part = name.rpartition("/")[0]
+    return f"{part}/{signature(of)}".rpartition("|taskloom:")[0]
 
 
 def work(bench: _Bench, cell: Cell) -> Finished:
@@ -90,15 +97,17 @@ def work(bench: _Bench, cell: Cell) -> Finished:
     answers = answer(bench.learners[cell.learner], trial, seed=cell.seed, tools=tools)
     gold = [example.gold for example in trial.query]
     scored = score_task(bench.suite.tasks[cell.task], gold, answers)
-    return Finished(
+    found = Finished(
         answers=answers,
         items=[example.item.id for example in trial.query],
         rows=drawn.rows["query"],
         pool=drawn.pools["query"],
         counts=tools.counts,
-        scores={signature(found.metric): (found.units, found.unusable) for found in scored.values()},
+        scores={score_key(name, given.metric): (given.units, given.unusable) for name, given in scored.items()},
         seconds=time.perf_counter() - start,
     )
+    found.body()  # what can't be kept is a fault of this cell, not of the run
+    return found
 
 
 # --- workers ---------------------------------------------------------------------------------------------------------
@@ -106,16 +115,16 @@ def work(bench: _Bench, cell: Cell) -> Finished:
 _bench: _Bench | None = None  # of this worker process
 
 
-def _start_worker(study: Study, folder: str, names: Sequence[str]) -> None:
-    """Open the suite once, leave Ctrl-C to the driver, and end when the driver is gone."""
+def _start_worker(study: Study, folder: str, names: Sequence[str], threads: int) -> None:
+    """Open the suite once, share the cores, leave signals to the driver, and end when the driver is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
-    from .plan import _learners
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.environ.update(dict.fromkeys(THREADS, str(threads)))
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    learners = _learners(study)
+    learners = learners_of(study)
     _bench = _Bench(study, store.open_suite(Path(folder)), {name: learners[name] for name in names})
 
 
@@ -140,30 +149,38 @@ class _Here:
         future: Future[Finished] = Future()
         try:
             future.set_result(work(self.bench, cell))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             future.set_exception(error)
         return future
 
-    def shutdown(self) -> None:
-        """There is nothing to stop."""
+    def shutdown(self, *, now: bool = False) -> None:
+        """Stop; there is nothing that runs."""
 
 
 class _Pool:
     """Runs cells in several processes, which share the cores between them."""
 
     def __init__(self, plan: Plan, workers: int) -> None:
-        threads = str(max(1, (os.cpu_count() or 1) // workers))
-        for name in THREADS:
-            os.environ.setdefault(name, threads)
+        self.workers = workers
+        self.arguments = (plan.study, str(plan.folder), list(plan.learners), max(1, (os.cpu_count() or 1) // workers))
+        self.pool = self._made()
+
+    def _made(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        arguments = (plan.study, str(plan.folder), list(plan.learners))
-        self.pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=arguments)
+        return ProcessPoolExecutor(self.workers, context, initializer=_start_worker, initargs=self.arguments)
 
     def submit(self, cell: Cell) -> Future[Finished]:
-        return self.pool.submit(_work_here, cell)
+        try:
+            return self.pool.submit(_work_here, cell)
+        except BrokenProcessPool:  # a worker died, for want of memory say: its cells failed, the others go on
+            self.pool = self._made()
+            return self.pool.submit(_work_here, cell)
 
-    def shutdown(self) -> None:
-        """Let what is at hand finish."""
+    def shutdown(self, *, now: bool = False) -> None:
+        """Let what is at hand finish, or end it at once."""
+        if now:
+            for process in list(self.pool._processes.values()):
+                process.kill()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -177,6 +194,9 @@ def run(plan: Plan, ledger: Ledger, *, workers: int = 1, progress: Progress | No
     with _stopping() as stop, _beating(ledger.path, owner):
         try:
             return _drive(plan, ledger, crew, owner, workers, stop, progress)
+        except BaseException:  # a second Ctrl-C, or a ledger that can't be written
+            crew.shutdown(now=True)
+            raise
         finally:
             crew.shutdown()
             ledger.release(owner)
@@ -254,7 +274,8 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
     def beat() -> None:
         with Ledger(path) as ledger:
             while not ended.wait(BEAT):
-                ledger.beat(owner)
+                with suppress(LedgerError):  # busy, or full: the next beat tries again
+                    ledger.beat(owner)
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
@@ -345,10 +366,10 @@ def _scores(ledger: Ledger, cell: Cell, task: Task, gold: Sequence[Any], answers
     """Read the scores of a cell; those of a metric that is new are made of the answers, and kept."""
     found = {}
     for name, _, of in parts_of(task):
-        kept = ledger.score(cell.id, signature(of))
+        kept = ledger.score(cell.id, score_key(name, of))
         if kept is None:
             made = score_task(task, gold, answers)[name]
-            ledger.keep_score(cell.id, signature(of), made.units, made.unusable)
+            ledger.keep_score(cell.id, score_key(name, of), made.units, made.unusable)
             kept = made.units, dict(made.unusable)
         found[name] = Scored(of, *kept)
     return found

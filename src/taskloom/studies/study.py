@@ -65,7 +65,10 @@ def load(name_or_path: str) -> tuple[Study, str]:
         raise UsageError(f"no study of that name, and no such file; {nearest(name_or_path, names())}: {name_or_path!r}")
     if path.stat().st_size > MAX_FILE:
         raise StudyError(f"a study of more than {MAX_FILE:,} bytes is none: {path}")
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StudyError(f"not UTF-8 ({error.reason} at byte {error.start}): {path}") from None
     return parse(text, path.name, path.parent), text
 
 
@@ -138,7 +141,7 @@ class _Node:
         """Take a list of whole numbers, or one that stands for so many, from 0."""
         value = self.take(key, (int, list), default)
         if isinstance(value, int):
-            return tuple(range(value)) if key == "seeds" else (value,)
+            value = range(value) if key == "seeds" else [value]
         if not value or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
             self.faults.add(self.values, key, f"{key} must be whole numbers, none below nought: {list(value)}")
             return default
