@@ -14,6 +14,7 @@ from taskloom.suites.store import write
 STUDY = """
 format: 1
 name: small
+floors: false
 suite: suite
 tasks: [abstract->category, title->category]
 protocol: {seeds: 2, shots: [0, 4], query: 16}

@@ -37,6 +37,7 @@ class Slow:
 STUDY = """
 format: 1
 name: small
+floors: false
 suite: suite
 tasks: ["abstract->*"]
 protocol: {{seeds: 2, shots: [0, 1], query: 8}}

@@ -23,10 +23,14 @@ def test_a_study_is_read_as_it_is_written():
     study = parse(GOOD)
     assert (study.name, study.build, study.source) == ("mine", "csl", "records.jsonl")
     assert study.protocol == Protocol(seeds=tuple(range(8)), shots=(0, 1, 2), query=64, dev=64)
-    assert study.learners == {
-        "majority": Chosen(learner="majority"),
-        "better": Chosen(learner="tfidf-linear", options={"C": 10.0}),
-    }
+    assert study.learners["better"] == Chosen(learner="tfidf-linear", options={"C": 10.0})
+
+
+def test_floors_are_always_run_unless_a_study_says_no():
+    assert list(parse(GOOD).learners) == ["majority", "better", "random", "copy-input", "copy-demonstration"]
+    assert list(parse(GOOD + "floors: false").learners) == ["majority", "better"]
+    renamed = parse(GOOD.replace("majority: {}", "most: {majority: {}}"))
+    assert list(renamed.learners) == ["most", "better", "random", "copy-input", "copy-demonstration"]
 
 
 def test_all_faults_are_named_at_once_with_line_and_column():
@@ -73,7 +77,7 @@ def test_what_is_no_study_is_refused(text: str, told: str):
 
 def test_yes_and_no_are_words():
     study = parse("name: yes\nsuite: no\nlearners: {on: {}}")
-    assert (study.name, study.suite, list(study.learners)) == ("yes", "no", ["on"])
+    assert (study.name, study.suite, next(iter(study.learners))) == ("yes", "no", "on")
 
 
 def test_studies_that_come_with_taskloom_can_be_loaded():

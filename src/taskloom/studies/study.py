@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StudyError, UsageError, nearest
+from ..learners import FLOORS
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
@@ -186,6 +187,9 @@ def _study(node: _Node, folder: Path) -> Study:
     learners = _learners(node.take("learners", dict, {}), node.faults)
     if not learners:
         node.faults.add(node.values, "learners", "a study needs learners, such as {majority: {}, nearest: {}}")
+    if node.take("floors", bool, True):
+        used = {chosen.learner for chosen in learners.values()}
+        learners |= {floor: Chosen(learner=floor) for floor in FLOORS if floor not in used | learners.keys()}
     node.finish()
     return Study(name=name, tasks=tasks, protocol=protocol, learners=learners, folder=folder, **where)
 
