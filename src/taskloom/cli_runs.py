@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,7 +87,7 @@ def run(
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that share the cores.")] = 1,
 ) -> None:
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
-    from .reports import render
+    from .reports import render, summarise
     from .studies.ledger import Ledger
     from .studies.plan import plan as make_plan
     from .studies.run import results
@@ -100,15 +101,19 @@ def run(
         whole = make_plan(found.study, folder, limit=limit, build=False) if only else found
         gathered = results(whole, ledger, f"taskloom run {study}" + (f" --limit {limit}" if limit else ""))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
-    if gathered.outcomes:
-        sys.stdout.write(render(gathered, "terminal"))
+    if gathered.outcomes or gathered.failures:
+        summary = summarise(gathered)
+        sys.stdout.write(render(summary, "terminal"))
         page = folder / (f"trial-{limit}.html" if limit else REPORT)
-        page.write_text(render(gathered, "html"), encoding="utf-8")
+        page.write_text(render(summary, "html"), encoding="utf-8")
         console.note(f"report: {page}")
     if done.interrupted:
         console.error("interrupted; what was finished is kept, and the same command goes on")
         raise typer.Exit(130)
     if gathered.failures:
+        reasons = Counter(f"{f.learner}: {f.traceback.strip().splitlines()[-1]}" for f in gathered.failures)
+        for reason, count in reasons.most_common(5):
+            console.note(f"{reason} ({counted(count, 'cell')})")
         console.error(
             f"{counted(len(gathered.failures), 'cell')} failed; the report has the tracebacks; run again to retry"
         )
@@ -198,7 +203,8 @@ def merge(
 
 
 def _ledger(path: Path) -> Path:
-    return path / LEDGER if path.is_dir() else path
+    """Give the ledger of a run's folder, or the ledger that was named."""
+    return path if path.suffix == ".db" else path / LEDGER
 
 
 def _tell_left_out(found: Plan, *, briefly: bool = False) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -64,7 +65,7 @@ def table(
     figures: Sequence[str] = (),
     whole: Sequence[str] = (),
 ) -> None:
-    """Print rows: a table on a terminal, tab-separated values elsewhere; figures and `whole` are never wrapped."""
+    """Print rows: a table on a terminal, tab-separated values elsewhere; figures and `whole` wrap last, or never."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
             line("\t".join(_plain(cell) for cell in row))
@@ -72,14 +73,21 @@ def table(
     shown = Table(
         title=escape(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
     )
+    cells = [[safe(_human(cell)) for cell in row] for row in rows]
+    tight = _width(columns, cells) > out().width
     for number, name in enumerate(columns):
         numeric = name in figures or (bool(rows) and all(isinstance(row[number], int | float) for row in rows))
-        shown.add_column(
-            name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric or name in whole
-        )
-    for row in rows:
-        shown.add_row(*(escape(safe(_human(cell))) for cell in row))
+        kept = name in whole or (numeric and not tight) or (tight and number == 0 and bool(figures))
+        shown.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=kept)
+    for row in cells:
+        shown.add_row(*(escape(cell) for cell in row))
     out().print(shown)
+
+
+def _width(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
+    """Measure a table that wraps nothing: where it is too wide, figures may wrap, and the names beside them don't."""
+    widest = [max(cell_len(text) for text in column) for column in zip(columns, *cells, strict=True)]
+    return sum(widest) + 3 * len(widest)
 
 
 def pairs(values: Mapping[str, Cell]) -> None:

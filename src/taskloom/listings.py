@@ -14,7 +14,7 @@ from .core import Example, Fields, Labels, Output, Suite
 from .errors import UnknownNameError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
-from .reports.summary import Comparison
+from .reports import Comparison, differs
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
 from .stats import Contrast
@@ -211,14 +211,15 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
         console.as_json([asdict(comparison) for comparison in found])
         return
     rows = [
-        (comparison.metric, comparison.shots, task, *_contrast(contrast))
+        (comparison.metric, comparison.shots, task, *_contrast(contrast), "yes" if differs(contrast) else "no")
         for comparison in found
         for task, contrast in [*comparison.tasks.items(), ("all tasks", comparison.overall)]
         if contrast.n
     ]
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
-    columns = ["metric", "shots", "task", "difference", "95 % interval", "p", "items"]
+    columns = ["metric", "shots", "task", "difference", "95 % interval", "p", "items", "told apart"]
     console.table(columns, rows, title=title, figures=columns[3:6])
+    console.note("told apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
 
 
 def _contrast(of: Contrast) -> tuple[console.Cell, ...]:

@@ -236,7 +236,7 @@ def test_scores_of_several_fields_are_kept_apart(study: Make, tmp_path: Path):
             assert len(fresh) == 4
 
 
-@pytest.mark.parametrize("answer", ["{1}", "__import__('numpy').int64(1)", "__import__('sys').exit(0)"])
+@pytest.mark.parametrize("answer", ["{1}", "b'1'", "__import__('sys').exit(0)"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_answer_that_cannot_be_kept_fails_its_cell_alone(study: Make, tmp_path: Path, answer: str, workers: int):
     path = study()

@@ -177,7 +177,14 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Tools) -> list[Ans
     found = list(fitted.predict(items))
     if len(found) != len(items):
         raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
-    return found
+    return [_plain(answer) for answer in found]
+
+
+def _plain(answer: Any) -> Any:
+    """Take lists for tuples, and numpy's numbers for numbers, as learners give them."""
+    if isinstance(answer, list | tuple):
+        return tuple(_plain(part) for part in answer)
+    return answer.item() if type(answer).__module__ == "numpy" and hasattr(answer, "item") else answer
 
 
 def _part(episode: Episode, name: str) -> Episode:

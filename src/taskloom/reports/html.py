@@ -94,11 +94,16 @@ def _in_words(board: Board, best: Sequence[Standing]) -> str:
 
 
 def _above(board: Board, best: Standing) -> str:
-    """Say so if the best can't be told from a floor."""
+    """Say so if the best is below a floor, or can't be told from one."""
     apart = {frozenset((c.a, c.b)) for c in board.pairs if differs(c)}
     known = [s for s in board.standings if s.floor and s is not best and not math.isnan(s.score.value)]
+    sign = 1 if board.higher else -1
+    better = [s for s in known if sign * (s.score.value - best.score.value) > 0]
+    above = [escape(s.learner) for s in better if frozenset((s.learner, best.learner)) in apart]
     near = [escape(s.learner) for s in known if frozenset((s.learner, best.learner)) not in apart]
-    return f'; <span class="wrong">it can\'t be told from the floor {_and(near)}</span>' if near else ""
+    told = [f"it is below the floor {_and(above)}"] if above else []
+    told += [f"it can't be told from the floor {_and(near)}"] if near else []
+    return "".join(f'; <span class="wrong">{words}</span>' for words in told)
 
 
 def _and(names: Sequence[str]) -> str:

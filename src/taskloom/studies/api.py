@@ -18,8 +18,8 @@ RUNS = Path("runs")
 
 
 def run(
-    study: Study | str,
-    folder: Path | None = None,
+    study: Study | str | Path,
+    folder: Path | str | None = None,
     *,
     only: Sequence[str] = (),
     limit: int = 0,
@@ -39,11 +39,11 @@ def run(
 
 
 def prepare(
-    study: Study | str, folder: Path | None = None, *, only: Sequence[str] = (), limit: int = 0
+    study: Study | str | Path, folder: Path | str | None = None, *, only: Sequence[str] = (), limit: int = 0
 ) -> tuple[Plan, Path]:
     """Plan a study, and put what is needed to go on with it into its run's folder."""
-    made, text = load(study) if isinstance(study, str) else (study, "")
-    place = folder or RUNS / made.name
+    made, text = (study, "") if isinstance(study, Study) else load(str(study))
+    place = Path(folder) if folder else RUNS / made.name
     planned = plan(made, place, only=only, limit=limit)
     place.mkdir(parents=True, exist_ok=True)
     if text:

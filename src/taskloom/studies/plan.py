@@ -82,7 +82,7 @@ def plan(study: Study, run: Path, *, only: Sequence[str] = (), limit: int = 0, b
     chosen = {name: learners[name] for name in kept_learners}
     cells = tuple(_cells(study, suite, able, chosen, limit, left_out))
     if not cells:
-        raise StudyError(f"nothing to run; left out: {dict(left_out)}")
+        raise StudyError("\n  left out: ".join(["nothing to run", *sorted(left_out)]))
     return Plan(study=study, suite=suite, folder=folder, learners=learners, cells=cells, left_out=dict(left_out))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..core import Answer, Suite
 from ..scores import Scored
@@ -46,11 +46,11 @@ class Results:
 
     name: str  # of the study
     command: str  # that runs it again
-    suite: Suite
+    suite: Suite = field(repr=False)
     learners: Mapping[str, str]  # name in the study -> what it is, for people
     floors: tuple[str, ...]  # names of learners that are only lines to be above
-    outcomes: tuple[Outcome, ...]
-    failures: tuple[Failure, ...]
+    outcomes: tuple[Outcome, ...] = field(repr=False)
+    failures: tuple[Failure, ...] = field(repr=False)
     missing: int  # cells that were not run yet
     left_out: Mapping[str, int]  # why cells or classes were left out, and how many
     smoke: bool = False  # whether sizes were limited for a trial

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -13,6 +14,7 @@ from ..learners import FLOORS
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
+MOST = 100_000  # seeds, or shots
 NAMED = resources.files(__package__) / "named"
 
 
@@ -141,6 +143,9 @@ class _Node:
     def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take a list of whole numbers, or one that stands for so many, from 0."""
         value = self.take(key, (int, list), default)
+        if isinstance(value, int) and value > MOST:
+            self.faults.add(self.values, key, f"{key} can be {MOST:,} at most: {value}")
+            return default
         if isinstance(value, int):
             value = range(value) if key == "seeds" else [value]
         if not value or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
@@ -176,7 +181,7 @@ def _study(node: _Node, folder: Path) -> Study:
     if version > FORMAT:
         node.faults.add(node.values, "format", f"study format {version} is newer than the {FORMAT} known here")
     name = node.take("name", str, "")
-    if not name or Path(name).name != name or name.startswith("."):
+    if not re.fullmatch(r"[\w-][\w. -]*", name):
         node.faults.add(node.values, "name", f"a study needs a name that can be a folder's: {name!r}")
     suite = node.take("suite", (str, dict), "")
     where = {"suite": suite} if isinstance(suite, str) else _built(_Node(suite, node.faults, " of suite"))
