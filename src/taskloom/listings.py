@@ -217,9 +217,9 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
         if contrast.n
     ]
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
-    columns = ["metric", "shots", "task", "difference", "95 % interval", "p", "items", "told apart"]
-    console.table(columns, rows, title=title, figures=columns[3:6])
-    console.note("told apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
+    columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]
+    console.table(columns, rows, title=title, whole=["task"])
+    console.note("apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
 
 
 def _contrast(of: Contrast) -> tuple[console.Cell, ...]:
