@@ -38,7 +38,7 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
 	@echo "installing taskloom into $(VENV) ..."
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[lm]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

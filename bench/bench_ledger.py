@@ -12,6 +12,7 @@ import numpy as np
 from measure import report
 from taskloom.benchmarks import builder
 from taskloom.sources.table import Field
+from taskloom.studies.costs import Cost
 from taskloom.studies.ledger import Finished, Ledger
 from taskloom.studies.plan import plan
 from taskloom.studies.run import run
@@ -32,7 +33,7 @@ def filled(path: Path, count: int) -> dict[str, float]:
         pool="all",
         counts={},
         scores={"accuracy|v:1": (units, {})},
-        seconds=0.1,
+        cost=Cost(seconds=0.1),
     )
     with Ledger(path) as ledger:
         start = time.perf_counter()
@@ -40,7 +41,7 @@ def filled(path: Path, count: int) -> dict[str, float]:
             cells = [f"{n:032d}" for n in range(number, number + 10)]
             ledger.claim(cells, "bench")
             for cell in cells:
-                ledger.finish(cell, "majority", found)
+                ledger.finish(cell, ("majority", "t", 0), found)
         written = time.perf_counter()
     with Ledger(path) as ledger:
         opened = time.perf_counter()

@@ -18,13 +18,13 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
-    {"episodes", "prompts", "scores"},
+    {"episodes", "prompts", "scores", "models"},
     {"stats"},
     {"learners", "benchmarks"},
     {"studies"},
     {"reports"},
     {"listings"},
-    {"cli_runs"},
+    {"cli_runs", "cli_models"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

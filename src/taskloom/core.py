@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from .errors import SuiteError, UnknownNameError
@@ -96,6 +96,16 @@ class Example:
     group: str
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An example that comes with a task's instruction: a right or a wrong answer, and why it is so."""
+
+    fields: Mapping[str, str]
+    answer: Answer
+    why: str = ""
+    right: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """What is asked, in which form the answer comes, and how it is scored.
@@ -109,6 +119,7 @@ class Task:
     metrics: tuple[str, ...]
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     separator: str = "\n"
+    examples: tuple[Shown, ...] = ()  # of the instruction's own, no part of any pool
 
     def declaration(self) -> dict[str, Json]:
         """Give all that the task declares, as JSON."""
@@ -119,6 +130,7 @@ class Task:
             "metrics": list(self.metrics),
             "tags": {name: list(values) for name, values in self.tags.items()},
             "separator": self.separator,
+            "examples": [asdict(shown) for shown in self.examples],
         }
 
     def narrowed(self, labels: Sequence[str]) -> Task:

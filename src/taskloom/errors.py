@@ -57,6 +57,14 @@ class LearnerError(TaskloomError):
     """A learner that can't be used as it is."""
 
 
+class ModelError(TaskloomError):
+    """A model that can't be had, loaded or asked as it is."""
+
+
+class ModelUnavailableError(ModelError):
+    """A model that will answer nothing more for now: all that needs it can only wait."""
+
+
 class StudyError(TaskloomError):
     """A study that can't be run as it is written; `faults` has every one that was found, each with its place."""
 

@@ -14,6 +14,8 @@ from .core import Example, Fields, Labels, Output, Suite
 from .errors import UnknownNameError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
+from .models import load as load_models
+from .models.load import NAMED
 from .reports import Comparison, differs
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
@@ -230,6 +232,30 @@ def list_benchmarks(*, as_json: bool) -> None:
     """List what can be built."""
     rows = [(name, benchmark.source, benchmark.about) for name, benchmark in BENCHMARKS.items()]
     show_rows(["name", "source", "about"], rows, as_json=as_json)
+
+
+def list_models(*, as_json: bool) -> None:
+    """List the models that go by a short name."""
+    told = [describe_model(name) for name in NAMED]
+    if as_json:
+        console.as_json(told)
+        return
+    rows = [(m["name"], m["about"], m["kind"], m["licence"], console.size(m["bytes"]), m["here"]) for m in told]
+    shown = [(*row[:-1], "yes" if row[-1] else "no") for row in rows]
+    console.table(["name", "about", "kind", "licence", "size", "here"], shown, figures=["size"])
+
+
+def describe_model(name: str) -> dict[str, Any]:
+    """Say what is known of a model without loading it."""
+    if name not in NAMED:
+        return {"name": name, "here": load_models.is_here(name), "digest": load_models.digest(name)}
+    entry = packages.entry(NAMED[name].entry)
+    return {
+        "name": name, "about": entry.about, "kind": NAMED[name].kind, "licence": entry.data_licence,
+        "package": f"{entry.package}=={entry.version}", "bytes": entry.bytes, "here": load_models.is_here(name),
+        "digest": entry.sha256, "folder": str(packages.folder(entry)),
+        "converted": [str(at) for at in load_models.converted(entry.sha256)],
+    }  # fmt: skip
 
 
 def list_data(*, as_json: bool) -> None:

@@ -5,16 +5,36 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms
-from .texts import number_text
+from .texts import CJK, number_text
 
 GAP = "\n\n"  # between demonstrations
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a task is put: `head` once, then `item` for each demonstration and for the item; `gap` before an answer."""
+
+    head: str
+    item: str
+    gap: str
+
+
+WORDINGS: Mapping[str, Wording] = {
+    "plain": Wording("", "{instruction}\n{input}", "\n"),
+    "cue": Wording("{instruction}\n\n", "Input: {input}\nOutput:", " "),
+    "question": Wording("", "{input}\nQuestion: {instruction}\nAnswer:", " "),
+}
+PLAIN = WORDINGS["plain"]
+SLOT = re.compile(r"\{(instruction|input)\}")
 NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER_IN = re.compile(rf"(?<![\w.,-])(?:{NUMBER.pattern})(?![\w,-]|\.\d)", re.ASCII)
 
 
-def prompt(task: Task, item: Item, support: Sequence[Example] = ()) -> str:
-    """Write the text that a model is asked to go on from.
+def prompt(task: Task, item: Item, support: Sequence[Example] = (), wording: Wording = PLAIN) -> str:
+    """Write the text that a model is asked to go on from; an answer follows after the wording's gap.
 
     >>> from taskloom.core import Text
     >>> task = Task(id="abstract->title", instruction="摘要->标题", output=Text(), metrics=())
@@ -22,13 +42,15 @@ def prompt(task: Task, item: Item, support: Sequence[Example] = ()) -> str:
     摘要->标题
     研究了城市道路绿化。
     """
-    shown = (f"{question(task, example.item)}\n{write(task, example.gold[0])}" for example in support)
-    return GAP.join([*shown, question(task, item)])
+    shown = (f"{question(task, e.item, wording)}{wording.gap}{write(task, e.gold[0])}" for e in support)
+    head = wording.head.replace("{instruction}", task.instruction)
+    return head + GAP.join([*shown, question(task, item, wording)])
 
 
-def question(task: Task, item: Item) -> str:
-    """Write the instruction in front of the item's fields."""
-    return f"{task.instruction}\n{task.separator.join(item.fields.values())}"
+def question(task: Task, item: Item, wording: Wording = PLAIN) -> str:
+    """Write the instruction with the item's fields."""
+    values = {"instruction": task.instruction, "input": task.separator.join(item.fields.values())}
+    return SLOT.sub(lambda slot: values[slot[1]], wording.item)
 
 
 def write(task: Task, answer: Answer) -> str:
@@ -55,6 +77,41 @@ def read(task: Task, text: str) -> Answer | None:
         found = dict(zip(task.output.parts, _split(task, text, len(task.output.parts)), strict=False))
         return {name: _read(part, found.get(name, "")) for name, part in task.output.parts.items()}
     return _read(task.output, text)
+
+
+def pick(task: Task, text: str) -> Answer | None:
+    """Read an answer out of a longer text: the only label or number of its first line, or else of all of it.
+
+    >>> task = Task(id="t", instruction="", output=Labels(("history", "art history")), metrics=())
+    >>> pick(task, "The category is **Art History**.")
+    'art history'
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    for part in (first, text):
+        match task.output:
+            case Labels(names=names, many=False):
+                found: Sequence[Answer] = _named(names, part)
+            case Number():
+                numbers = [_number(number[0]) for number in NUMBER_IN.finditer(part)]
+                found = [number for number in numbers if number is not None]
+            case _:
+                return None
+        if len(set(found)) == 1:
+            return found[0]
+    return None
+
+
+def _named(names: Sequence[str], text: str) -> list[str]:
+    """Find the labels that a text names as words, whatever their case; of nested ones, the longest."""
+    longest_first = sorted(filter(None, names), key=lambda name: (-len(name), name))
+    whole = "|".join(f"{_edge(name[0], '<!')}{re.escape(name)}{_edge(name[-1], '!')}" for name in longest_first)
+    spelt = {name.casefold(): name for name in reversed(longest_first)}
+    return [spelt[hit[0].casefold()] for hit in re.finditer(whole, text, re.IGNORECASE) if hit[0].casefold() in spelt]
+
+
+def _edge(character: str, look: str) -> str:
+    """Ask that a word ends here, but not where writing has no spaces."""
+    return "" if re.match(f"[{CJK}]", character) else rf"(?{look}\w)"
 
 
 def _split(task: Task, text: str, count: int) -> list[str]:

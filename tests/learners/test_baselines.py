@@ -15,7 +15,7 @@ from taskloom.benchmarks import builder
 from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, faults_of
 from taskloom.episodes import Sampler, episodes
 from taskloom.errors import LearnerError
-from taskloom.learners import LEARNERS, Counter, Learner, answer, learner
+from taskloom.learners import LEARNERS, Learner, Toolbox, answer, learner
 from taskloom.learners.baselines import Bm25, CopyDemonstration, CopyInput, Majority, Nearest, Random, TfidfLinear
 from taskloom.sources.table import Field
 from taskloom.suites.build import Reading
@@ -44,9 +44,9 @@ def answers(
     asked: Sequence[Item],
     *,
     seed: int = 0,
-    tools: Counter | None = None,
+    tools: Toolbox | None = None,
 ) -> list[Answer | None]:
-    fitted = of.fit(task(output), support(pairs), [], seed=seed, tools=tools or Counter({}))
+    fitted = of.fit(task(output), support(pairs), [], seed=seed, tools=tools or Toolbox({}))
     return list(fitted.predict(asked))
 
 
@@ -125,7 +125,7 @@ def test_random_grades_each_candidate_once_below_one():
 def test_random_answers_change_with_the_seed_the_task_and_the_item(of: Learner):
     pairs = [(str(n), f"gold {n}") for n in range(1000)]
     first = answers(of, Text(), pairs, items("x", "x"))
-    other = of.fit(task(Text(), id="u"), support(pairs), [], seed=0, tools=Counter({})).predict(items("x"))
+    other = of.fit(task(Text(), id="u"), support(pairs), [], seed=0, tools=Toolbox({})).predict(items("x"))
     assert len({*first, *answers(of, Text(), pairs, items("x"), seed=1), *other}) == 4
 
 
@@ -134,7 +134,7 @@ def test_random_answers_change_with_the_seed_the_task_and_the_item(of: Learner):
 
 def test_the_input_is_copied_with_the_separator_of_the_task():
     item = Item("q", {"title": "道路绿化", "abstract": "研究了道路。"})
-    fitted = CopyInput().fit(task(Text(), separator=" | "), [], [], seed=0, tools=Counter({}))
+    fitted = CopyInput().fit(task(Text(), separator=" | "), [], [], seed=0, tools=Toolbox({}))
     assert fitted.predict([item]) == ["道路绿化 | 研究了道路。"]
 
 
@@ -161,7 +161,7 @@ def test_nearest_gives_ties_to_the_first_example():
 
 
 def test_nearest_counts_items_without_a_word_in_common_and_gives_them_the_first_example():
-    tools = Counter({})
+    tools = Toolbox({})
     pairs = [("red", ("a",)), ("elm", ("b",))]
     assert answers(Nearest(), Terms(), pairs, items("", "owl", "elm", "?!"), tools=tools) == [
         ("a",),
@@ -174,7 +174,7 @@ def test_nearest_counts_items_without_a_word_in_common_and_gives_them_the_first_
 
 @pytest.mark.parametrize("of", [Nearest(), TfidfLinear()])
 def test_support_without_a_single_word_still_gives_answers_and_is_counted(of: Learner):
-    tools = Counter({})
+    tools = Toolbox({})
     pairs = [("", "a"), ("…", "b"), ("", "b")] if isinstance(of, TfidfLinear) else [("", "b"), ("…", "a")]
     assert answers(of, Labels(("a", "b")), pairs, items("x", ""), tools=tools) == ["b", "b"]
     assert tools.counts == {"no word in common": 2}
@@ -190,7 +190,7 @@ def test_linear_models_learn_labels_in_english_and_chinese():
 
 
 def test_linear_models_give_ties_to_the_first_of_the_label_names():
-    tools = Counter({})
+    tools = Toolbox({})
     pairs = [("x y", "c"), ("z w", "b"), ("u v", "a")]
     assert answers(TfidfLinear(), Labels(("b", "a", "c")), pairs, items("", "owl"), tools=tools) == ["b", "b"]
     assert tools.counts == {"no word in common": 2}
@@ -235,7 +235,7 @@ def test_a_fit_that_does_not_converge_is_counted(monkeypatch: pytest.MonkeyPatch
 
     patient = LogisticRegression.fit
     monkeypatch.setattr(LogisticRegression, "fit", lambda self, *a: patient(self.set_params(max_iter=1), *a))
-    tools = Counter({})
+    tools = Toolbox({})
     answers(TfidfLinear(), Labels(("bird", "tree")), OWLS, items("owl"), tools=tools)
     assert tools.counts == {"not converged": 1}
 
@@ -279,7 +279,7 @@ def test_bm25_grades_a_candidate_that_stands_twice_once():
 
 
 def test_bm25_counts_items_without_a_word_in_common():
-    tools = Counter({})
+    tools = Toolbox({})
     asked = [*items("", candidates=("a", "b")), *items("c", candidates=("", "a")), *items("a", candidates=("", "?"))]
     found = answers(Bm25(), Ranking(), [], asked, tools=tools)
     assert found == [(("a", 0.0), ("b", 0.0)), (("", 0.0), ("a", 0.0)), (("", 0.0), ("?", 0.0))]
@@ -293,7 +293,7 @@ def test_bm25_counts_items_without_a_word_in_common():
 def test_what_needs_support_says_so_when_there_is_none(of: Learner):
     assert not of.unaided
     with pytest.raises(LearnerError, match="needs support examples, and there are none of task 't'"):
-        of.fit(task(Labels(("a", "b"))), [], [], seed=0, tools=Counter({}))
+        of.fit(task(Labels(("a", "b"))), [], [], seed=0, tools=Toolbox({}))
 
 
 def test_no_items_get_no_answers():
@@ -334,20 +334,20 @@ def test_an_answer_is_of_the_output_s_form_or_none_whatever_the_order_of_the_ite
 
 PROGRAM = """
 from taskloom.core import Example, Item, Labels, Number, Ranking, Task, Text
-from taskloom.learners import Counter, LEARNERS, learner
+from taskloom.learners import Toolbox, LEARNERS, learner
 
 texts = [" ".join(f"w{(n * n + k * 17 * (n % 3 + 1)) % 9001}" for k in range(200)) for n in range(24)]
 one, many = Labels(("a", "b", "c")), Labels(("a", "b", "c"), many=True)
 outputs = {"labels": one, "many": many, "number": Number(), "text": Text()}
 golds = {"labels": lambda n: "abc"[n % 3], "many": lambda n: tuple({"a", "abc"[n % 3]}), "number": float, "text": str}
 items = [Item(str(n), {"x": text}, tuple(texts[:9])) for n, text in enumerate(texts)]
-for name in LEARNERS:
+for name in (name for name, where in LEARNERS.items() if where.startswith("baselines:")):
     of = learner(name)
     for kind, output in {**outputs, "ranking": Ranking()}.items():
         if output.kind in of.outputs:
             task = Task(id="t", instruction="", output=output, metrics=())
             support = [Example(i, (golds[kind](n),), i.id) for n, i in enumerate(items[:20])] if kind in golds else []
-            tools = Counter({})
+            tools = Toolbox({})
             found = of.fit(task, support, [], seed=3, tools=tools).predict(items[20:])
             sets = [tuple(sorted(a)) if kind == "many" else a for a in found]
             print(name, kind, sets, tools.counts)
@@ -365,7 +365,7 @@ def test_answers_are_the_same_under_any_hash_seed_and_number_of_threads(capsys: 
     here, there = capsys.readouterr().out, child.communicate()[0]
     assert child.returncode == 0
     assert here == there
-    assert all(f"{name} " in here for name in LEARNERS)
+    assert all(f"{name} " in here for name, where in LEARNERS.items() if where.startswith("baselines:"))
 
 
 def test_importing_the_baselines_loads_no_scikit_learn():
@@ -382,7 +382,7 @@ def test_a_few_examples_are_learnt_from():
         total = 0
         for seed in range(4):
             (episode,) = episodes(suite, "abstract->category", Sampler(shots=4, dev=0, query=20), seed=seed)
-            found = answer(learner(name), episode, seed=seed, tools=Counter({}))
+            found = answer(learner(name), episode, seed=seed, tools=Toolbox({}))
             total += sum(a in example.gold for a, example in zip(found, episode.query, strict=True))
         return total
 

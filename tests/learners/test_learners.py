@@ -11,7 +11,7 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.episodes import Episode
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.ids import fingerprint
-from taskloom.learners import FLOORS, LEARNERS, Counter, answer, can_do, identity, learner, names
+from taskloom.learners import FLOORS, LEARNERS, Toolbox, answer, can_do, identity, learner, names
 from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, TfidfLinear
 
 MINE = """
@@ -137,7 +137,7 @@ def test_the_identity_is_the_same_in_every_process(mine: Path):
 
 def test_a_learner_of_one_s_own_answers(mine: Path):
     of = learner("mine.py:Mine", {"tail": "?"}, mine)
-    assert answer(of, episode(Text(), [("x", "y")], ["a", "b"]), seed=0, tools=Counter({})) == [
+    assert answer(of, episode(Text(), [("x", "y")], ["a", "b"]), seed=0, tools=Toolbox({})) == [
         "it is q0?",
         "it is q1?",
     ]
@@ -210,7 +210,7 @@ def test_several_fields_are_answered_one_by_one_and_put_together():
         ("old wars", {"category": "History", "year": 1914.0}),
     ]
     asked = episode(BOTH, pairs, ["paint", "the kings", "wars"])
-    tools = Counter({})
+    tools = Toolbox({})
     assert answer(Nearest(), asked, seed=0, tools=tools) == [gold for _, gold in pairs]
     assert answer(Majority(), asked, seed=0, tools=tools)[:1] == [{"category": "History", "year": 4981 / 3}]
     assert tools.counts == {}
@@ -219,7 +219,7 @@ def test_several_fields_are_answered_one_by_one_and_put_together():
 def test_a_field_without_an_answer_is_none_and_the_others_count():
     asked = episode(BOTH, [("x", {"category": "Art", "year": 1.0})], ["x", "y"])
     asked = Episode(id="e", task=asked.task, support=(), dev=(), query=asked.query)
-    assert answer(Majority(), asked, seed=0, tools=Counter({})) == [{"category": "Art", "year": None}] * 2
+    assert answer(Majority(), asked, seed=0, tools=Toolbox({})) == [{"category": "Art", "year": None}] * 2
 
 
 def test_of_several_acceptable_answers_of_fields_the_first_is_learnt():
@@ -227,11 +227,11 @@ def test_of_several_acceptable_answers_of_fields_the_first_is_learnt():
     one = Example(Item("s", {"text": "x"}), golds, "s")
     query = (Example(Item("q", {"text": "x"}), golds, "q"),)
     asked = Episode(id="e", task=task(BOTH), support=(one,), dev=(one,), query=query)
-    assert answer(Nearest(), asked, seed=0, tools=Counter({})) == [golds[0]]
+    assert answer(Nearest(), asked, seed=0, tools=Toolbox({})) == [golds[0]]
 
 
 def test_a_counter_adds_up():
-    tools = Counter({})
+    tools = Toolbox({})
     tools.count("cut")
     tools.count("cut", 3)
     tools.count("dropped", 2)
@@ -243,7 +243,7 @@ def test_a_change_within_the_same_second_and_of_the_same_size_is_seen(mine: Path
     asked = episode(Text(), [("x", "y")], ["a"])
     learner("mine.py:Mine", {}, mine)
     changed = learner("mine.py:Mine", {}, rewritten(mine, "it is", "at is"))
-    assert answer(changed, asked, seed=0, tools=Counter({})) == ["at is q0!"]
+    assert answer(changed, asked, seed=0, tools=Toolbox({})) == ["at is q0!"]
 
 
 def test_the_same_content_loaded_twice_is_the_same_learner(mine: Path):
@@ -299,4 +299,4 @@ def test_too_few_answers_are_refused(mine: Path, output: Output):
     of = learner("mine.py:Mine", {}, rewritten(mine, "in items]", "in items[1:]]"))
     gold: Any = "y" if isinstance(output, Text) else {"title": "y", "abstract": "z"}
     with pytest.raises(LearnerError, match=r"2 items got 1 answers of Mine\(tail='!'\)"):
-        answer(of, episode(output, [("x", gold)], ["a", "b"]), seed=0, tools=Counter({}))
+        answer(of, episode(output, [("x", gold)], ["a", "b"]), seed=0, tools=Toolbox({}))

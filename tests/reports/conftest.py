@@ -12,6 +12,7 @@ from taskloom.ids import raw_bits
 from taskloom.reports import How, Summary, summarise
 from taskloom.scores import metric, score
 from taskloom.sources.table import Field
+from taskloom.studies.costs import Cost
 from taskloom.studies.results import Failure, Outcome, Results
 from taskloom.suites import fields
 
@@ -93,7 +94,7 @@ def outcome(suite: Suite, task: str, learner: str, skill: float, shots: int, see
     return Outcome(
         cell=f"{learner}-{task}-{shots}-{seed}", task=task, learner=learner, shots=shots, seed=seed, index=0,
         items=tuple(e.item.id for e in examples), answers=answers, gold=gold,
-        scores=scored(suite.tasks[task], gold, answers), counts={"prompts cut": 1}, seconds=0.5,
+        scores=scored(suite.tasks[task], gold, answers), counts={"prompts cut": 1}, cost=Cost(seconds=0.5),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from taskloom.reports import How, compare, differs
 from taskloom.reports.boards import ENOUGH, board, contrast
 from taskloom.scores import Scored, metric
 from taskloom.stats import standard_error_interval
+from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome
 
 QUICK = How(count=400)
@@ -21,7 +22,7 @@ def outcome(learner, seed, units, *, task="t", items=None, name="exact-match", s
     ids = tuple(items or (f"{seed}-{n}" for n in range(len(array))))
     return Outcome(
         cell="", task=task, learner=learner, shots=shots, seed=seed, index=0, items=ids, answers=(None,) * len(ids),
-        gold=((),) * len(ids), scores={name: Scored(metric(name), array, {})}, counts={}, seconds=0.0,
+        gold=((),) * len(ids), scores={name: Scored(metric(name), array, {})}, counts={}, cost=Cost(),
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def test_counts(results, summary):
     assert (c.done, c.failed, c.missing) == (len(results.outcomes), 1, 2)
     assert c.left_out == {"classes with too few examples": 3}
     assert Tally("weak", "prompts cut", 30) in c.noted
-    assert c.seconds["weak"] == pytest.approx(15)
+    assert c.costs["weak"].seconds == pytest.approx(15)
     assert c.cells["broken"] == 0
 
 

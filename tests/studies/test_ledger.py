@@ -11,6 +11,7 @@ import pytest
 
 from taskloom.errors import LedgerError
 from taskloom.studies import ledger as ledgers
+from taskloom.studies.costs import Cost
 from taskloom.studies.ledger import Finished, Ledger
 
 
@@ -22,7 +23,7 @@ def finished(answer: str = "a") -> Finished:
         pool="all",
         counts={"cut": 2},
         scores={"accuracy|v:1": (np.array([[1.0], [0.0], [0.5], [0.25]]), {"unparsable": 1})},
-        seconds=1.5,
+        cost=Cost(seconds=1.5),
     )
 
 
@@ -34,7 +35,7 @@ def ledger(tmp_path: Path):
 
 def test_what_was_finished_is_read_back(ledger: Ledger):
     ledger.claim(["c"], "me")
-    ledger.finish("c", "majority", finished())
+    ledger.finish("c", ("majority", "t", 4), finished())
     body = ledger.result("c")
     assert body is not None
     assert body["answers"] == ["a", None, ["x", "y"], {"title": "标题", "year": 2.0}]
@@ -43,12 +44,13 @@ def test_what_was_finished_is_read_back(ledger: Ledger):
     assert kept is not None
     assert (kept[0].tolist(), kept[1]) == ([[1.0], [0.0], [0.5], [0.25]], {"unparsable": 1})
     assert ledger.states() == {"c": "done"}
-    assert ledger.mean_seconds() == {"majority": 1.5}
+    assert ledger.costs() == [("majority", "t", 4, Cost(seconds=1.5))]
+    assert ledger.cost("c") == Cost(seconds=1.5)
 
 
 def test_a_result_is_kept_once_whoever_comes_first(ledger: Ledger):
-    ledger.finish("c", "m", finished("first"))
-    ledger.finish("c", "m", finished("second"))
+    ledger.finish("c", ("m", "t", 0), finished("first"))
+    ledger.finish("c", ("m", "t", 0), finished("second"))
     ledger.fail("c", "failed", "late")
     body = ledger.result("c")
     assert body is not None
@@ -83,17 +85,17 @@ def test_claims_of_processes_that_are_gone_are_free_at_once(ledger: Ledger):
 
 
 def test_what_is_done_is_never_claimed_and_what_failed_is(ledger: Ledger):
-    ledger.finish("done", "m", finished())
+    ledger.finish("done", ("m", "t", 0), finished())
     ledger.fail("bad", "failed", "Traceback")
     assert ledger.claim(["done", "bad"], "me") == ["bad"]
 
 
 def test_merging_takes_over_what_is_new_and_counts_nothing_twice(tmp_path: Path, ledger: Ledger):
     with Ledger(tmp_path / "other.db") as other:
-        other.finish("a", "m", finished("other"))
-        other.finish("b", "m", finished("other"))
+        other.finish("a", ("m", "t", 0), finished("other"))
+        other.finish("b", ("m", "t", 0), finished("other"))
         other.fail("f", "failed", "x")
-    ledger.finish("a", "m", finished("ours"))
+    ledger.finish("a", ("m", "t", 0), finished("ours"))
     ledger.fail("b", "failed", "here it failed")
     assert ledger.merge(tmp_path / "other.db") == (1, 1)
     assert ledger.merge(tmp_path / "other.db") == (0, 1)
@@ -108,7 +110,7 @@ def test_equal_work_gives_equal_bytes(tmp_path: Path):
     for name in ("one.db", "two.db"):
         with Ledger(tmp_path / name) as made:
             for cell in ("b", "a") if name == "one.db" else ("a", "b"):
-                made.finish(cell, "m", finished())
+                made.finish(cell, ("m", "t", 0), finished())
             contents.append(list(made.contents()))
     assert contents[0] == contents[1]
 
@@ -145,12 +147,12 @@ def test_a_newer_ledger_is_refused(tmp_path: Path):
 def test_a_full_disk_stops_the_work_and_leaves_the_ledger_whole(tmp_path: Path):
     path = tmp_path / "x.db"
     with Ledger(path) as made:
-        made.finish("a", "m", finished())
+        made.finish("a", ("m", "t", 0), finished())
         (pages,) = made.db.execute("PRAGMA page_count").fetchone()
         made.db.execute(f"PRAGMA max_page_count = {pages}")
         big = finished("".join(chr(0x4E00 + n % 20000) for n in range(100_000)))
         with pytest.raises(LedgerError, match="full"):
-            made.finish("b", "m", big)
+            made.finish("b", ("m", "t", 0), big)
     with Ledger(path) as again:
         assert again.states() == {"a": "done"}
         assert again.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -158,9 +160,9 @@ def test_a_full_disk_stops_the_work_and_leaves_the_ledger_whole(tmp_path: Path):
 
 def test_scores_of_other_answers_are_not_taken_over(tmp_path: Path, ledger: Ledger):
     with Ledger(tmp_path / "other.db") as other:
-        other.finish("a", "m", finished("other"))
+        other.finish("a", ("m", "t", 0), finished("other"))
         other.keep_score("a", "newer", np.ones((4, 1)), {})
-    ledger.finish("a", "m", finished("ours"))
+    ledger.finish("a", ("m", "t", 0), finished("ours"))
     assert ledger.merge(tmp_path / "other.db") == (0, 1)
     assert ledger.score("a", "newer") is None
 

@@ -7,7 +7,7 @@ group `taskloom.learners`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
@@ -18,6 +18,7 @@ from ..core import OUTPUTS, Answer, Example, Fields, Item, Task, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, fingerprint
+from ..models import LanguageModel
 
 
 class Tools(Protocol):
@@ -25,6 +26,9 @@ class Tools(Protocol):
 
     def count(self, what: str, n: int = 1) -> None:
         """Note something that a report should show beside the score: a text cut short, a record dropped."""
+
+    def model(self, name: str) -> LanguageModel:
+        """Give a model, loaded once for all that ask for it."""
 
 
 class Predictor(Protocol):
@@ -35,7 +39,10 @@ class Predictor(Protocol):
 
 
 class Learner(Protocol):
-    """A way to adapt; raise `version` when the same settings give other answers."""
+    """A way to adapt; raise `version` when the same settings give other answers.
+
+    One that has a field `model` is named with that model's content: the runner sees that it can be had.
+    """
 
     version: ClassVar[int]
     outputs: ClassVar[frozenset[str]]  # kinds of output that it can answer
@@ -55,6 +62,7 @@ LEARNERS: Mapping[str, str] = {
     "nearest": "baselines:Nearest",
     "tfidf-linear": "baselines:TfidfLinear",
     "bm25": "baselines:Bm25",
+    "in-context": "in_context:InContext",
 }
 FLOORS = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
 ENTRY_POINTS = "taskloom.learners"
@@ -94,10 +102,16 @@ def names() -> list[str]:
     return [*LEARNERS, *sorted(point.name for point in metadata.entry_points(group=ENTRY_POINTS))]
 
 
-def identity(of: Learner) -> dict[str, Json]:
-    """Give what names a learner in a cell: where it is, its version, and what it is set to."""
+def model_of(of: Learner) -> str:
+    """Name the model that a learner needs, if it needs one."""
+    return str(getattr(of, "model", ""))
+
+
+def identity(of: Learner, model: Json = None) -> dict[str, Json]:
+    """Give what names a learner in a cell: where it is, its version, what it is set to, and its model's content."""
     kind = type(of)
-    return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": declared(of)}
+    settings = declared(of) | ({"model": model} if model_of(of) else {})
+    return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": settings}
 
 
 def _kind(name: str, folder: Path) -> type:
@@ -204,11 +218,20 @@ def _golds(example: Example, name: str) -> tuple[Answer, ...]:
     return tuple(part for part in parts if part is not None)
 
 
+def _no_model(name: str) -> LanguageModel:
+    raise LearnerError(f"no model was made ready: {name!r}")
+
+
 @dataclass(slots=True)
-class Counter:
-    """Tools that only count: enough for learners that load no model."""
+class Toolbox:
+    """Tools that count, and give the models that were made ready."""
 
     counts: dict[str, int]
+    models: Callable[[str], LanguageModel] = _no_model
+
+    def model(self, name: str) -> LanguageModel:
+        """Give a model."""
+        return self.models(name)
 
     def count(self, what: str, n: int = 1) -> None:
         """Add to a count."""

@@ -97,11 +97,11 @@ class Nearest:
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Weigh the support's words."""
         _refuse_none(task, support)
-        words, golds = _Words.of(task, support, tools), _golds(support)
+        words, golds = Words.of(task, support, tools), _golds(support)
         known = words.rows([example.item for example in support]).T
 
         def answers(rows: Matrix) -> Answers:
-            return [golds[place] for place in _first_best((rows @ known).toarray(), 12)]
+            return [golds[place] for place in first_best((rows @ known).toarray(), 12)]
 
         return _Rows(words, answers)
 
@@ -119,12 +119,12 @@ class TfidfLinear:
     C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
 
     def __post_init__(self) -> None:
-        _settle(self, "C", least=1e-6)
+        settle(self, "C", least=1e-6)
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Fit the weights of the support's words."""
         _refuse_none(task, support)
-        words = _Words.of(task, support, tools)
+        words = Words.of(task, support, tools)
         fitting = _Fitting(words.rows([example.item for example in support]), self.C, tools)
         match task.output:
             case Labels(names=names, many=True):
@@ -145,8 +145,8 @@ class Bm25:
     b: float = 0.75  # how much long candidates are held back
 
     def __post_init__(self) -> None:
-        _settle(self, "k1", least=0)
-        _settle(self, "b", least=0, most=1)
+        settle(self, "k1", least=0)
+        settle(self, "b", least=0, most=1)
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Learn nothing."""
@@ -192,7 +192,7 @@ class _Each:
 class _Rows:
     """A predictor that answers from the items' rows of TF-IDF."""
 
-    words: _Words
+    words: Words
     answers: Rule
 
     def predict(self, items: Sequence[Item]) -> Answers:
@@ -205,7 +205,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class Words:
     """TF-IDF over the words of a support set."""
 
     task: Task
@@ -213,7 +213,9 @@ class _Words:
     tools: Tools
 
     @classmethod
-    def of(cls, task: Task, support: Examples, tools: Tools) -> _Words:
+    def of(cls, task: Task, support: Examples, tools: Tools) -> Words:
+        """Learn the words of a support set."""
+        """Learn the words of a support set."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         texts = [_text(task, example.item) for example in support]
@@ -221,6 +223,8 @@ class _Words:
         return cls(task, TfidfVectorizer(analyzer=_words, vocabulary=known or [""]).fit(texts), tools)
 
     def rows(self, items: Sequence[Item]) -> Matrix:
+        """Weigh the known words of items."""
+        """Weigh the known words of items."""
         return self.vectorizer.transform([_text(self.task, item) for item in items]).tocsr()
 
 
@@ -260,7 +264,7 @@ class _Fitting:
 def _one_label(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
     targets = [names.index(gold) for gold in golds]
     known, probabilities = sorted(set(targets)), fitting.logistic(targets)
-    return lambda rows: [names[known[place]] for place in _first_best(probabilities(rows), 5)]
+    return lambda rows: [names[known[place]] for place in first_best(probabilities(rows), 5)]
 
 
 def _many_labels(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
@@ -328,7 +332,7 @@ def _random_grades(item: Item, *key: Json) -> Answer | None:
     return tuple((c, (bits >> 11) * 2.0**-53) for c, bits in zip(candidates, raw_bits(*key), strict=False)) or None
 
 
-def _first_best(scores: Any, decimals: int) -> list[int]:
+def first_best(scores: Any, decimals: int) -> list[int]:
     """Give the place of each row's best score, the first of those that rounding alone tells apart."""
     best: list[int] = np.asarray(scores).round(decimals).argmax(1).tolist()
     return best
@@ -339,7 +343,7 @@ def _refuse_none(task: Task, support: Examples) -> None:
         raise LearnerError(f"this learner needs support examples, and there are none of task {task.id!r}")
 
 
-def _settle(learner: object, name: str, *, least: float, most: float = 1e6) -> None:
+def settle(learner: object, name: str, *, least: float, most: float = 1e6) -> None:
     """Make a setting a float, so that 2 and 2.0 are one learner, or refuse it."""
     value = getattr(learner, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:

@@ -129,13 +129,13 @@ def _sure(summary: Summary) -> str:
 
 
 def _learners(summary: Summary) -> str:
-    c = summary.counts
-    rows = [
-        [f"{name} (floor)" if name in summary.floors else name, about, f"{c.cells[name]:,}", f"{c.seconds[name]:,.1f}"]
-        for name, about in summary.learners.items()
-    ]
-    table = _table(["learner", "what", "cells", "seconds"], rows)
-    return f"<details><summary>Learners, and their time</summary>{table}</details>"
+    rows = [[f"{name} (floor)" if name in summary.floors else name, about] for name, about in summary.learners.items()]
+    what, took = _table(["learner", "what"], rows), _table(*tables.costs(summary))
+    note = (
+        '<p class="small soft">Seconds are of cells, without loading a model. Shared are tokens of prompts that were '
+        "computed once for several; memory is the most that a process held during a cell.</p>"
+    )
+    return f"<details><summary>Learners, and what they took</summary>{what}{took}{note}</details>"
 
 
 def _nav(summary: Summary) -> str:

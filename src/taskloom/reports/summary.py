@@ -12,6 +12,7 @@ from ..core import Answer, Pool, Suite, Task
 from ..ids import Json, fingerprint, shuffled
 from ..scores import Metric, signature
 from ..stats import Contrast, Estimate
+from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
 from .boards import RAW, Board, How, Standing, board, contrast, corrected
 
@@ -70,7 +71,7 @@ class Counts:
     left_out: Mapping[str, int]
     unusable: tuple[Tally, ...]
     noted: tuple[Tally, ...]  # what learners counted themselves: cut prompts and the like
-    seconds: Mapping[str, float]
+    costs: Mapping[str, Cost]  # of each learner in all; the memory is the most of any cell
     cells: Mapping[str, int]
 
 
@@ -194,16 +195,16 @@ def _signatures(outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
 
 def _counts(results: Results) -> Counts:
     noted: Counter[tuple[str, str]] = Counter()
-    seconds: dict[str, list[float]] = {name: [] for name in results.learners}
+    costs: dict[str, list[Cost]] = {name: [] for name in results.learners}
     for o in results.outcomes:
         noted.update({(o.learner, what): count for what, count in o.counts.items()})
-        seconds.setdefault(o.learner, []).append(o.seconds)
+        costs.setdefault(o.learner, []).append(o.cost)
     return Counts(
         done=len(results.outcomes), failed=len(results.failures), missing=results.missing,
         left_out=results.left_out, unusable=_unusable(results.outcomes),
         noted=tuple(Tally(*key, count) for key, count in sorted(noted.items()) if count),
-        seconds={name: math.fsum(values) for name, values in seconds.items()},
-        cells={name: len(values) for name, values in seconds.items()},
+        costs={name: total(found) for name, found in costs.items()},
+        cells={name: len(found) for name, found in costs.items()},
     )  # fmt: skip
 
 

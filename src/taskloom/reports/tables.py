@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..stats import Contrast, Estimate
+from ..studies.costs import Cost
 from ..texts import counted
 from .boards import Board, Standing, differs
 from .summary import Summary
@@ -22,6 +23,8 @@ NONE = "no value"
 Rows = list[list[str]]
 COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "floor")
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "told apart"]
+COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
+                "requests", "dollars")  # fmt: skip
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -160,6 +163,27 @@ def dropped(summary: Summary) -> Rows:
     return [*left_out, *unusable, *noted]
 
 
+def costs(summary: Summary) -> tuple[list[str], Rows]:
+    """Give a row for each learner with what it took; columns that say nothing are left out."""
+    c = summary.counts
+    rows = [[name, f"{c.cells[name]:,}", *_cost(c.costs[name])] for name in summary.learners if c.cells[name]]
+    kept = [n for n, name in enumerate(COST_COLUMNS) if n < 3 or any(row[n] for row in rows)]
+    return [COST_COLUMNS[n] for n in kept], [[row[n] for n in kept] for row in rows]
+
+
+def _cost(of: Cost) -> list[str]:
+    speed = of.computed / of.seconds if of.seconds else 0.0
+    shared = 1 - of.computed / (of.read + of.written) if of.read + of.written else 0.0
+    memory = f"{of.memory / 1e9:.2f} GB" if of.memory else ""
+    counts = [f"{n:,}" if n else "" for n in (of.read, of.written)]
+    rates = [f"{speed:,.0f}" if of.computed else "", f"{100 * max(shared, 0):.0f} %" if of.computed else ""]
+    return [f"{of.seconds:,.1f}", *counts, *rates, memory, f"{of.requests:,}" if of.requests else "", _dollars(of)]
+
+
+def _dollars(of: Cost) -> str:
+    return f"{of.dollars:,.4f}" if of.dollars else ""
+
+
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +210,10 @@ def terminal(summary: Summary) -> str:
         if found := dropped(summary):
             console.line("\ncounted on the way")
             console.table(["learner", "what", "count"], found)
+        if any(cost.read for cost in summary.counts.costs.values()):
+            console.line("\nwhat it took")
+            columns, rows = costs(summary)
+            console.table(columns, rows, figures=columns[1:])
     return screen.getvalue()
 
 
@@ -201,6 +229,7 @@ def markdown(summary: Summary) -> str:
     parts += [legend(summary)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
+    parts += ["## What it took", _md_table(*costs(summary))] if summary.counts.done else []
     parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
     return "\n\n".join(part for part in parts if part) + "\n"
 

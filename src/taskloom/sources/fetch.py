@@ -45,8 +45,8 @@ class _Unreachable(logging.Handler):
             )
 
 
-def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -> None:  # noqa: ARG001 (one signature)
-    """Download one exact file of a PyPI release."""
+def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -> None:
+    """Download one exact file of a PyPI release; where no file is named, its wheel, else its source archive."""
     from pip._internal.commands import create_command
 
     command = create_command("download")
@@ -58,14 +58,18 @@ def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -
         collector = logging.getLogger("pip._internal.index.collector")
         collector.addHandler(unreachable)
         collector.setLevel(logging.DEBUG)
-        links = {candidate.link.filename: candidate.link for candidate in finder.find_all_candidates(package)}
+        candidates = finder.find_all_candidates(package)
+        links = {candidate.link.filename: candidate.link for candidate in candidates}
+        if not file:
+            of_version = [c.link.filename for c in candidates if str(c.version) == version]
+            file = min(of_version, key=lambda name: (not name.endswith("-any.whl"), name), default=f"version {version}")
         if file not in links:
             if unreachable.reasons and not links:
                 raise RefusedError(f"the package index can't be reached: {unreachable.reasons[0]}")
             others = ", ".join(sorted(links)[-5:]) or "nothing of that name"
             raise RefusedError(f"the package index no longer has {file}; it has {others}")
         link = links[file]
-        if link.hash_name == "sha256" and link.hash != sha256:  # before a large file is read in vain
+        if sha256 and link.hash_name == "sha256" and link.hash != sha256:  # before a large file is read in vain
             raise RefusedError(f"the package index announces SHA-256 {link.hash}, expected {sha256}")
         headers = {"Accept-Encoding": "identity"}
         with session.get(link.url_without_fragment, stream=True, headers=headers) as reply, dest.open("wb") as out:
@@ -105,9 +109,9 @@ def main(carrier: str, package: str, version: str, file: str, sha256: str, dest:
     """Fetch, check the hash of what came, and report."""
     try:
         CARRIERS[carrier](package, version, file, sha256, Path(dest))
-        if (found := sha256_of(Path(dest))) != sha256:
+        if (found := sha256_of(Path(dest))) != (sha256 or found):
             raise RefusedError(f"what came has SHA-256 {found}, expected {sha256}; nothing of it was used")
-        report(finished=True)
+        report(finished=found)
     except RefusedError as error:
         report(refused=str(error))
     except Exception as error:  # whatever pip raises (it has no public errors) is told as a reason, not lost

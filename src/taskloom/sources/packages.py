@@ -81,6 +81,15 @@ def _entry(name: str, values: dict[str, Any]) -> Entry:
     return Entry(name=name, rows=rows, **values)
 
 
+def release(package: str, version: str, members: tuple[str, ...]) -> Entry:
+    """Describe a release that the catalogue does not know: whatever it has of these members, under terms of its own."""
+    terms = "see the package"
+    return Entry(
+        name=f"pypi:{package}=={version}", about="", carrier="pypi", package=package, version=version, file="",
+        sha256="", bytes=0, members=members, licence=terms, data_licence=terms,
+    )  # fmt: skip
+
+
 def entry(name: str) -> Entry:
     """Look an entry up, or say which names come nearest."""
     if name not in catalogue():
@@ -97,12 +106,12 @@ def folder(of: Entry) -> Path:
     """Say where an entry's files are, or would be; entries of one archive share a folder."""
     if of.carrier == EMBEDDED:
         return Path(str(resources.files("taskloom") / "data"))
-    return cache_folder() / "data" / f"{of.package}-{of.version}-{of.sha256[:12]}"
+    return cache_folder() / "data" / "-".join(filter(None, (of.package, of.version, of.sha256[:12])))
 
 
 def sharing(of: Entry) -> list[Entry]:
     """Give the entries that come in the same archive, this one too: they are fetched and removed together."""
-    return [other for other in catalogue().values() if folder(other) == folder(of)]
+    return [other for other in catalogue().values() if folder(other) == folder(of)] or [of]
 
 
 def is_here(of: Entry) -> bool:
@@ -118,17 +127,17 @@ def is_here(of: Entry) -> bool:
         return False
 
 
-def get(name: str, progress: Progress | None = None) -> Path:
+def get(name: str | Entry, progress: Progress | None = None) -> Path:
     """Fetch an entry unless it is here, and give the folder that holds its members."""
-    wanted = entry(name)
+    wanted = entry(name) if isinstance(name, str) else name
     if not is_here(wanted):
         try:
             _fetch_and_unpack(wanted, progress)
         except FetchError as error:
             other = wanted.second_choice and f"; a second choice: {wanted.second_choice}"
-            raise FetchError(f"can't get {name!r}: {error}{other}") from None
+            raise FetchError(f"can't get {wanted.name!r}: {error}{other}") from None
         except OSError as error:
-            raise FetchError(f"can't keep {name!r} in {cache_folder()} ({error.strerror or error})") from error
+            raise FetchError(f"can't keep {wanted.name!r} in {cache_folder()} ({error.strerror or error})") from error
     return folder(wanted)
 
 
@@ -143,11 +152,17 @@ def rows(name: str, faults: Faults, progress: Progress | None = None) -> Iterato
     return TIDY[of.rows.tidy](found)
 
 
-def remove(name: str) -> int:
+def sha256_of(of: Entry) -> str:
+    """Give the hash of the archive that an entry came in, which the catalogue says, or the receipt."""
+    return of.sha256 or str(json.loads((folder(of) / RECEIPT).read_text(encoding="utf-8"))["sha256"])
+
+
+def remove(name: str | Entry) -> int:
     """Forget an entry's files and give the number of bytes that were freed."""
-    at = folder(entry(name))
-    if entry(name).carrier == EMBEDDED:
-        raise FetchError(f"comes with taskloom and can't be removed: {name!r}")
+    of = entry(name) if isinstance(name, str) else name
+    if of.carrier == EMBEDDED:
+        raise FetchError(f"comes with taskloom and can't be removed: {of.name!r}")
+    at = folder(of)
     freed = size_on_disk(at)
     shutil.rmtree(at, ignore_errors=True)
     return freed
@@ -168,14 +183,14 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
     target = folder(of)
     with scratch_beside(target) as scratch:
         archive, unpacked = scratch / "archive", scratch / "unpacked"
-        _download(of, archive, progress or _unseen)
+        sha256 = _download(of, archive, progress or _unseen)
         members = sorted({member for other in sharing(of) for member in other.members})
-        unpack(archive, tuple(members), unpacked)
+        unpack(archive, tuple(members), unpacked, all_of_them=bool(of.file))
         files = {str(f.relative_to(unpacked)): f.stat().st_size for f in sorted(unpacked.rglob("*")) if f.is_file()}
         receipt = {
             "package": of.package,
             "version": of.version,
-            "sha256": of.sha256,
+            "sha256": sha256,
             "members": members,
             "files": files,
         }
@@ -193,24 +208,25 @@ def _unseen(done: int, total: int) -> None:
     """Show nothing."""
 
 
-def _download(of: Entry, dest: Path, progress: Progress) -> None:
-    """Run the fetching child and pass on what it reports."""
+def _download(of: Entry, dest: Path, progress: Progress) -> str:
+    """Run the fetching child, pass on what it reports, and give the hash of what came."""
     call = [sys.executable, "-m", "taskloom.sources.fetch", of.carrier, of.package, of.version, of.file, of.sha256]
     refused = "the fetching process ended without a word"
-    ended = False
+    sha256 = ""
     with subprocess.Popen([*call, str(dest)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         try:
             for line in child.stdout or ():
                 event = _event(line)
                 if "done" in event:
                     progress(event["done"], event["total"] or of.bytes)
-                ended = ended or "finished" in event
+                sha256 = event.get("finished", sha256)
                 refused = event.get("refused", refused)
         except BaseException:
             child.kill()
             raise
-    if not ended:
+    if not sha256:
         raise FetchError(refused)
+    return sha256
 
 
 def _event(line: str) -> dict[str, Any]:
@@ -221,7 +237,7 @@ def _event(line: str) -> dict[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
-def unpack(archive: Path, members: tuple[str, ...], dest: Path) -> None:
+def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: bool = True) -> None:
     """Unpack the named members, and no others, of a zip or tar archive; refuse a name that leads outside."""
     dest.mkdir()
     found: set[str] = set()
@@ -238,7 +254,8 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path) -> None:
                     shutil.copyfileobj(source, out, 1 << 20)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FetchError(f"the archive can't be read ({error})") from None
-    if missing := sorted(set(members) - found):
+    missing = sorted(set(members) - found)
+    if missing and (all_of_them or not found):
         raise FetchError(f"the archive lacks {', '.join(missing)}")
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UsageError
+from ..ids import Json, canonical
 from .ledger import Ledger
-from .plan import Plan, plan
+from .plan import Get, Plan, plan
 from .results import Results
 from .run import Progress, results
 from .run import run as run_cells
 from .study import Study, load, parse
 
-LEDGER, STUDY = "ledger.db", "study.yaml"
+LEDGER, STUDY, MODELS = "ledger.db", "study.yaml", "models"
 RUNS = Path("runs")
 
 
@@ -30,7 +32,7 @@ def run(
 
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
-    planned, place = prepare(study, folder, only=only, limit=limit)
+    planned, place = prepare(study, folder, only=only, limit=limit, get=lambda _, model: model.get())
     with Ledger(place / LEDGER) as ledger:
         done = run_cells(planned, ledger, workers=workers, progress=progress)
         if done.interrupted:
@@ -39,12 +41,17 @@ def run(
 
 
 def prepare(
-    study: Study | str | Path, folder: Path | str | None = None, *, only: Sequence[str] = (), limit: int = 0
+    study: Study | str | Path,
+    folder: Path | str | None = None,
+    *,
+    only: Sequence[str] = (),
+    limit: int = 0,
+    get: Get | None = None,
 ) -> tuple[Plan, Path]:
-    """Plan a study, and put what is needed to go on with it into its run's folder."""
+    """Plan a study, and put what is needed to go on with it, or to report on it, into its run's folder."""
     made, text = (study, "") if isinstance(study, Study) else load(str(study))
     place = Path(folder) if folder else RUNS / made.name
-    planned = plan(made, place, only=only, limit=limit)
+    planned = plan(made, place, only=only, limit=limit, get=get)
     place.mkdir(parents=True, exist_ok=True)
     if text:
         aside = place / f".{STUDY}"
@@ -52,6 +59,8 @@ def prepare(
         aside.replace(place / STUDY)
     with Ledger(place / LEDGER) as ledger:
         ledger.keep_about("study_folder", str(made.folder.absolute()))
+        kept = known_models(ledger)
+        ledger.keep_about(MODELS, canonical({**kept, **planned.model_ids}))
     return planned, place
 
 
@@ -61,4 +70,10 @@ def gather(folder: Path) -> Results:
         raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
     with Ledger(folder / LEDGER) as ledger:
         study = parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, Path(ledger.about("study_folder")))
-        return results(plan(study, folder, build=False), ledger, f"taskloom run {folder / STUDY}")
+        return results(plan(study, folder, known=known_models(ledger)), ledger, f"taskloom run {folder / STUDY}")
+
+
+def known_models(ledger: Ledger) -> dict[str, Json]:
+    """Give the models that cells of a run are named by, as they were when it was planned last."""
+    found: dict[str, Json] = json.loads(ledger.about(MODELS) or "{}")
+    return found

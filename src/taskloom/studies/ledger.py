@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
@@ -24,8 +24,9 @@ from .. import __version__
 from ..errors import LedgerError
 from ..folders import is_alive
 from ..scores.reduce import Array
+from .costs import Cost
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x7461736B  # "task", in the file's header
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again
 State: TypeAlias = Literal["claimed", "done", "failed", "left out"]
@@ -40,10 +41,15 @@ CREATE TABLE scores (
     PRIMARY KEY (cell, signature)
 );
 CREATE TABLE costs (cell TEXT NOT NULL, learner TEXT NOT NULL, seconds REAL NOT NULL, ended REAL NOT NULL,
-    PRIMARY KEY (cell));
+    {added}, PRIMARY KEY (cell));
 CREATE INDEX by_state ON cells (state, owner);
-CREATE INDEX by_learner ON costs (learner, seconds);
 """
+
+
+ADDED = ["task TEXT NOT NULL DEFAULT ''", "shots INTEGER NOT NULL DEFAULT 0"] + [
+    f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL DEFAULT 0" for f in fields(Cost)[1:]
+]
+COSTS = ", ".join(f.name for f in fields(Cost))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,7 @@ class Finished:
     pool: str
     counts: Mapping[str, int]
     scores: Mapping[str, tuple[Array, Mapping[str, int]]]  # by `score_key`: units, unusable
-    seconds: float
+    cost: Cost
 
     def body(self) -> bytes:
         """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
@@ -107,12 +113,22 @@ class Ledger:
             raise LedgerError(
                 f"ledger format {version} is newer than the {FORMAT} known here; upgrade taskloom: {self.path}"
             )
+        if version < FORMAT:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        """Give a ledger of format 1 the costs that it lacks."""
+        with self.writing():
+            if self.db.execute("PRAGMA user_version").fetchone()[0] < FORMAT:  # no other process was quicker
+                for column in ADDED:
+                    self.db.execute(f"ALTER TABLE costs ADD COLUMN {column}")
+                self.db.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _create(self) -> None:
         with self.writing():
             if not self._is_blank():
                 return  # another process was quicker
-            for statement in SCHEMA.split(";"):
+            for statement in SCHEMA.format(added=", ".join(ADDED)).split(";"):
                 self.db.execute(statement)
             self.db.execute("INSERT INTO about VALUES ('made_by', ?)", (f"taskloom {__version__}",))
             self.db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -179,16 +195,16 @@ class Ledger:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def finish(self, cell: str, learner: str, found: Finished) -> None:
-        """Keep what a cell gave: once, whoever comes first."""
+    def finish(self, cell: str, kind: tuple[str, str, int], found: Finished) -> None:
+        """Keep what a cell gave: once, whoever comes first. Its kind (learner, task, shots) is kept with its cost."""
         body = found.body()
         with self.writing():
             self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell, body))
             for signature, (units, unusable) in sorted(found.scores.items()):
                 self._keep_score(cell, signature, units, unusable)
-            self.db.execute(
-                "INSERT OR IGNORE INTO costs VALUES (?, ?, ?, ?)", (cell, learner, found.seconds, time.time())
-            )
+            (learner, *where), (seconds, *more) = kind, astuple(found.cost)
+            values = (cell, learner, seconds, time.time(), *where, *more)
+            self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
             self._settle(cell, "done", "")
 
     def keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
@@ -233,14 +249,15 @@ class Ledger:
         """Give the notes of all cells of a state: tracebacks, or reasons."""
         return dict(self.db.execute("SELECT id, note FROM cells WHERE state = ?", (state,)).fetchall())
 
-    def seconds(self, cell: str) -> float:
-        """Give what a cell took."""
-        row = self.db.execute("SELECT seconds FROM costs WHERE cell = ?", (cell,)).fetchone()
-        return float(row[0]) if row else 0.0
+    def cost(self, cell: str) -> Cost:
+        """Give what a cell cost."""
+        row = self.db.execute(f"SELECT {COSTS} FROM costs WHERE cell = ?", (cell,)).fetchone()  # noqa: S608 (ours)
+        return _cost(row) if row else Cost()
 
-    def mean_seconds(self) -> dict[str, float]:
-        """Give what cells of each learner took so far, on average."""
-        return dict(self.db.execute("SELECT learner, avg(seconds) FROM costs GROUP BY learner").fetchall())
+    def costs(self) -> list[tuple[str, str, int, Cost]]:
+        """Give what every finished cell cost, those of trials too: learner, task, shots and cost."""
+        rows = self.db.execute(f"SELECT learner, task, shots, {COSTS} FROM costs")  # noqa: S608 (ours)
+        return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:
         """Yield all that must be equal between two ledgers of the same study: results, then scores, in order."""
@@ -288,6 +305,10 @@ class Ledger:
         """Give what was kept about the run, or nothing."""
         row = self.db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
+
+
+def _cost(row: Sequence[Any]) -> Cost:
+    return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
 
 def _packed(body: Mapping[str, Any]) -> bytes:

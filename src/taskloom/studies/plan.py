@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypeAlias
 
 from ..core import Suite
 from ..episodes import Sampler, draw, draw_id
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
-from ..ids import fingerprint
-from ..learners import FLOORS, Learner, can_do, identity, learner
+from ..ids import Json, fingerprint
+from ..learners import FLOORS, Learner, can_do, identity, learner, model_of
+from ..models.load import Source, source
 from ..suites import store
-from .study import Study, chosen_tasks
+from .study import Chosen, Study, chosen_tasks
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
+Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,8 @@ class Plan:
     suite: Suite
     folder: Path  # of the suite
     learners: Mapping[str, Learner]
+    models: Mapping[str, Source]
+    model_ids: Mapping[str, Json]  # what each is named by
     cells: tuple[Cell, ...]
     left_out: Mapping[str, int]
 
@@ -64,26 +69,42 @@ def sampler(study: Study, shots: int) -> Sampler:
     )
 
 
-def plan(study: Study, run: Path, *, only: Sequence[str] = (), limit: int = 0, build: bool = True) -> Plan:
+def plan(
+    study: Study,
+    run: Path,
+    *,
+    only: Sequence[str] = (),
+    limit: int = 0,
+    get: Get | None = None,
+    known: Mapping[str, Json] | None = None,
+) -> Plan:
     """Name every cell, and every fault, before any work; `only` keeps tasks and learners that match a pattern.
 
-    Without `build`, the suite that the run has built is taken as it is.
+    `get` fetches the models that are needed. Where the ids of models are `known`, so is the suite that the run has
+    built: both are taken as they are.
     """
-    suite, folder = _suite(study, run) if build or study.suite else (store.open_suite(run / SUITE), run / SUITE)
+    built = known is not None and not study.suite
+    suite, folder = (store.open_suite(run / SUITE), run / SUITE) if built else _suite(study, run)
     learners = learners_of(study)
+    models = models_of(study, learners)
     tasks = chosen_tasks(list(suite.tasks), study.tasks)
-    known = [*tasks, *learners]
-    if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in known)]:
-        told = "; ".join(f"{pattern!r}, {nearest(pattern, known)}" for pattern in unknown)
+    names = [*tasks, *learners]
+    if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names)]:
+        told = "; ".join(f"{pattern!r}, {nearest(pattern, names)}" for pattern in unknown)
         raise StudyError(f"--only names no task and no learner of the study: {told}")
     kept_tasks, kept_learners = _only(tasks, only), _only(list(learners), only)
     left_out: Counter[str] = Counter()
     able = [task for task in kept_tasks if _can_draw(suite, study, task, left_out)]
     chosen = {name: learners[name] for name in kept_learners}
-    cells = tuple(_cells(study, suite, able, chosen, limit, left_out))
+    ids = dict(known) if known is not None else _model_ids(study, models, chosen, get, left_out)
+    ready = {name: of for name, of in chosen.items() if not model_of(of) or model_of(of) in ids}
+    cells = tuple(_cells(study, suite, able, ready, ids, limit, left_out))
     if not cells:
         raise StudyError("\n  left out: ".join(["nothing to run", *sorted(left_out)]))
-    return Plan(study=study, suite=suite, folder=folder, learners=learners, cells=cells, left_out=dict(left_out))
+    return Plan(
+        study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
+        left_out=dict(left_out),
+    )  # fmt: skip
 
 
 def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
@@ -119,6 +140,38 @@ def learners_of(study: Study) -> dict[str, Learner]:
     return made
 
 
+def models_of(study: Study, learners: Mapping[str, Learner]) -> dict[str, Source]:
+    """Say where the models are that learners need, or name all that is wrong with what was said."""
+    made, faults = {}, []
+    for name in sorted({model_of(of) for of in learners.values() if model_of(of)}):
+        try:
+            made[name] = source(name, study.models.get(name), study.folder)
+        except TaskloomError as error:
+            faults.append(f"model {name!r}: {error}")
+    if faults:
+        raise StudyError("\n  ".join(["the study's models can't be used:", *faults]))
+    return made
+
+
+def _model_ids(
+    study: Study, models: Mapping[str, Source], learners: Mapping[str, Learner], get: Get | None, left_out: Counter[str]
+) -> dict[str, Json]:
+    """Name models by their content; one that can't be had is left out where all its learners are optional."""
+    found: dict[str, Json] = {}
+    for name, of in models.items():
+        users = [learner for learner, made in learners.items() if model_of(made) == name]
+        try:
+            if users and get:
+                get(name, of)
+            if users:
+                found[name] = of.identity()
+        except TaskloomError as error:
+            if not all(study.learners[user].optional for user in users):
+                raise
+            left_out[f"model {name} can't be had ({error}), and so not {', '.join(users)}"] += 1
+    return found
+
+
 def _only(names: Sequence[str], only: Sequence[str]) -> list[str]:
     """Keep the names that a pattern matches; patterns that match none of these names speak of others."""
     kept = [name for name in names if any(fnmatchcase(name, pattern) for pattern in only)]
@@ -135,23 +188,30 @@ def _can_draw(suite: Suite, study: Study, task: str, left_out: Counter[str]) -> 
     return True
 
 
+def _takes_part(chosen: Chosen, task: str) -> bool:
+    return any(fnmatchcase(task, pattern) for pattern in chosen.tasks)
+
+
 def _cells(
     study: Study,
     suite: Suite,
     tasks: Sequence[str],
     learners: Mapping[str, Learner],
+    model_ids: Mapping[str, Json],
     limit: int,
     left_out: Counter[str],
 ) -> Iterator[Cell]:
-    identities = {name: identity(of) for name, of in learners.items()}
+    identities = {name: identity(of, model_ids.get(model_of(of))) for name, of in learners.items()}
     for task in tasks:
         digest = suite.digest(task)
-        able = {name: of for name, of in learners.items() if can_do(of, suite.tasks[task])}
-        for name in (name for name in learners if name not in able):
+        part = {name: of for name, of in learners.items() if _takes_part(study.learners[name], task)}
+        able = {name: of for name, of in part.items() if can_do(of, suite.tasks[task])}
+        for name in (name for name in part if name not in able):
             left_out[f"learner {name} can't answer {suite.tasks[task].output.kind}"] += 1
         for shots in study.protocol.shots:
-            fit = [name for name, of in able.items() if can_do(of, suite.tasks[task], shots)]
-            for name in (name for name in able if name not in fit):
+            here = [name for name in able if shots in (study.learners[name].shots or study.protocol.shots)]
+            fit = [name for name in here if can_do(able[name], suite.tasks[task], shots)]
+            for name in (name for name in here if name not in fit):
                 left_out[f"learner {name} needs examples for {suite.tasks[task].output.kind}, 0 shots have none"] += 1
             draws = sampler(study, shots)
             for seed in study.protocol.seeds:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..core import Answer, Suite
 from ..scores import Scored
+from .costs import Cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Outcome:
     gold: tuple[tuple[Answer, ...], ...]
     scores: Mapping[str, Scored]  # by the metric as the task names it: "rouge-l", "title/rouge-l"
     counts: Mapping[str, int]  # what was cut, dropped or unparsable on the way
-    seconds: float
+    cost: Cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

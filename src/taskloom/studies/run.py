@@ -20,12 +20,15 @@ from typing import Any
 
 from ..core import Fields, Suite, Task, answer_from_json
 from ..episodes import Deck, episode
-from ..errors import EpisodeError, LedgerError
-from ..learners import Counter, Learner, answer
+from ..errors import EpisodeError, LearnerError, LedgerError, ModelUnavailableError
+from ..learners import Learner, Toolbox, answer, model_of
+from ..models import LanguageModel, Usage
+from ..models.load import Source
 from ..scores import Metric, Scored, metric, score, signature
 from ..suites import store
+from .costs import Cost, forget_peak, peak_memory
 from .ledger import Finished, Ledger
-from .plan import Cell, Plan, learners_of, sampler
+from .plan import Cell, Plan, learners_of, models_of, sampler
 from .results import Failure, Outcome, Results
 from .study import Study
 
@@ -45,6 +48,7 @@ class Done:
     failed: int
     left_out: int
     interrupted: bool
+    waiting: Mapping[str, str] = field(default_factory=dict)  # learners whose model answers nothing for now, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,21 @@ class _Bench:
     study: Study
     suite: Suite
     learners: Mapping[str, Learner]
+    models: Mapping[str, Source]
+    run: Path  # its folder
+    workers: int = 1
     decks: dict[str, Deck] = field(default_factory=dict)
+    opened: dict[str, LanguageModel] = field(default_factory=dict)
+
+    def model(self, name: str) -> LanguageModel:
+        """Open a model once."""
+        if name not in self.models:
+            raise LearnerError(
+                f"a learner names its model in a field `model`, so that it is part of its name: {name!r}"
+            )
+        if name not in self.opened:
+            self.opened[name] = self.models[name].open(self.run, workers=self.workers)
+        return self.opened[name]
 
 
 def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
@@ -86,6 +104,11 @@ def score_key(name: str, of: Metric) -> str:
 
 def work(bench: _Bench, cell: Cell) -> Finished:
     """Run one cell: draw, adapt, answer, score."""
+    of = bench.learners[cell.learner]
+    if model_of(of):
+        bench.model(model_of(of))  # loading it is no part of what a cell costs
+    forget_peak()
+    before = {name: replace(model.usage) for name, model in bench.opened.items()}
     start = time.perf_counter()
     if cell.task not in bench.decks:
         bench.decks[cell.task] = Deck(bench.suite, cell.task)
@@ -93,8 +116,8 @@ def work(bench: _Bench, cell: Cell) -> Finished:
     if cell.limit:
         drawn = replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
     trial = episode(bench.suite, drawn)
-    tools = Counter({"classes left out": len(drawn.short)} if drawn.short else {})
-    answers = answer(bench.learners[cell.learner], trial, seed=cell.seed, tools=tools)
+    tools = Toolbox({"classes left out": len(drawn.short)} if drawn.short else {}, bench.model)
+    answers = answer(of, trial, seed=cell.seed, tools=tools)
     gold = [example.gold for example in trial.query]
     scored = score_task(bench.suite.tasks[cell.task], gold, answers)
     found = Finished(
@@ -104,10 +127,24 @@ def work(bench: _Bench, cell: Cell) -> Finished:
         pool=drawn.pools["query"],
         counts=tools.counts,
         scores={score_key(name, given.metric): (given.units, given.unusable) for name, given in scored.items()},
-        seconds=time.perf_counter() - start,
+        cost=_cost(bench, before, time.perf_counter() - start, len(trial.query)),
     )
     found.body()  # what can't be kept is a fault of this cell, not of the run
     return found
+
+
+def _cost(bench: _Bench, before: Mapping[str, Usage], seconds: float, items: int) -> Cost:
+    used = [model.usage.since(before.get(name, Usage())) for name, model in bench.opened.items()]
+    return Cost(
+        seconds=seconds,
+        items=items,
+        read=sum(u.read for u in used),
+        written=sum(u.written for u in used),
+        computed=sum(u.computed for u in used),
+        requests=sum(u.requests for u in used),
+        dollars=sum(u.dollars for u in used),
+        memory=peak_memory(),
+    )
 
 
 # --- workers ---------------------------------------------------------------------------------------------------------
@@ -115,17 +152,18 @@ def work(bench: _Bench, cell: Cell) -> Finished:
 _bench: _Bench | None = None  # of this worker process
 
 
-def _start_worker(study: Study, folder: str, names: Sequence[str], threads: int) -> None:
+def _start_worker(study: Study, folder: str, run: str, names: Sequence[str], workers: int) -> None:
     """Open the suite once, share the cores, leave signals to the driver, and end when the driver is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    os.environ.update(dict.fromkeys(THREADS, str(threads)))
+    os.environ.update(dict.fromkeys(THREADS, str(max(1, (os.cpu_count() or 1) // workers))))
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    learners = learners_of(study)
-    _bench = _Bench(study, store.open_suite(Path(folder)), {name: learners[name] for name in names})
+    learners = {name: of for name, of in learners_of(study).items() if name in names}
+    models = models_of(study, learners)
+    _bench = _Bench(study, store.open_suite(Path(folder)), learners, models, Path(run), workers)
 
 
 def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
@@ -142,8 +180,8 @@ def _work_here(cell: Cell) -> Finished:
 class _Here:
     """Runs cells in this process, one when its turn comes."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.bench = _Bench(plan.study, plan.suite, plan.learners)
+    def __init__(self, plan: Plan, run: Path) -> None:
+        self.bench = _Bench(plan.study, plan.suite, plan.learners, plan.models, run)
 
     def submit(self, cell: Cell) -> Future[Finished]:
         future: Future[Finished] = Future()
@@ -160,9 +198,9 @@ class _Here:
 class _Pool:
     """Runs cells in several processes, which share the cores between them."""
 
-    def __init__(self, plan: Plan, workers: int) -> None:
+    def __init__(self, plan: Plan, run: Path, workers: int) -> None:
         self.workers = workers
-        self.arguments = (plan.study, str(plan.folder), list(plan.learners), max(1, (os.cpu_count() or 1) // workers))
+        self.arguments = (plan.study, str(plan.folder), str(run), list(plan.learners), workers)
         self.pool = self._made()
 
     def _made(self) -> ProcessPoolExecutor:
@@ -190,7 +228,8 @@ class _Pool:
 def run(plan: Plan, ledger: Ledger, *, workers: int = 1, progress: Progress | None = None) -> Done:
     """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back."""
     owner = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    crew = _Here(plan) if workers == 1 else _Pool(plan, workers)
+    folder = ledger.path.parent
+    crew = _Here(plan, folder) if workers == 1 else _Pool(plan, folder, workers)
     with _stopping() as stop, _beating(ledger.path, owner):
         try:
             return _drive(plan, ledger, crew, owner, workers, stop, progress)
@@ -216,15 +255,21 @@ def _drive(
     waiting = [cell for cell in plan.cells if states.get(cell.id) != "done"]
     total, tally = len(plan.cells), {"done": 0, "failed": 0, "left out": 0}
     running: dict[Future[Finished], Cell] = {}
+    stuck: dict[str, str] = {}
     while (waiting and not stop.is_set()) or running:
         if not stop.is_set():
             waiting = _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
         finished, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
         for future in finished:
-            tally[_keep(ledger, running.pop(future), future)] += 1
+            cell = running.pop(future)
+            if isinstance(error := future.exception(), ModelUnavailableError):
+                stuck[cell.learner] = str(error)
+            tally[_keep(ledger, cell, future)] += 1
+        if stuck:  # there is nothing to be had by trying its other cells now
+            waiting = [cell for cell in waiting if cell.learner not in stuck]
         if progress:
             progress(total - len(waiting) - len(running), total)
-    return Done(sum(tally.values()), tally["failed"], tally["left out"], stop.is_set())
+    return Done(sum(tally.values()), tally["failed"], tally["left out"], stop.is_set(), stuck)
 
 
 def _hand_out(
@@ -257,7 +302,7 @@ def _hand_out(
 def _keep(ledger: Ledger, cell: Cell, future: Future[Finished]) -> str:
     error = future.exception()
     if error is None:
-        ledger.finish(cell.id, cell.learner, future.result())
+        ledger.finish(cell.id, (cell.learner, cell.task, cell.shots), future.result())
         return "done"
     if isinstance(error, EpisodeError):
         ledger.fail(cell.id, "left out", str(error))
@@ -358,7 +403,7 @@ def _outcome(plan: Plan, ledger: Ledger, cell: Cell) -> Outcome | None:
         gold=gold,
         scores=_scores(ledger, cell, task, gold, answers),
         counts=body["counts"],
-        seconds=ledger.seconds(cell.id),
+        cost=ledger.cost(cell.id),
     )
 
 

@@ -15,6 +15,7 @@ from ..learners import FLOORS
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
 MOST = 100_000  # seeds, or shots
+WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with tasks, shots or optional beside the learner if need be"
 NAMED = resources.files(__package__) / "named"
 
 
@@ -34,10 +35,13 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A learner of a study: what it is, and what it is set to."""
+    """A learner of a study: what it is, what it is set to, and where it takes part."""
 
     learner: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ("*",)
+    shots: tuple[int, ...] = ()  # none: all of the study's
+    optional: bool = False  # whether it is left out, and that told, where its model can't be had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,7 @@ class Study:
     tasks: tuple[str, ...] = ("*",)  # names, or patterns such as abstract->*
     protocol: Protocol = field(default_factory=Protocol)
     learners: Mapping[str, Chosen] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # names of its own, and what they stand for
     folder: Path = Path()  # where the file lies: paths in it start there
 
 
@@ -190,13 +195,17 @@ def _study(node: _Node, folder: Path) -> Study:
     tasks = node.texts("tasks", ("*",))
     protocol = _protocol(_Node(node.take("protocol", dict, {}), node.faults, " of protocol"))
     learners = _learners(node.take("learners", dict, {}), node.faults)
+    models = _models(node.take("models", dict, {}), node.faults)
     if not learners:
         node.faults.add(node.values, "learners", "a study needs learners, such as {majority: {}, nearest: {}}")
     if node.take("floors", bool, True):
         used = {chosen.learner for chosen in learners.values()}
         learners |= {floor: Chosen(learner=floor) for floor in FLOORS if floor not in used | learners.keys()}
     node.finish()
-    return Study(name=name, tasks=tasks, protocol=protocol, learners=learners, folder=folder, **where)
+    for name_of, chosen in learners.items():
+        if odd := [shots for shots in chosen.shots if shots not in protocol.shots]:
+            node.faults.add(node.values, "learners", f"shots of {name_of!r} that the protocol has not: {odd}")
+    return Study(name=name, tasks=tasks, protocol=protocol, learners=learners, models=models, folder=folder, **where)
 
 
 def _built(node: _Node) -> dict[str, str]:
@@ -226,22 +235,36 @@ def _protocol(node: _Node) -> Protocol:
 
 
 def _learners(values: Mapping[str, Any], faults: _Faults) -> dict[str, Chosen]:
-    """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another."""
+    """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another.
+
+    Beside the learner may stand the tasks and shots that it takes part in, and whether it is optional.
+    """
     found = {}
     for name, value in values.items():
-        if not value:
-            found[str(name)] = Chosen(learner=str(name))
-        elif (
-            isinstance(value, dict)
-            and len(value) == 1
-            and isinstance(options := next(iter(value.values())) or {}, dict)
-        ):
-            found[str(name)] = Chosen(learner=str(next(iter(value))), options=dict(options))
-        else:
-            faults.add(
-                values, name, f"a learner is written NAME: {{}} or NAME: {{LEARNER: {{option: value}}}}: {name!r}"
-            )
+        if value and not isinstance(value, dict):
+            faults.add(values, name, f"a learner is written {WRITTEN}: {name!r}")
+            continue
+        node = _Node(value or {}, faults, f" of learner {name!r}")
+        where = {
+            "tasks": node.texts("tasks", ("*",)),
+            "shots": node.numbers("shots", ()) if "shots" in node.values else (),
+            "optional": node.take("optional", bool, False),
+        }
+        named = [(str(kind), options or {}) for kind, options in node.values.items() if kind not in where]
+        if len(named) > 1 or not all(isinstance(options, dict) for _, options in named):
+            faults.add(values, name, f"a learner is written {WRITTEN}: {name!r}")
+            continue
+        kind, options = named[0] if named else (str(name), {})
+        found[str(name)] = Chosen(learner=kind, options=dict(options), **where)
     return found
+
+
+def _models(values: Mapping[str, Any], faults: _Faults) -> dict[str, dict[str, Any]]:
+    """Read names for models: `mine: {load: path:models/mine, dtype: bfloat16}`."""
+    for name, value in values.items():
+        if not isinstance(value, dict) or not isinstance(value.get("load"), str):
+            faults.add(values, name, f"a model is written NAME: {{load: WHERE, option: value}}: {name!r}")
+    return {str(name): dict(value) for name, value in values.items() if isinstance(value, dict)}
 
 
 def chosen_tasks(known: Sequence[str], wanted: Sequence[str]) -> list[str]:

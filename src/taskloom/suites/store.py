@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .. import __version__
-from ..core import Pool, Suite, Task, output_from_json
+from ..core import Output, Pool, Shown, Suite, Task, answer_from_json, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..sources.table import Field
@@ -111,14 +111,20 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
 
 
 def _task(declared: Mapping[str, Any]) -> Task:
+    output = output_from_json(declared["output"])
     return Task(
         id=declared["id"],
         instruction=declared["instruction"],
-        output=output_from_json(declared["output"]),
+        output=output,
         metrics=tuple(declared["metrics"]),
         tags={name: tuple(values) for name, values in declared["tags"].items()},
         separator=declared["separator"],
+        examples=tuple(_shown(output, shown) for shown in declared.get("examples", ())),
     )
+
+
+def _shown(output: Output, declared: Mapping[str, Any]) -> Shown:
+    return Shown(**{**declared, "answer": answer_from_json(output, declared["answer"])})
 
 
 def _pool(parquet: _Parquet, records: Records | None, task: Task, kept: Mapping[str, Any]) -> Pool:

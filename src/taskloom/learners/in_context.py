@@ -1,0 +1,264 @@
+"""In-context learning: a language model is shown demonstrations, and nothing of it is changed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeAlias, get_args
+
+from .. import prompts
+from ..core import Answer, Example, Item, Labels, Task
+from ..errors import LearnerError, UnknownNameError
+from ..ids import shuffled
+from ..models import Decoding, LanguageModel, Odds, Reply
+from ..prompts import WORDINGS, Wording
+from . import Predictor, Tools
+from .baselines import Words, settle
+
+From: TypeAlias = Literal["support", "task"]
+Choose: TypeAlias = Literal["random", "balanced", "nearest"]
+Answers: TypeAlias = Literal["score", "generate"]
+Shots: TypeAlias = tuple[Example, ...]
+EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
+ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InContext:
+    """A language model that is shown the support as demonstrations, and asked."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
+    unaided: ClassVar[frozenset[str]] = outputs
+    model: str = "smollm2"
+    demonstrations: From = "support"  # or the task's own examples
+    choose: Choose = "random"
+    most: int = 0  # demonstrations; 0: all there are
+    answers: Answers = "score"  # how one label is found: the likeliest, or what is written
+    calibrate: bool = False  # weigh labels against what an input without content would give
+    per_token: bool = False  # weigh labels by the mean over their tokens
+    wording: str | tuple[str, ...] = "plain"  # of several, a seed takes one
+    show_labels: bool = False  # name the labels in the instruction
+    chat: bool = False
+    tokens: int = 64  # written at most
+    temperature: float = 0.0
+
+    def __post_init__(self) -> None:
+        wordings = (self.wording,) if isinstance(self.wording, str) else tuple(self.wording)
+        object.__setattr__(self, "wording", wordings[0] if len(wordings) == 1 else wordings)
+        for what, value, known in [
+            *(("wording", wording, WORDINGS) for wording in wordings),
+            ("source of demonstrations", self.demonstrations, get_args(From)),
+            ("choice of demonstrations", self.choose, get_args(Choose)),
+            ("way to answer", self.answers, get_args(Answers)),
+        ]:
+            if value not in known:
+                raise UnknownNameError(what, str(value), known)
+        for name, least in (("most", 0), ("tokens", 1)):
+            if (value := getattr(self, name)) < least or isinstance(value, bool) or not isinstance(value, int):
+                raise LearnerError(f"{name} must be a whole number from {least} on: {value!r}")
+        settle(self, "temperature", least=0, most=100)
+
+    def fit(
+        self,
+        task: Task,
+        support: Sequence[Example],
+        dev: Sequence[Example],  # noqa: ARG002 (as all learners)
+        *,
+        seed: int,
+        tools: Tools,
+    ) -> Predictor:
+        """Choose the wording and the demonstrations, but for those that depend on the item."""
+        wordings = (self.wording,) if isinstance(self.wording, str) else self.wording
+        wording = WORDINGS[wordings[seed % len(wordings)]]
+        shown = support if self.demonstrations == "support" else _own_examples(task)
+        order = [shown[place] for place in shuffled(len(shown), "demonstrations", seed, task.id)]
+        if self.demonstrations == "task":
+            order = list(shown)  # as whoever wrote them put them
+        if self.choose == "balanced":
+            order = list(_in_turns(order))
+        if self.show_labels and isinstance(task.output, Labels):
+            task = replace(task, instruction=f"{task.instruction} ({' | '.join(task.output.names)})")
+        return _Asking(self, task, wording, tuple(order), seed, tools)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A task put into words, and a model to ask."""
+
+    how: InContext
+    task: Task
+    wording: Wording
+    shown: Shots
+    seed: int
+    tools: Tools
+
+    def predict(self, items: Sequence[Item]) -> list[Answer | None]:
+        """Ask about all items that have the same demonstrations at once, and about the others together."""
+        model = self.tools.model(self.how.model)
+        groups: dict[tuple[str, ...], list[tuple[int, Shots]]] = {}
+        for place, (item, chosen) in enumerate(zip(items, self._chosen(items), strict=True)):
+            shots = self._fitting(model, item, chosen)
+            groups.setdefault(_names(shots), []).append((place, shots))
+        several = [group for group in groups.values() if len(group) > 1]
+        single = [member for group in groups.values() if len(group) == 1 for member in group]
+        found: dict[int, Answer | None] = {}
+        for group in filter(None, [*several, single]):
+            asked = [(items[place], shots) for place, shots in group]
+            found |= zip((place for place, _ in group), self._answers(model, asked), strict=True)
+        return [found[place] for place in range(len(items))]
+
+    # --- demonstrations ----------------------------------------------------------------------------------------------
+
+    def _chosen(self, items: Sequence[Item]) -> Iterator[Shots]:
+        """Choose demonstrations for each item, of which none is the item itself."""
+        most = self.how.most or len(self.shown)
+        nearest = self._by_nearness(items) if self.how.choose == "nearest" and self.shown else None
+        for place, item in enumerate(items):
+            order = [self.shown[at] for at in nearest[place]] if nearest else self.shown
+            others = tuple(shot for shot in order if not _same(shot.item, item))
+            if len(others) < len(order):
+                self.tools.count(
+                    "demonstrations left out, each the item that was asked about", len(order) - len(others)
+                )
+            chosen = others[:most]
+            yield chosen[::-1] if nearest else chosen  # the nearest stands last, before the item
+
+    def _by_nearness(self, items: Sequence[Item]) -> list[list[int]]:
+        """Order demonstrations for each item, the nearest by TF-IDF cosine first."""
+        words = Words.of(self.task, self.shown, self.tools)
+        near = (words.rows(items) @ words.rows([shot.item for shot in self.shown]).T).toarray().round(12)
+        return (-near).argsort(axis=1, kind="stable").tolist()  # type: ignore[no-any-return]
+
+    def _fitting(self, model: LanguageModel, item: Item, shots: Shots) -> Shots:
+        """Drop demonstrations, those farthest from the item first, until the prompt fits into the context."""
+        kept = shots
+        while kept and not model.fits(self._prompt(item, kept), self._decoding):
+            kept = kept[1:]
+        if len(kept) < len(shots):
+            self.tools.count("demonstrations dropped, for the context is too short", len(shots) - len(kept))
+        return kept
+
+    # --- questions and answers ---------------------------------------------------------------------------------------
+
+    @property
+    def _decoding(self) -> Decoding:
+        """Stop at the end of a line, or of a paragraph where answers have several lines."""
+        how, task = self.how, self.task
+        several = (task.output.kind == "fields" and "\n" in task.separator) or any(
+            "\n" in prompts.write(task, shot.gold[0]) for shot in self.shown
+        )
+        ends = (prompts.GAP if several else "\n",)
+        return Decoding(tokens=how.tokens, stop=ends, chat=how.chat, temperature=how.temperature, seed=self.seed)
+
+    def _prompt(self, item: Item, shots: Shots) -> str:
+        """Write a prompt up to where the answer begins, but for a space, which belongs to the answer's first token."""
+        return prompts.prompt(self.task, item, shots, self.wording) + self.wording.gap.rstrip(" ")
+
+    def _answers(self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]]) -> list[Answer | None]:
+        output = self.task.output
+        if isinstance(output, Labels) and not output.many and self.how.answers == "score":
+            return self._likeliest(model, asked, output.names)
+        replies = model.generate([self._prompt(*one) for one in asked], self._decoding)
+        return [self._read(reply) for reply in replies]
+
+    def _read(self, reply: Reply | None) -> Answer | None:
+        if reply is None:
+            self.tools.count("prompts that the model refused")
+            return None
+        self._count_cut(reply.cut)
+        if not reply.ended:
+            self.tools.count(f"answers cut at {self.how.tokens} tokens")
+        answer = prompts.read(self.task, reply.text)
+        if answer is None and (answer := prompts.pick(self.task, reply.text)) is not None:
+            self.tools.count("answers picked out of longer ones")
+        return answer
+
+    def _likeliest(
+        self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], names: Sequence[str]
+    ) -> list[Answer | None]:
+        """Take the label that is likeliest to come next; of equal ones, the first."""
+        options = [self.wording.gap[len(self.wording.gap.rstrip(" ")) :] + name for name in names]
+        found = self._weighed(model, [self._prompt(*one) for one in asked], options)
+        if self.how.calibrate:
+            unasked = self._unasked(model, asked, options)
+            found = [w and [a - b for a, b in zip(w, u, strict=True)] for w, u in zip(found, unasked, strict=True)]
+        return [names[_first_best(weights)] if weights else None for weights in found]
+
+    def _weighed(self, model: LanguageModel, texts: Sequence[str], options: Sequence[str]) -> list[list[float]]:
+        odds = model.score(texts, [options] * len(texts), self._decoding)
+        return [self._weights(one) for one in odds]
+
+    def _weights(self, odds: Odds | None) -> list[float]:
+        if odds is None:
+            self.tools.count("prompts that the model refused")
+            return []
+        self._count_cut(odds.cut)
+        if not self.how.per_token:
+            return list(odds.logs)
+        return [log / max(1, tokens) for log, tokens in zip(odds.logs, odds.tokens, strict=True)]
+
+    def _unasked(
+        self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], options: Sequence[str]
+    ) -> list[list[float]]:
+        """Weigh the options where the input says nothing: the log of the mean chance over inputs without content."""
+        sets = {_names(shots): shots for _, shots in asked}
+        item = asked[0][0]
+        texts = [self._prompt(_without_content(item, text), shots) for shots in sets.values() for text in EMPTY]
+        chances = iter([_chances(weights) for weights in self._weighed(model, texts, options)])
+        means = {name: _log_means([next(chances) for _ in EMPTY]) for name in sets}
+        return [means[_names(shots)] for _, shots in asked]
+
+    def _count_cut(self, tokens: int) -> None:
+        if tokens:
+            self.tools.count("prompts cut to fit the context")
+
+
+def _own_examples(task: Task) -> list[Example]:
+    """Take the right ones of the examples that come with a task."""
+    right = [shown for shown in task.examples if shown.right]
+    return [Example(Item(f"example-{n}", shown.fields), (shown.answer,), "") for n, shown in enumerate(right)]
+
+
+def _in_turns(examples: Sequence[Example]) -> Iterator[Example]:
+    """Let labels take turns, in the order in which they first come."""
+    by_label: dict[Answer, list[Example]] = {}
+    for example in examples:
+        by_label.setdefault(_hashable(example.gold[0]), []).append(example)
+    for turn in itertools.zip_longest(*by_label.values()):
+        yield from (example for example in turn if example is not None)
+
+
+def _hashable(gold: Answer) -> Answer:
+    return gold if isinstance(gold, str | float | int | tuple) else str(gold)
+
+
+def _same(one: Item, other: Item) -> bool:
+    return one.id == other.id or dict(one.fields) == dict(other.fields)
+
+
+def _without_content(item: Item, text: str) -> Item:
+    return Item("", dict.fromkeys(item.fields, text))
+
+
+def _names(shots: Shots) -> tuple[str, ...]:
+    return tuple(shot.item.id for shot in shots)
+
+
+def _log_means(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [math.log(max(sum(column) / len(rows), 1e-12)) for column in zip(*rows, strict=True)]
+
+
+def _first_best(weights: Sequence[float]) -> int:
+    """Give the place of the largest weight, the first of those that rounding alone tells apart."""
+    rounded = [round(weight, 4) for weight in weights]
+    return rounded.index(max(rounded))
+
+
+def _chances(weights: Sequence[float]) -> list[float]:
+    """Make weights add up to one."""
+    best = max(weights, default=0.0)
+    each = [math.exp(weight - best) for weight in weights]
+    return [one / sum(each) for one in each]

@@ -1,0 +1,67 @@
+"""Language models: weights on this machine, or an endpoint elsewhere, behind two calls: generate and score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How a model goes on from a prompt: greedily unless it is given a temperature."""
+
+    tokens: int = 64  # at most
+    stop: tuple[str, ...] = ()  # the text ends before these, once there is some
+    chat: bool = False  # whether the prompt is a turn of a conversation, in the model's own format
+    temperature: float = 0.0
+    seed: int = 0  # of the draws, where there is a temperature
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model wrote."""
+
+    text: str
+    tokens: int
+    ended: bool = True  # by itself or at a stop, not because it had no tokens left
+    cut: int = 0  # tokens of the prompt that did not fit
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What a model thinks of each option as the next words: log-probabilities, and the tokens they are over."""
+
+    logs: tuple[float, ...]
+    tokens: tuple[int, ...]
+    cut: int = 0
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a model was used for so far."""
+
+    read: int = 0  # tokens of prompts and options
+    written: int = 0
+    computed: int = 0  # of both, those that were not shared with another prompt or kept from before
+    requests: int = 0  # sent to an endpoint
+    dollars: float = 0.0
+
+    def since(self, before: Usage) -> Usage:
+        """Give what came after an earlier state."""
+        return Usage(*(getattr(self, f.name) - getattr(before, f.name) for f in fields(self)))
+
+
+class LanguageModel(Protocol):
+    """A model that is ready to be asked."""
+
+    usage: Usage
+
+    def fits(self, prompt: str, decoding: Decoding) -> bool:
+        """Tell whether a prompt and what is to be written after it fit into the context; yes if that can't be known."""
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+        """Go on from each prompt; None where the model refuses one."""
+
+    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+        """Say how likely each option is as what comes after its prompt; None where the model refuses one."""

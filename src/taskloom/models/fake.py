@@ -1,0 +1,106 @@
+"""Models that need no weights: deterministic, for tests of one's own learners and studies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UnknownNameError
+from ..ids import Json
+from ..sources.packages import Progress
+from ..texts import tokens
+from . import Decoding, LanguageModel, Odds, Reply, Usage
+
+CONTEXT = 4096  # tokens that a fake can see
+KINDS: Mapping[str, str] = {
+    "echo": "writes the last line of the prompt, and likes options whose words are in it",
+    "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fake:
+    """A fake by its name: `fake:echo` or `fake:noise`."""
+
+    load: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UnknownNameError("fake", self.kind, KINDS)
+
+    @property
+    def kind(self) -> str:
+        """Name the fake without its prefix."""
+        return self.load.removeprefix("fake:")
+
+    def identity(self) -> Json:
+        """Name the fake."""
+        return self.load
+
+    def get(self, progress: Progress | None = None) -> None:
+        """Fetch nothing."""
+
+    def open(self, run: Path, *, workers: int = 1) -> LanguageModel:  # noqa: ARG002 (as all sources)
+        """Make the fake ready."""
+        return FakeModel(self.kind)
+
+
+class FakeModel:
+    """A model that follows a rule."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.usage = kind, Usage()
+
+    def fits(self, prompt: str, decoding: Decoding) -> bool:
+        """Count words for tokens."""
+        return len(tokens(prompt)) + decoding.tokens <= CONTEXT
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+        """Write by the rule."""
+        return [self._reply(prompt, decoding) for prompt in prompts]
+
+    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:  # noqa: ARG002
+        """Weigh options by the rule."""
+        for prompt, each in zip(prompts, options, strict=True):
+            self._note(len(tokens(prompt)) + sum(len(tokens(option)) for option in each), 0)
+        return [
+            Odds(tuple(self._log(prompt, option) for option in each), tuple(max(1, len(tokens(o))) for o in each))
+            for prompt, each in zip(prompts, options, strict=True)
+        ]
+
+    def _reply(self, prompt: str, decoding: Decoding) -> Reply:
+        words = _last_line(prompt).split() if self.kind == "echo" else _drawn(prompt, decoding.tokens)
+        self._note(len(tokens(prompt)), min(len(words), decoding.tokens))
+        text = " ".join(words[: decoding.tokens])
+        ends = [at for stop in decoding.stop if (at := text.find(stop)) >= 0]
+        return Reply(
+            text[: min(ends, default=len(text))], min(len(words), decoding.tokens), len(words) <= decoding.tokens
+        )
+
+    def _log(self, prompt: str, option: str) -> float:
+        if self.kind == "noise":
+            return -10 * _fraction(f"{prompt}\n{option}")
+        seen, words = set(tokens(_last_line(prompt).lower())), tokens(option.lower())
+        return -sum(word not in seen for word in words) - len(option) / 1000
+
+    def _note(self, read: int, written: int) -> None:
+        self.usage.read += read
+        self.usage.written += written
+        self.usage.computed += read + written
+
+
+def _last_line(prompt: str) -> str:
+    lines = [line for line in prompt.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _fraction(text: str) -> float:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest()
+    return int.from_bytes(digest, "little") / (1 << 48)
+
+
+def _drawn(prompt: str, most: int) -> list[str]:
+    words = prompt.split() or ["nothing"]
+    return [words[int(_fraction(f"{place}\n{prompt}") * len(words))] for place in range(min(most, 5))]

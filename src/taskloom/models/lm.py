@@ -1,0 +1,206 @@
+"""Language models on this machine, by transformers and torch: texts to tokens, tokens to answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+from ..errors import ModelError
+from . import Decoding, Odds, Reply, Usage
+from .causal import Causal, Ids, common_prefix
+from .seq2seq import Seq2Seq
+
+LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
+
+
+class LM:
+    """A causal or text-to-text model with its tokenizer."""
+
+    def __init__(self, net: Any, tokenizer: Any) -> None:
+        self.net, self.tokenizer = net.eval(), tokenizer
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id or 0
+        self.is_causal = not net.config.is_encoder_decoder
+        self.engine: Causal | Seq2Seq = Causal(net, pad) if self.is_causal else Seq2Seq(net, pad)
+        self.ends = _ends(net, tokenizer)
+        self.context = _context(net.config, tokenizer)
+        self.usage = Usage()
+
+    @classmethod
+    def load(cls, folder: Path, *, dtype: str = "float32", device: str = "auto") -> LM:
+        """Load a folder of safetensors; no code and no pickle of it is run."""
+        transformers.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        safe = {"local_files_only": True, "trust_remote_code": False}
+        try:
+            config = AutoConfig.from_pretrained(folder, **safe)
+            kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+            tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
+            net = kind.from_pretrained(folder, dtype=getattr(torch, dtype), use_safetensors=True, **safe).to(device)
+        except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError) as error:
+            raise ModelError(f"can't be loaded as a language model ({_brief(error)}): {folder}") from error
+        return cls(net, tokenizer)
+
+    def fits(self, prompt: str, decoding: Decoding) -> bool:
+        """Tell whether a prompt and what is to be written after it fit into the context."""
+        return len(self._encode([self._framed(prompt, decoding)])[0]) <= self._room(decoding.tokens)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+        """Go on from each prompt, the shared part of which is computed once."""
+        if not prompts:
+            return []
+        whole = self._encode([self._framed(prompt, decoding) for prompt in prompts])
+        ids = [self._cut(row, self._room(decoding.tokens)) for row in whole]
+        writing = _Writing(self, prompts, decoding)
+        computed = self.engine.generate(ids, decoding.tokens, writing.step)
+        self._note(sum(map(len, ids)), sum(map(len, writing.tokens)), computed)
+        return [
+            Reply(writing.text(row), len(writing.tokens[row]), writing.ended[row], len(whole[row]) - len(ids[row]))
+            for row in range(len(prompts))
+        ]
+
+    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+        """Say how likely each option is after its prompt; prompt and option are tokenised together."""
+        if not prompts:
+            return []
+        framed = [self._framed(prompt, decoding) for prompt in prompts]
+        split = self._together(framed, options) if self.is_causal else self._apart(framed, options)
+        room = self._room(max(len(ids) for _, each in split for ids in each))
+        asked = [(self._cut(context, room), each) for context, each in split]
+        logs, computed = self.engine.score(asked)
+        self._note(sum(len(c) + sum(map(len, each)) for c, each in asked), 0, computed)
+        return [
+            Odds(tuple(found), tuple(map(len, each)), len(whole) - len(kept))
+            for found, (kept, each), (whole, _) in zip(logs, asked, split, strict=True)
+        ]
+
+    def _together(self, prompts: Sequence[str], options: Sequence[Sequence[str]]) -> list[tuple[Ids, list[Ids]]]:
+        """Split prompt and options where their tokens part, which need not be where the texts do."""
+        whole = iter(self._encode([p + option for p, each in zip(prompts, options, strict=True) for option in each]))
+        found: list[tuple[Ids, list[Ids]]] = []
+        for prompt, each in zip(self._encode(prompts), options, strict=True):
+            rows = [next(whole) for _ in each]
+            at = common_prefix([prompt, *(row[:-1] for row in rows)])  # of every option one token is left at least
+            found.append((rows[0][:at], [row[at:] for row in rows]))
+        return found
+
+    def _apart(self, prompts: Sequence[str], options: Sequence[Sequence[str]]) -> list[tuple[Ids, list[Ids]]]:
+        """Give prompts to the encoder and options to the decoder, each with the end that it was taught."""
+        each = [self.tokenizer(text_target=list(some))["input_ids"] for some in options]
+        return list(zip(self._encode(prompts), each, strict=True))
+
+    def _framed(self, prompt: str, decoding: Decoding) -> str:
+        if not decoding.chat:
+            return prompt
+        if not self.tokenizer.chat_template:
+            raise ModelError("the model has no chat template; leave `chat` out")
+        turns = [{"role": "user", "content": prompt}]
+        framed: str = self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+        start = self.tokenizer.bos_token or ""
+        return framed.removeprefix(start) if self._adds_start and start else framed
+
+    @property
+    def _adds_start(self) -> bool:
+        first = self.tokenizer("a")["input_ids"][:1]
+        return bool(first) and first[0] == self.tokenizer.bos_token_id
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        rows: list[list[int]] = self.tokenizer(list(texts), verbose=False)["input_ids"]
+        empty = [i for i in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if i is not None][:1]
+        return [row or empty for row in rows]
+
+    def _cut(self, ids: Ids, room: int) -> Ids:
+        """Cut what does not fit: the beginning where a text is gone on from, else the end."""
+        if len(ids) <= room:
+            return ids
+        return ids[len(ids) - room :] if self.is_causal else [*ids[: room - 1], ids[-1]]
+
+    def _room(self, written: int) -> int:
+        """Say how many tokens a prompt may have."""
+        room = self.context - written if self.is_causal else self.context
+        if room < 1:
+            raise ModelError(f"no room for a prompt: {written} tokens to be written, a context of {self.context}")
+        return room
+
+    def _note(self, read: int, written: int, computed: int) -> None:
+        self.usage.read += read
+        self.usage.written += written
+        self.usage.computed += computed
+
+
+class _Writing:
+    """What is written so far, row by row."""
+
+    def __init__(self, lm: LM, prompts: Sequence[str], decoding: Decoding) -> None:
+        self.lm, self.decoding = lm, decoding
+        self.tokens: list[list[int]] = [[] for _ in prompts]
+        self.ended = [False] * len(prompts)
+        if decoding.temperature:
+            self.draws = [_draws(decoding.seed, prompt) for prompt in prompts]
+
+    def step(self, rows: Sequence[int], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
+        """Choose the next token of each row, and say which go on."""
+        if self.decoding.temperature:
+            noise = torch.stack([_gumbel(self.draws[row], logits.shape[-1]) for row in rows]).to(logits.device)
+            logits = logits / self.decoding.temperature + noise
+        chosen = logits.argmax(-1)
+        for row, token in zip(rows, chosen.tolist(), strict=True):
+            self.ended[row] = token in self.lm.ends
+            if not self.ended[row]:
+                self.tokens[row].append(token)
+                self.ended[row] = self._stops(row)
+        return chosen, [place for place, row in enumerate(rows) if not self.ended[row]]
+
+    def _stops(self, row: int) -> bool:
+        return any(_end(text, stop) >= 0 for text in [self._whole(row)] for stop in self.decoding.stop)
+
+    def _whole(self, row: int) -> str:
+        text: str = self.lm.tokenizer.decode(self.tokens[row], skip_special_tokens=True)
+        return text
+
+    def text(self, row: int) -> str:
+        """Give what a row has written, up to the first stop."""
+        text = self._whole(row)
+        return text[: min((at for stop in self.decoding.stop if (at := _end(text, stop)) >= 0), default=len(text))]
+
+
+def _end(text: str, stop: str) -> int:
+    """Find a stop that comes after something; blank lines before an answer do not end it."""
+    start = len(text) - len(text.lstrip())
+    return text.find(stop, start) if text.strip() else -1
+
+
+def _draws(seed: int, prompt: str) -> torch.Generator:
+    """Make the random stream of a prompt, so that it does not matter what is asked beside it."""
+    digest = hashlib.blake2b(f"{seed}\n{prompt}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)
+
+
+def _gumbel(draws: torch.Generator, size: int) -> torch.Tensor:
+    return -torch.log(torch.empty(size).exponential_(generator=draws))
+
+
+def _ends(net: Any, tokenizer: Any) -> frozenset[int]:
+    """Give the tokens that end a text: those of the model's settings, and the tokenizer's."""
+    declared = net.generation_config.eos_token_id if net.generation_config else None
+    several = declared if isinstance(declared, list) else [declared]
+    return frozenset(token for token in (*several, tokenizer.eos_token_id) if token is not None)
+
+
+def _context(config: Any, tokenizer: Any) -> int:
+    """Say how many tokens a model can see: what it was made for, else what its tokenizer says."""
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
+        if isinstance(size := getattr(config, name, None), int) and size > 0:
+            return size
+    return min(int(tokenizer.model_max_length), LONG)
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"

