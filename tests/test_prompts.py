@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, Text
-from taskloom.prompts import prompt, question, read, write
+from taskloom.prompts import WORDINGS, pick, prompt, question, read, write
 from taskloom.sources.table import Field
 from taskloom.suites import fields
 
@@ -181,3 +181,67 @@ def test_a_prompt_has_nothing_of_the_gold_answer_it_asks_for() -> None:
     suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh")
     (asked,) = suite.pools["abstract->discipline"]["all"].take([1])
     assert "计算机" not in prompt(suite.tasks["abstract->discipline"], asked.item)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("The category is **Art**.", "Art"),
+        ("ART", "Art"),
+        ("Art, of course: art.", "Art"),
+        ("Art\nor rather History", "Art"),
+        ("I think so.\nHistory", "History"),
+        ("Art or History", None),
+        ("Art or History?\nHistory", None),
+        ("Artful, Prehistory", None),
+        ("Art History", "Art History"),
+        ("Natural Art History, that is Art", None),
+        ("", None),
+    ],
+)
+def test_the_only_label_that_a_text_names_is_picked(text: str, label: str | None) -> None:
+    assert pick(task(Labels(("Art", "History", "Art History"))), text) == label
+
+
+def test_a_label_is_picked_from_writing_without_spaces() -> None:
+    assert pick(task(Labels(("园林", "计算机"))), "答案是园林学。") == "园林"
+    assert pick(task(Labels(("C++", "C"))), "It is C++.") == "C++"
+    assert pick(task(Labels(("", "a"))), "it is a") == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("about 2,500 people", 2500.0),
+        ("The answer: -3.5.", -3.5),
+        ("It is 7 (seven)\n8", 7.0),
+        ("3 of 4", None),
+        ("room A7, 1-2", None),
+        ("in 1999, in 1999", 1999.0),
+        ("1e999", None),
+        ("none", None),
+    ],
+)
+def test_the_only_number_of_a_text_is_picked(text: str, number: float | None) -> None:
+    assert pick(task(Number()), text) == number
+
+
+@pytest.mark.parametrize("output", [Text(), Terms(), Labels(("a", "b"), many=True), Ranking(), BOTH])
+def test_nothing_is_picked_where_an_answer_can_be_anything(output: Output) -> None:
+    assert pick(task(output), "a") is None
+
+
+@pytest.mark.parametrize("name", WORDINGS)
+def test_every_wording_puts_the_instruction_and_the_input_before_the_answer(name: str) -> None:
+    support = [Example(Item("1", {"text": "a {input} {instruction}"}), ("x",), "1")]
+    written = prompt(task(Text()), Item("2", {"text": "b"}), support, WORDINGS[name])
+    assert "Do it." in written
+    assert "a {input} {instruction}" in written
+    assert written.index("Do it.") < written.index(f"{WORDINGS[name].gap}x\n\n") < written.rindex("b")
+    assert written == written.rstrip()
+
+
+def test_the_cue_names_the_instruction_once() -> None:
+    support = [Example(Item("1", {"text": "a"}), ("x",), "1")]
+    written = prompt(task(Text()), Item("2", {"text": "b"}), support, WORDINGS["cue"])
+    assert written == "Do it.\n\nInput: a\nOutput: x\n\nInput: b\nOutput:"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class TaskloomError(Exception):
@@ -23,6 +24,10 @@ class UnknownNameError(UsageError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         super().__init__(f"unknown {what}: {name!r}; {nearest(name, known)}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come back from another process with the message as it is."""
+        return Exception.__new__, (type(self), *self.args)
 
 
 class SourceError(TaskloomError):

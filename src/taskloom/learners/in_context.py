@@ -47,6 +47,8 @@ class InContext:
 
     def __post_init__(self) -> None:
         wordings = (self.wording,) if isinstance(self.wording, str) else tuple(self.wording)
+        if not wordings:
+            raise LearnerError(f"wording must be one at least of {', '.join(WORDINGS)}: {self.wording!r}")
         object.__setattr__(self, "wording", wordings[0] if len(wordings) == 1 else wordings)
         for what, value, known in [
             *(("wording", wording, WORDINGS) for wording in wordings),
@@ -57,8 +59,11 @@ class InContext:
             if value not in known:
                 raise UnknownNameError(what, str(value), known)
         for name, least in (("most", 0), ("tokens", 1)):
-            if (value := getattr(self, name)) < least or isinstance(value, bool) or not isinstance(value, int):
+            if isinstance(value := getattr(self, name), bool) or not isinstance(value, int) or value < least:
                 raise LearnerError(f"{name} must be a whole number from {least} on: {value!r}")
+        for name in ("calibrate", "per_token", "show_labels", "chat"):
+            if not isinstance(value := getattr(self, name), bool):  # YAML's no is a text, and true if it is asked
+                raise LearnerError(f"{name} must be true or false: {value!r}")
         settle(self, "temperature", least=0, most=100)
 
     def fit(
@@ -184,7 +189,7 @@ class _Asking:
         found = self._weighed(model, [self._prompt(*one) for one in asked], options)
         if self.how.calibrate:
             unasked = self._unasked(model, asked, options)
-            found = [w and [a - b for a, b in zip(w, u, strict=True)] for w, u in zip(found, unasked, strict=True)]
+            found = [_against(*pair) for pair in zip(found, unasked, strict=True)]
         return [names[_first_best(weights)] if weights else None for weights in found]
 
     def _weighed(self, model: LanguageModel, texts: Sequence[str], options: Sequence[str]) -> list[list[float]]:
@@ -247,7 +252,14 @@ def _names(shots: Shots) -> tuple[str, ...]:
     return tuple(shot.item.id for shot in shots)
 
 
+def _against(weights: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Take one weight from the other; nothing where the model refused either."""
+    return [a - b for a, b in zip(weights, others, strict=True)] if weights and others else []
+
+
 def _log_means(rows: Sequence[Sequence[float]]) -> list[float]:
+    if not all(rows):
+        return []
     return [math.log(max(sum(column) / len(rows), 1e-12)) for column in zip(*rows, strict=True)]
 
 

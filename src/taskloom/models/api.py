@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
 import os
 import random
 import re
-import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 import httpx2 as httpx
 
 from ..errors import ModelError, ModelUnavailableError, UsageError
-from ..ids import Json, fingerprint
+from ..ids import Json, canonical, fingerprint
 from ..sources.packages import Progress
 from . import Decoding, LanguageModel, Odds, Reply, Usage
 from .replies import NAME, Price, Replies
@@ -25,7 +27,11 @@ AGAIN = frozenset({408, 409, 425, 429})  # and all from 500: worth another try
 REFUSED = frozenset({400, 413, 422})  # what is wrong with one prompt, or with all
 WAIT = 60.0  # seconds between two tries, at most
 LARGEST = 16 << 20  # bytes of a reply
+MANY = 1 << 40  # tokens that no request has
+JSON = {"Content-Type": "application/json"}
+NO_LOGS = "the endpoint gives no log-probabilities of what it reads: set `answers: generate`"
 OVERHEAD = 64  # tokens that a chat's frame may add to a prompt
+OURS = frozenset({"model", "messages", "prompt", "stream"})  # what `body` must leave alone
 TOO_LONG = re.compile(r"context.{0,3}length|context.{0,3}window|too (long|many tokens)|maximum.{0,20}tokens", re.I)
 
 
@@ -47,26 +53,57 @@ class Endpoint:
     token_budget: int = 0
 
     def __post_init__(self) -> None:
-        numbers = (self.concurrency, self.timeout, self.tries, self.backoff, self.price_in, self.price_out, self.budget)
-        if any(isinstance(n, bool) or not isinstance(n, int | float) or n < 0 for n in (*numbers, self.token_budget)):
-            raise UsageError(f"sizes, prices and budgets are numbers, none below nought: {self.load!r}")
+        name = self._name
+        if "@http" in self.load:  # or else the environment says where it is, when it is needed
+            self.address  # noqa: B018 (refuses what is none)
+        whole = (self.concurrency, self.tries, self.token_budget)
+        numbers = (*whole, self.timeout, self.backoff, self.price_in, self.price_out, self.budget)
+        if any(isinstance(n, bool) or not isinstance(n, int | float) or not 0 <= n < math.inf for n in numbers):
+            raise UsageError(f"sizes, prices and budgets are numbers, none below nought: {name!r}")
+        if not all(isinstance(n, int) for n in whole):
+            raise UsageError(f"concurrency, tries and token_budget are whole numbers: {name!r}")
         if min(self.concurrency, self.tries, self.timeout) < 1:
-            raise UsageError(f"concurrency, tries and timeout are 1 at least: {self.load!r}")
+            raise UsageError(f"concurrency, tries and timeout are 1 at least: {name!r}")
         if self.budget and not (self.price_in or self.price_out):
-            raise UsageError(f"a budget in dollars needs price_in and price_out: {self.load!r}")
-        self.address  # noqa: B018 (refuses what is none)
+            raise UsageError(f"a budget in dollars needs price_in and price_out: {name!r}")
+        if not isinstance(self.key, str) or not re.fullmatch(r"\w*", self.key, re.ASCII):
+            raise UsageError("`key` names a variable of the environment; a key itself is written nowhere")
+        self._check_body()
+
+    def _check_body(self) -> None:
+        name = self._name
+        try:
+            canonical(dict(self.body))
+        except (TypeError, ValueError):
+            raise UsageError(f"`body` must be a mapping that JSON can write: {name!r}") from None
+        if ours := sorted(OURS & self.body.keys()):
+            raise UsageError(f"`body` can't set {', '.join(ours)}: {name!r}")
+        unlimited = self.body.get("max_tokens", 0) is None and not self.body.get("max_completion_tokens")
+        if unlimited and (self.budget or self.token_budget):
+            raise UsageError(f"a budget needs a limit of what is written, as max_completion_tokens in `body`: {name!r}")
+
+    @property
+    def _name(self) -> str:
+        """Name the model for errors, without its address, which may hold a password."""
+        return self.load.partition("@")[0]
 
     @property
     def address(self) -> tuple[str, str]:
         """Give the model's name and the endpoint's address."""
         name, _, url = self.load.removeprefix("api:").partition("@http")
-        url = f"http{url}" if url else os.environ.get("OPENAI_BASE_URL", "")
-        if not name or not url:
-            raise UsageError(f"a model at an endpoint is named api:MODEL@https://HOST/v1: {self.load!r}")
-        parsed = httpx.URL(url)
-        if parsed.userinfo or parsed.query:
+        url = (f"http{url}" if url else os.environ.get("OPENAI_BASE_URL", "")).rstrip("/")
+        try:
+            parsed = httpx.URL(url)
+        except httpx.InvalidURL:
+            parsed = httpx.URL("")
+        if parsed.userinfo or parsed.query or parsed.fragment:
             raise UsageError("an endpoint's address must hold no key; keys are read from the environment (`key`)")
-        return name, url.rstrip("/")
+        if not name or parsed.scheme not in ("http", "https") or not parsed.host:
+            raise UsageError(
+                "a model at an endpoint is named api:MODEL@https://HOST/v1, or api:MODEL where OPENAI_BASE_URL is set: "
+                f"{self._name!r}"
+            )
+        return name, url
 
     def identity(self) -> Json:
         """Name the model by where it is; what is behind an address can't be known."""
@@ -90,7 +127,12 @@ class Api:
         self.name, self.url = endpoint.address
         self.model = fingerprint(endpoint.identity())[:16]
         self.threads = max(1, endpoint.concurrency // workers)
-        self.client = httpx.Client(timeout=endpoint.timeout, headers=_headers(endpoint.key))
+        self.client = httpx.Client(
+            timeout=endpoint.timeout,
+            headers=_headers(endpoint.key),
+            limits=httpx.Limits(max_connections=self.threads, max_keepalive_connections=self.threads),
+        )
+        self.lock = threading.Lock()
 
     def fits(self, prompt: str, decoding: Decoding) -> bool:  # noqa: ARG002 (as all models)
         """Say yes: only the endpoint knows, and says so when it is asked."""
@@ -99,7 +141,7 @@ class Api:
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
         """Ask for each prompt's reply; None where the endpoint refuses one."""
         calls = [self._writing(prompt, decoding) for prompt in prompts]
-        return [_reply(body) for body in self._asked(calls)]
+        return [_reply(body, decoding.stop) for body in self._asked(calls)]
 
     def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
         """Have prompts with their options read back, with the log-probabilities of each token."""
@@ -108,7 +150,7 @@ class Api:
         pairs = [(p, option) for p, each in zip(prompts, options, strict=True) for option in each]
         read = {"max_tokens": 0, "temperature": 0, "logprobs": 1, "echo": True}
         bodies = self._asked([("completions", {"model": self.name, "prompt": p + o, **read}) for p, o in pairs])
-        found = iter([_odds(body, len(p)) for (p, _), body in zip(pairs, bodies, strict=True)])
+        found = iter([_odds(body, *pair) for pair, body in zip(pairs, bodies, strict=True)])
         return [_together([next(found) for _ in each]) for each in options]
 
     def _writing(self, prompt: str, decoding: Decoding) -> tuple[str, dict[str, Json]]:
@@ -131,41 +173,60 @@ class Api:
         keys = [fingerprint("reply", self.model, path, body) for path, body in whole]
         distinct = dict(zip(keys, whole, strict=True))
         found = {key: self.replies.find(key) for key in distinct}
-        missing = [key for key, reply in found.items() if reply is None]
-        pool = ThreadPoolExecutor(self.threads)
+        found |= self._sent({key: distinct[key] for key, reply in found.items() if reply is None})
+        answers = {key: body if status == httpx.codes.OK else None for key, (status, body) in _known(found)}
+        self._note([answers[key] for key in keys], answers.values())
+        return [answers[key] for key in keys]
+
+    def _sent(self, calls: Mapping[str, tuple[str, dict[str, Json]]]) -> dict[str, tuple[int, Any]]:
+        """Send several at once; after an error what is under way is answered and kept, and nothing more is sent."""
+        stop, pool = threading.Event(), ThreadPoolExecutor(self.threads)
         try:
-            found |= zip(missing, pool.map(lambda key: self._send(key, *distinct[key]), missing), strict=True)
-        finally:  # on the way out of an error, what is under way is answered and kept, and nothing more is sent
+            futures = {key: pool.submit(self._send_or_stop, key, *call, stop) for key, call in calls.items()}
+            wait(futures.values(), return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
-        answers = [reply for key in keys if (reply := found[key]) is not None]
-        for status, body in answers:
-            self._note(body if status == httpx.codes.OK else {})
-        return [body if status == httpx.codes.OK else None for status, body in answers]
+        errors = [error for future in futures.values() if not future.cancelled() and (error := future.exception())]
+        if errors:
+            raise min(errors, key=lambda error: isinstance(error, _StoppedError))
+        return {key: future.result() for key, future in futures.items()}
+
+    def _send_or_stop(self, key: str, path: str, body: dict[str, Json], stop: threading.Event) -> tuple[int, Any]:
+        try:
+            return self._send(key, path, body, stop)
+        except BaseException:
+            stop.set()  # here, before this thread takes up the next one
+            raise
 
     def _body(self, body: Mapping[str, Json]) -> dict[str, Json]:
         return {name: value for name, value in {**body, **self.endpoint.body}.items() if value is not None}
 
-    def _send(self, key: str, path: str, body: dict[str, Json]) -> tuple[int, Any]:
+    def _send(self, key: str, path: str, body: dict[str, Json], stop: threading.Event) -> tuple[int, Any]:
         """Try until there is a reply worth keeping, and keep it."""
-        most = self._most(body)
+        most = self._price(*_most(body))
         for attempt in itertools.count(1):
+            if stop.is_set():
+                raise _StoppedError
+            if (known := self.replies.find(key)) is not None:  # by now: another process asked the same
+                return known
             self.replies.set_aside(self.model, most, Price(self.endpoint.token_budget, self.endpoint.budget))
-            wait, reason, paid = 0.0, "", True
-            try:
+            with self.lock:
                 self.usage.requests += 1
+            try:
                 reply = self._post(path, body)
-                self.replies.keep(key, self.model, reply, self._cost(reply[1]), most)
-                return reply
             except _TryAgainError as error:
-                wait, reason, paid = error.wait, str(error), error.paid
-            except BaseException:
+                failed = error
+            except ModelError:  # refused, and so not paid for
                 self.replies.give_back(self.model, most)
                 raise
-            if not paid:
+            else:
+                return self.replies.keep(key, self.model, reply, self._cost(reply, body), most)
+            if not failed.paid:
                 self.replies.give_back(self.model, most)
             if attempt >= self.endpoint.tries:
-                raise self._given_up(attempt, reason)
-            time.sleep(max(wait, self.endpoint.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1)))  # noqa: S311
+                raise self._given_up(attempt, str(failed))
+            stop.wait(_pause(self.endpoint.backoff, attempt, failed.wait))
         raise AssertionError
 
     def _given_up(self, tries: int, reason: str) -> ModelError:
@@ -174,7 +235,8 @@ class Api:
 
     def _post(self, path: str, body: dict[str, Json]) -> tuple[int, Any]:
         try:
-            with self.client.stream("POST", f"{self.url}/{path}", json=body) as given:
+            content = canonical(body).encode()  # ASCII: a text may have half a character
+            with self.client.stream("POST", f"{self.url}/{path}", content=content, headers=JSON) as given:
                 content = _limited(given)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise _TryAgainError(f"can't be reached ({error})", paid=False) from None
@@ -185,10 +247,11 @@ class Api:
         if given.status_code != httpx.codes.OK:
             return given.status_code, self._refused(given.status_code, content)
         try:
-            found = httpx.Response(200, content=content).json()
-            found["choices"][0]
-        except (ValueError, LookupError, TypeError):
-            raise _TryAgainError(f"not a completion: {self._told(content)}") from None
+            found = json.loads(content)
+        except (ValueError, RecursionError):
+            found = None
+        if not _is_completion(found):
+            raise _TryAgainError(f"not a completion: {self._told(content)}")
         return httpx.codes.OK, found
 
     def _refused(self, status: int, content: bytes) -> Any:
@@ -196,6 +259,10 @@ class Api:
         told = self._told(content)
         if status in REFUSED and TOO_LONG.search(told):
             return {"refused": told}
+        if status in (401, 403) and not _key(self.endpoint.key):
+            raise ModelUnavailableError(
+                f"{self.url} wants a key, and ${self.endpoint.key} has none (HTTP {status}): {told}"
+            )
         if status in (401, 403):
             raise ModelUnavailableError(f"{self.url} refuses the key of ${self.endpoint.key} (HTTP {status}): {told}")
         if status in REFUSED:
@@ -204,32 +271,31 @@ class Api:
 
     def _told(self, content: bytes) -> str:
         """Give the beginning of what an endpoint said, and never the key, which it may repeat."""
-        text = content[:2000].decode("utf-8", "replace")
-        key = os.environ.get(self.endpoint.key, "")
+        text, key = content.decode("utf-8", "replace"), _key(self.endpoint.key)
         return (text.replace(key, "(key)") if key else text)[:300].strip()
-
-    def _most(self, body: Mapping[str, Any]) -> Price:
-        """Say what a request can cost at most: no token is shorter than a byte."""
-        texts = [body.get("prompt", ""), *(m["content"] for m in body.get("messages", ()))]
-        read = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) + OVERHEAD
-        written = max(
-            [n for n in (body.get("max_tokens"), body.get("max_completion_tokens")) if isinstance(n, int)] or [0]
-        )
-        return self._price(read, written)
 
     def _price(self, read: int, written: int) -> Price:
         dollars = (read * self.endpoint.price_in + written * self.endpoint.price_out) / 1e6
         return Price(read + written, dollars)
 
-    def _cost(self, body: Any) -> Price:
-        return self._price(*_used(body))
+    def _cost(self, reply: tuple[int, Any], body: Mapping[str, Any]) -> Price:
+        """Say what a reply did cost; where the endpoint doesn't, what it can have cost at most."""
+        status, given = reply
+        if status != httpx.codes.OK:
+            return Price(0, 0.0)
+        used = zip(_used(given), _most(body), strict=True)
+        return self._price(*(most if count is None else count for count, most in used))
 
-    def _note(self, body: Any) -> None:
-        read, written = _used(body)
-        self.usage.read += read
-        self.usage.written += written
-        self.usage.computed += read + written
-        self.usage.dollars += self._price(read, written).dollars
+    def _note(self, asked: Iterable[Any], distinct: Iterable[Any]) -> None:
+        """Count what was asked for, and what that took, for equal prompts are sent once."""
+        for body in asked:
+            read, written = _used(body)
+            self.usage.read += read or 0
+            self.usage.written += written or 0
+        for body in distinct:
+            read, written = _used(body)
+            self.usage.computed += (read or 0) + (written or 0)
+            self.usage.dollars += self._price(read or 0, written or 0).dollars
 
 
 class _TryAgainError(Exception):
@@ -240,9 +306,17 @@ class _TryAgainError(Exception):
         self.wait, self.paid = wait, paid
 
 
+class _StoppedError(Exception):
+    """Not sent, or not again, for another request was in vain."""
+
+
+def _key(variable: str) -> str:
+    return os.environ.get(variable, "").strip()
+
+
 def _headers(variable: str) -> dict[str, str]:
-    key = os.environ.get(variable, "").strip()
-    if not key.isascii() or any(character.isspace() for character in key):
+    key = _key(variable)
+    if not key.isascii() or not key.isprintable() or " " in key:
         raise ModelUnavailableError(f"the key in ${variable} has characters that no key has")
     return {"Authorization": f"Bearer {key}"} if key else {}
 
@@ -263,14 +337,44 @@ def _after(given: httpx.Response) -> float:
     return min(float(told), WAIT) if re.fullmatch(r"\d+(\.\d+)?", told) else 0.0
 
 
-def _used(body: Any) -> tuple[int, int]:
+def _pause(backoff: float, attempt: int, wait: float) -> float:
+    """Wait twice as long each time, not all at the same moment, and no less than the endpoint says."""
+    longest = backoff * 2.0 ** min(attempt - 1, 30)
+    return min(WAIT, max(wait, longest * random.uniform(0.5, 1)))  # noqa: S311
+
+
+def _most(body: Mapping[str, Any]) -> tuple[int, int]:
+    """Say what a request can read and write at most: no token is shorter than a byte."""
+    texts = [body.get("prompt", ""), *(m["content"] for m in body.get("messages", ()))]
+    read = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) + OVERHEAD
+    written = max(_number(body, "max_tokens"), _number(body, "max_completion_tokens"))
+    return read, written * max(1, _number(body, "n"), _number(body, "best_of"))
+
+
+def _number(body: Mapping[str, Any], name: str) -> int:
+    value = body.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _known(found: Mapping[str, tuple[int, Any] | None]) -> Iterator[tuple[str, tuple[int, Any]]]:
+    return ((key, reply) for key, reply in found.items() if reply is not None)
+
+
+def _used(body: Any) -> tuple[int | None, int | None]:
+    """Read how many tokens were read and written, where the endpoint says so."""
     used = body.get("usage") if isinstance(body, dict) else None
-    counts = [(used or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
-    read, written = (n if isinstance(n, int) and n >= 0 else 0 for n in counts)
+    counts = [used.get(name) if isinstance(used, dict) else None for name in ("prompt_tokens", "completion_tokens")]
+    read, written = (n if isinstance(n, int) and 0 <= n < MANY else None for n in counts)
     return read, written
 
 
-def _reply(body: Any) -> Reply | None:
+def _is_completion(body: Any) -> bool:
+    choices = body.get("choices") if isinstance(body, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and isinstance(first.get("message") or {}, dict)
+
+
+def _reply(body: Any, stops: Sequence[str]) -> Reply | None:
     """Read what a model wrote; None where it, or a filter, refused."""
     if body is None:
         return None
@@ -278,19 +382,42 @@ def _reply(body: Any) -> Reply | None:
     text = (choice.get("message") or {}).get("content") if "message" in choice else choice.get("text")
     if not isinstance(text, str):
         return None
-    return Reply(text, _used(body)[1], choice.get("finish_reason") != "length")
+    blank = len(text) - len(text.lstrip())  # not every endpoint heeds stops
+    end = min((at for stop in stops if (at := text.find(stop, blank)) >= 0 and text.strip()), default=len(text))
+    ended = end < len(text) or choice.get("finish_reason") != "length"
+    return Reply(text[:end], _used(body)[1] or 0, ended)
 
 
-def _odds(body: Any, start: int) -> tuple[float, int] | None:
-    """Add up the log-probabilities of the tokens that reach beyond a prompt of so many characters."""
+def _odds(body: Any, prompt: str, option: str) -> tuple[float, int] | None:
+    """Add up the log-probabilities of an option's tokens, the one that a prompt's end is part of too included."""
     if body is None:
         return None
-    logs = body["choices"][0].get("logprobs") or {}
-    tokens, offsets, values = (logs.get(name) for name in ("tokens", "text_offset", "token_logprobs"))
-    if not tokens or not offsets or not values:
-        raise ModelUnavailableError("the endpoint gives no log-probabilities of what it reads: set `answers: generate`")
-    over = [v for t, at, v in zip(tokens, offsets, values, strict=True) if at + len(t) > start and v is not None]
+    logs = body["choices"][0].get("logprobs")
+    tokens, offsets = _all(logs, "tokens", str), _all(logs, "text_offset", int)
+    values = _all(logs, "token_logprobs", int | float | None)
+    if not 0 < len(tokens) == len(offsets) == len(values):
+        raise ModelUnavailableError(NO_LOGS)
+    begin, end = len(prompt), len(prompt + option)
+    spans = _spans(tokens, offsets, prompt + option)
+    over = [v for (a, b), v in zip(spans, values, strict=True) if b > begin and a < end and v is not None]
+    if not over:
+        raise ModelUnavailableError(NO_LOGS)
     return sum(over), len(over)
+
+
+def _all(logs: Any, name: str, kind: Any) -> list[Any]:
+    """Take a list of one kind of thing, or nothing."""
+    found = logs.get(name) if isinstance(logs, dict) else None
+    return found if isinstance(found, list) and all(isinstance(one, kind) for one in found) else []
+
+
+def _spans(tokens: Sequence[str], offsets: Sequence[int], text: str) -> list[tuple[int, int]]:
+    """Say where each token begins and ends in a text; the first may stand before it, and yet be counted in offsets."""
+    before = "".join(tokens).find(text)
+    if before < 0:  # parts of characters can't be put together; those of one begin, and so end, at the same place
+        ends = dict(itertools.pairwise([*sorted(set(offsets)), len(text)]))
+        return [(offset, ends[offset]) for offset in offsets]
+    return list(itertools.pairwise(itertools.accumulate(map(len, tokens), initial=-before)))
 
 
 def _together(found: Sequence[tuple[float, int] | None]) -> Odds | None:

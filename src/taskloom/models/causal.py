@@ -8,6 +8,7 @@ token see the beginning and its own way back to it. So a shared beginning is nev
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -121,7 +122,8 @@ class Causal:
     def __init__(self, net: Any, pad: int) -> None:
         self.net, self.pad, self.device = net, pad, net.device
         self.kept: tuple[Ids, Cache | None] = ((), None)
-        self.can_share = _can_share(net)
+        self.cache_name = _cache_name(net)
+        self.can_share = _can_share(net) and self._shares_rightly()
 
     # --- scoring -----------------------------------------------------------------------------------------------------
 
@@ -203,12 +205,13 @@ class Causal:
         """Read a prompt as a model does that can't be told who sees whom."""
         forest = Forest()
         logits, cache = self._grow(None, 0, forest, [forest.add(prompt)])
-        return _Writing(cache, logits, torch.ones(1, 0, device=self.device), torch.zeros(1, device=self.device))
+        read = torch.tensor([list(prompt)], device=self.device)
+        return _Writing(cache, logits, torch.ones(1, 0, device=self.device), torch.zeros(1, device=self.device), read)
 
     def _write(self, writing: _Writing, numbers: list[int], limit: int, step: Step) -> int:
         """Write after all prompts at once, a token of each at a time; those that have ended are left behind."""
-        logits, sees, places = writing.logits, writing.sees, writing.lengths
-        filled, computed = writing.cache.get_seq_length(), 0
+        logits, sees, places, read = writing.logits, writing.sees, writing.lengths, writing.read
+        filled, computed = writing.cache.get_seq_length() if self.can_share else 0, 0
         for left in range(limit, 0, -1):
             chosen, going = step(numbers, logits.float())
             if not going or left == 1:
@@ -216,6 +219,9 @@ class Causal:
             kept = torch.tensor(going, device=self.device)
             numbers = [numbers[row] for row in going]
             more: dict[str, Any] = {}
+            tokens = chosen[kept][None]
+            if not self.cache_name and read is not None:
+                tokens = read = torch.cat([read, tokens], dim=1)
             if self.can_share:
                 sees, places = sees[kept], places[kept]
                 own = torch.arange(len(going), device=self.device)
@@ -223,10 +229,8 @@ class Causal:
                 filled += len(going)
                 more = {"attention_mask": self._mask(sees[:, :filled]), "position_ids": places[None]}
                 places = places + 1
-            logits = self._run(
-                chosen[kept][None], keep=len(going), past_key_values=writing.cache, use_cache=True, **more
-            )[0]
-            computed += len(going)
+            logits = self._run(tokens, writing.cache, keep=len(going), **more)[0]
+            computed += tokens.shape[1]
         return computed
 
     # --- running -----------------------------------------------------------------------------------------------------
@@ -243,9 +247,7 @@ class Causal:
             for number, layer in enumerate(cache.layers):
                 made.update(layer.keys[:, :, :same], layer.values[:, :, :same], number)
         if size > same:
-            self._run(
-                torch.tensor([list(ids[same:])], device=self.device), keep=1, past_key_values=made, use_cache=True
-            )
+            self._run(torch.tensor([list(ids[same:])], device=self.device), made, keep=1)
         self.kept = ids, made
         return size, made, size - same
 
@@ -263,17 +265,34 @@ class Causal:
             more["attention_mask"] = self._mask(sees.to(self.device))
             more["position_ids"] = start + torch.tensor([forest.depths()], device=self.device)
         keep = torch.tensor(list(needed), device=self.device)
-        return self._run(tokens, keep=keep, past_key_values=cache, use_cache=True, **more)[0], cache
+        return self._run(tokens, cache, keep=keep, **more)[0], cache
 
     def _mask(self, sees: torch.Tensor) -> torch.Tensor:
         """Write who sees whom as what is added to attention: (tokens, keys) to (1, 1, tokens, keys)."""
         hidden = torch.finfo(self.net.dtype).min
         return torch.zeros(sees.shape, dtype=self.net.dtype, device=self.device).masked_fill_(~sees, hidden)[None, None]
 
-    def _run(self, tokens: torch.Tensor, *, keep: int | torch.Tensor, **more: Any) -> torch.Tensor:
+    def _run(self, tokens: torch.Tensor, cache: Cache, *, keep: int | torch.Tensor, **more: Any) -> torch.Tensor:
         """Give the logits of the last so many places, or of these places: (rows, kept, vocabulary)."""
-        logits: torch.Tensor = self.net(tokens, logits_to_keep=keep, **more).logits
+        if self.cache_name:
+            more[self.cache_name] = cache
+        logits: torch.Tensor = self.net(tokens, logits_to_keep=keep, use_cache=bool(self.cache_name), **more).logits
         return logits
+
+    def _shares_rightly(self) -> bool:
+        """Try on a few tokens whether the model says the same of prompts that share as of each alone."""
+        asked = [([0, 1, 2], [[3, 2], [1]]), ([0, 1, 3, 1], [[2]])]
+        self.can_share = False
+        alone, _ = self.score(asked)
+        self.can_share = True
+        try:
+            shared, _ = self.score(asked)
+        except (ValueError, TypeError, RuntimeError, IndexError):  # as of a family that takes no such mask
+            return False
+        finally:
+            self.kept = (), None
+        off = [abs(a - b) for one, other in zip(alone, shared, strict=True) for a, b in zip(one, other, strict=True)]
+        return max(off) <= 4 * float(np.sqrt(torch.finfo(self.net.dtype).eps))
 
 
 Way: TypeAlias = "tuple[int, int, list[tuple[int, int]]]"  # the number of a prompt and of its option, and its steps
@@ -287,6 +306,7 @@ class _Writing:
     logits: torch.Tensor  # (prompts, vocabulary)
     sees: torch.Tensor  # (prompts, keys), with room for what will be written
     lengths: torch.Tensor  # of prompts
+    read: torch.Tensor | None = None  # the tokens, where a model reads them again at every step
 
 
 def _apart(forest: Forest) -> int:
@@ -320,8 +340,22 @@ def _groups(lengths: Sequence[int], rows: int, tokens: int) -> Iterator[list[int
         yield group
 
 
+def _cache_name(net: Any) -> str:
+    """Say by which name a model takes what was kept for it; by none if it keeps a state inside itself."""
+    layers = DynamicCache(config=net.config).layers
+    if getattr(net, "_is_stateful", False) and not any("Linear" in type(layer).__name__ for layer in layers):
+        return ""
+    return next((name for name in ("past_key_values", "cache_params") if name in _takes(net)), "")
+
+
 def _can_share(net: Any) -> bool:
     """Tell whether every layer keeps all keys and values, and can be told which token is where."""
     layers = DynamicCache(config=net.config).layers
-    takes = inspect.signature(net.forward).parameters
-    return {"position_ids", "past_key_values"} <= takes.keys() and all(type(layer) is DynamicLayer for layer in layers)
+    windows = "local" in getattr(net.config, "attention_layers", ())  # GPT-Neo's, which count keys, not positions
+    stretches = re.search("dynamic|longrope", str(getattr(net.config, "rope_parameters", "")))  # by the longest row
+    takes = {"position_ids", "past_key_values"} <= _takes(net)
+    return takes and not windows and not stretches and all(type(layer) is DynamicLayer for layer in layers)
+
+
+def _takes(net: Any) -> set[str]:
+    return set(inspect.signature(net.forward).parameters)

@@ -75,9 +75,8 @@ class FakeModel:
         self._note(len(tokens(prompt)), min(len(words), decoding.tokens))
         text = " ".join(words[: decoding.tokens])
         ends = [at for stop in decoding.stop if (at := text.find(stop)) >= 0]
-        return Reply(
-            text[: min(ends, default=len(text))], min(len(words), decoding.tokens), len(words) <= decoding.tokens
-        )
+        ended = bool(ends) or len(words) <= decoding.tokens
+        return Reply(text[: min(ends, default=len(text))], min(len(words), decoding.tokens), ended)
 
     def _log(self, prompt: str, option: str) -> float:
         if self.kind == "noise":

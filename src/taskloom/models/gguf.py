@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -15,13 +17,17 @@ def convert(file: Path, folder: Path) -> None:
     """Write the dequantised weights, the settings and the tokenizer of a GGUF file to a folder."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    safe = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
+    safe: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
     try:
-        read = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **safe)
+        read, info = AutoModelForCausalLM.from_pretrained(
+            file.parent, dtype=torch.float32, output_loading_info=True, **safe
+        )
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
-    except (OSError, ValueError, KeyError, IndexError, RuntimeError, NotImplementedError, ImportError) as error:
+    except (OSError, ValueError, TypeError, LookupError, RuntimeError, ImportError, struct.error) as error:
         first = (str(error).strip().splitlines() or [""])[0][:200]
         raise ModelError(f"not a GGUF file that can be read ({type(error).__name__}: {first}): {file}") from None
+    if missing := sorted(info["missing_keys"]):  # which would be drawn at random
+        raise ModelError(f"not a GGUF file that can be read (it has no weights for {missing[0]}): {file}")
     if hasattr(read.config, "quantization_config"):
         del read.config.quantization_config
     plain = type(read)(read.config)  # what was read from GGUF refuses to be saved

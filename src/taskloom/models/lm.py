@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from ..errors import ModelError
@@ -38,14 +39,27 @@ class LM:
         transformers.utils.logging.disable_progress_bar()
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
-        safe = {"local_files_only": True, "trust_remote_code": False}
+        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        told = {"use_safetensors": True, "output_loading_info": True}
         try:
             config = AutoConfig.from_pretrained(folder, **safe)
             kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
             tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
-            net = kind.from_pretrained(folder, dtype=getattr(torch, dtype), use_safetensors=True, **safe).to(device)
-        except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError) as error:
-            raise ModelError(f"can't be loaded as a language model ({_brief(error)}): {folder}") from error
+            net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **safe, **told)
+            net.to(device)
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            KeyError,
+            RuntimeError,
+            AttributeError,
+            ImportError,
+            SafetensorError,
+        ) as e:
+            raise ModelError(f"can't be loaded as a language model ({_brief(e)}): {folder}") from e
+        if missing := sorted(info["missing_keys"]):  # which would be drawn at random
+            raise ModelError(f"can't be loaded as a language model (it has no weights for {missing[0]}): {folder}")
         return cls(net, tokenizer)
 
     def fits(self, prompt: str, decoding: Decoding) -> bool:
@@ -88,12 +102,12 @@ class LM:
         for prompt, each in zip(self._encode(prompts), options, strict=True):
             rows = [next(whole) for _ in each]
             at = common_prefix([prompt, *(row[:-1] for row in rows)])  # of every option one token is left at least
-            found.append((rows[0][:at], [row[at:] for row in rows]))
+            found.append((rows[0][:at] or self._start, [row[at:] for row in rows]))
         return found
 
     def _apart(self, prompts: Sequence[str], options: Sequence[Sequence[str]]) -> list[tuple[Ids, list[Ids]]]:
         """Give prompts to the encoder and options to the decoder, each with the end that it was taught."""
-        each = [self.tokenizer(text_target=list(some))["input_ids"] for some in options]
+        each = [self.tokenizer(text_target=[_whole(option) for option in some])["input_ids"] for some in options]
         return list(zip(self._encode(prompts), each, strict=True))
 
     def _framed(self, prompt: str, decoding: Decoding) -> str:
@@ -112,9 +126,14 @@ class LM:
         return bool(first) and first[0] == self.tokenizer.bos_token_id
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        rows: list[list[int]] = self.tokenizer(list(texts), verbose=False)["input_ids"]
-        empty = [i for i in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if i is not None][:1]
-        return [row or empty for row in rows]
+        rows: list[list[int]] = self.tokenizer([_whole(text) for text in texts], verbose=False)["input_ids"]
+        return [row or self._start for row in rows]
+
+    @property
+    def _start(self) -> list[int]:
+        """Give what stands for an empty text: something must be gone on from."""
+        known = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.engine.pad)
+        return [next(i for i in known if i is not None)]
 
     def _cut(self, ids: Ids, room: int) -> Ids:
         """Cut what does not fit: the beginning where a text is gone on from, else the end."""
@@ -159,16 +178,25 @@ class _Writing:
         return chosen, [place for place, row in enumerate(rows) if not self.ended[row]]
 
     def _stops(self, row: int) -> bool:
-        return any(_end(text, stop) >= 0 for text in [self._whole(row)] for stop in self.decoding.stop)
+        return any(_end(text, stop) >= 0 for text in [self._written(row)] for stop in self.decoding.stop)
 
-    def _whole(self, row: int) -> str:
+    def _written(self, row: int) -> str:
         text: str = self.lm.tokenizer.decode(self.tokens[row], skip_special_tokens=True)
         return text
 
     def text(self, row: int) -> str:
         """Give what a row has written, up to the first stop."""
-        text = self._whole(row)
+        text = self._written(row)
         return text[: min((at for stop in self.decoding.stop if (at := _end(text, stop)) >= 0), default=len(text))]
+
+
+def _whole(text: str) -> str:
+    r"""Put halves of characters together; one that is left alone is no text and becomes U+FFFD.
+
+    >>> _whole("\ud83c\udf33"), _whole("a\ud83c")
+    ('🌳', 'a�')
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _end(text: str, stop: str) -> int:

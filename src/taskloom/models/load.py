@@ -185,7 +185,7 @@ def remove(load: str) -> int:
     if load.startswith("hf:"):
         raise UsageError(f"the hub's cache is removed by its own command, `hf cache rm`: {load}")
     of = packages.entry(NAMED[load].entry) if load in NAMED else _release(load)
-    made = converted(packages.sha256_of(of)) if packages.is_here(of) else []
+    made = converted(packages.sha256_of(of)) if of.sha256 or packages.is_here(of) else []
     freed = sum(packages.size_on_disk(at) for at in made)
     for at in made:
         shutil.rmtree(at, ignore_errors=True)

@@ -40,19 +40,19 @@ class Replies:
     def __init__(self, path: Path) -> None:
         self.path, self.lock = path, threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
         try:
-            self.db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
             self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = FULL")
             self.db.executescript(SCHEMA)
         except sqlite3.Error as error:
+            self.db.close()
             raise ModelError(f"replies can't be kept ({error}): {path}") from None
 
     def find(self, key: str) -> tuple[int, Any] | None:
         """Give the status and the body of a reply, if there was one."""
         with self.lock:
-            row = self.db.execute("SELECT status, body FROM replies WHERE key = ?", (key,)).fetchone()
-        return (row[0], json.loads(row[1])) if row else None
+            return self._find(key)
 
     def set_aside(self, model: str, most: Price, budget: Price) -> None:
         """Set aside what a request may cost, or refuse; a budget of nought is none."""
@@ -75,13 +75,14 @@ class Replies:
         with self._writing():
             self._add(model, -most.tokens, -most.dollars)
 
-    def keep(self, key: str, model: str, reply: tuple[int, Any], cost: Price, most: Price) -> None:
-        """Keep a reply, and what it did cost instead of what was set aside."""
+    def keep(self, key: str, model: str, reply: tuple[int, Any], cost: Price, most: Price) -> tuple[int, Any]:
+        """Keep a reply, and what it did cost instead of what was set aside; give the one that was kept first."""
         status, body = reply
         row = (key, model, status, json.dumps(body, ensure_ascii=True), cost.tokens, cost.dollars, time.time())
         with self._writing():
             self.db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             self._add(model, cost.tokens - most.tokens, cost.dollars - most.dollars)
+            return self._find(key) or reply
 
     def spent(self, model: str) -> Price:
         """Say what a model has cost so far, with what is set aside."""
@@ -92,6 +93,10 @@ class Replies:
         """Let go of the file."""
         with self.lock:
             self.db.close()
+
+    def _find(self, key: str) -> tuple[int, Any] | None:
+        row = self.db.execute("SELECT status, body FROM replies WHERE key = ?", (key,)).fetchone()
+        return (row[0], json.loads(row[1])) if row else None
 
     def _spent(self, model: str) -> Price:
         row = self.db.execute("SELECT tokens, dollars FROM spent WHERE model = ?", (model,)).fetchone()

@@ -96,7 +96,8 @@ def plan(
     left_out: Counter[str] = Counter()
     able = [task for task in kept_tasks if _can_draw(suite, study, task, left_out)]
     chosen = {name: learners[name] for name in kept_learners}
-    ids = dict(known) if known is not None else _model_ids(study, models, chosen, get, left_out)
+    part = {name: of for name, of in chosen.items() if any(_takes_part(study.learners[name], task) for task in able)}
+    ids = dict(known) if known is not None else _model_ids(study, models, part, get, left_out)
     ready = {name: of for name, of in chosen.items() if not model_of(of) or model_of(of) in ids}
     cells = tuple(_cells(study, suite, able, ready, ids, limit, left_out))
     if not cells:

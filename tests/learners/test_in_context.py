@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Shown, Task, Terms, Text
+from taskloom.errors import LearnerError, UnknownNameError
+from taskloom.learners import Toolbox, can_do, learner
+from taskloom.learners.in_context import InContext
+from taskloom.models import Decoding, Odds, Reply, Usage
+from taskloom.models.load import source
+
+YES_NO = Labels(("yes", "no"))
+SUPPORT = [("red wine", "yes"), ("blue sea", "no"), ("red rose", "yes"), ("green sea weed", "no"), ("red sun", "yes")]
+
+
+class Recorder:
+    """A model that keeps what it was asked, and answers as it is told."""
+
+    def __init__(self, answer: Callable[[str], Reply | None] | None = None, room: int = 10**6) -> None:
+        self.usage, self.prompts, self.batches = Usage(), list[str](), list[int]()
+        self.options, self.decodings = list[list[str]](), list[Decoding]()
+        self.answer = answer or (lambda _: Reply("yes", 1))
+        self.odds: Callable[[str], Odds | None] = lambda _: Odds((-1.0, -2.0), (1, 1))
+        self.room = room  # words
+
+    def fits(self, prompt: str, decoding: Decoding) -> bool:
+        return len(prompt.split()) <= self.room
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+        self._note(prompts, decoding)
+        return [self.answer(prompt) for prompt in prompts]
+
+    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+        self._note(prompts, decoding)
+        self.options += [list(each) for each in options]
+        return [self.odds(prompt) for prompt in prompts]
+
+    def _note(self, prompts: Sequence[str], decoding: Decoding) -> None:
+        self.prompts += prompts
+        self.batches.append(len(prompts))
+        self.decodings.append(decoding)
+
+
+def task(output: Output = YES_NO, **more: Any) -> Task:
+    return Task(id="t", instruction="Is it?", output=output, metrics=(), **more)
+
+
+def examples(pairs: Sequence[tuple[str, Any]]) -> list[Example]:
+    return [Example(Item(f"s{n}", {"text": text}), (gold,), f"s{n}") for n, (text, gold) in enumerate(pairs)]
+
+
+def asked(
+    how: InContext,
+    model: Recorder,
+    *questions: str,
+    of: Task | None = None,
+    support: Sequence[tuple[str, Any]] = SUPPORT,
+    seed: int = 0,
+) -> tuple[list[Answer | None], dict[str, int]]:
+    tools = Toolbox({}, lambda _: model)
+    fitted = how.fit(of or task(), examples(support), (), seed=seed, tools=tools)
+    items = [Item(f"q{n}", {"text": text}) for n, text in enumerate(questions)]
+    return list(fitted.predict(items)), tools.counts
+
+
+def shown(prompt: str) -> list[str]:
+    """Give the inputs of the demonstrations of a prompt in the plain wording."""
+    return [part.split("\n")[1] for part in prompt.split("\n\n")[:-1]]
+
+
+# --- demonstrations --------------------------------------------------------------------------------------------------
+
+
+def test_the_support_is_shown_whole_before_the_item():
+    model = Recorder()
+    asked(InContext(), model, "a sea", support=SUPPORT[:1])
+    assert model.prompts == ["Is it?\nred wine\nyes\n\nIs it?\na sea\n"]
+    asked(InContext(), model, "a sea", support=())
+    assert model.prompts[1] == "Is it?\na sea\n"
+
+
+def test_a_seed_orders_and_picks_demonstrations():
+    model = Recorder()
+    for seed in (0, 0, 1, 2):
+        asked(InContext(most=3), model, "a sea", seed=seed)
+    orders = [shown(prompt) for prompt in model.prompts]
+    assert orders[0] == orders[1]
+    assert len({tuple(order) for order in orders}) > 1
+    assert {len(order) for order in orders} == {3}
+    assert {text for order in orders for text in order} <= {text for text, _ in SUPPORT}
+
+
+def test_balanced_demonstrations_take_turns_by_label():
+    model = Recorder()
+    for seed in range(5):
+        asked(InContext(choose="balanced", most=4), model, "a sea", seed=seed)
+    labels = [[dict(SUPPORT)[text] for text in shown(prompt)] for prompt in model.prompts]
+    assert {tuple(sorted(each)) for each in labels} == {("no", "no", "yes", "yes")}
+    assert all(each[:2] != each[1:3] and each[0] != each[1] for each in labels)
+
+
+def test_the_nearest_demonstration_stands_last():
+    model = Recorder()
+    asked(InContext(choose="nearest", most=2), model, "green sea", "a rose")
+    assert [shown(prompt)[-1] for prompt in model.prompts] == ["green sea weed", "red rose"]
+    assert shown(model.prompts[0]) == ["blue sea", "green sea weed"]
+
+
+def test_nearness_without_any_demonstration_asks_unaided():
+    model = Recorder()
+    asked(InContext(choose="nearest"), model, "green sea", support=())
+    assert model.prompts == ["Is it?\ngreen sea\n"]
+
+
+def test_the_right_examples_of_the_task_itself_can_be_shown_in_their_order():
+    own = (Shown({"text": "b"}, "no"), Shown({"text": "wrong"}, "no", right=False), Shown({"text": "a"}, "yes"))
+    model = Recorder()
+    asked(InContext(demonstrations="task"), model, "x", of=task(examples=own), seed=3)
+    assert model.prompts == ["Is it?\nb\nno\n\nIs it?\na\nyes\n\nIs it?\nx\n"]
+
+
+@pytest.mark.parametrize("choose", ["random", "nearest"])
+def test_the_item_itself_is_never_shown_and_that_is_counted(choose: Any):
+    model = Recorder()
+    _, counts = asked(InContext(choose=choose, most=4), model, "blue sea", "a sea")
+    assert "blue sea" not in shown(model.prompts[0])
+    assert [len(shown(prompt)) for prompt in model.prompts] == [4, 4]
+    assert counts == {"demonstrations left out, each the item that was asked about": 1}
+
+
+def test_demonstrations_are_dropped_where_the_context_is_short_the_farthest_first():
+    model = Recorder(room=15)
+    _, counts = asked(InContext(choose="nearest"), model, "green sea")
+    assert shown(model.prompts[0]) == ["blue sea", "green sea weed"]
+    assert counts == {"demonstrations dropped, for the context is too short": 3}
+
+
+def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
+    model = Recorder(lambda _: Reply("yes", 1, cut=3), room=1)
+    answers, counts = asked(InContext(answers="generate"), model, "green sea", support=SUPPORT[:2])
+    assert (answers, model.prompts) == (["yes"], ["Is it?\ngreen sea\n"])
+    assert counts == {
+        "demonstrations dropped, for the context is too short": 2,
+        "prompts cut to fit the context": 1,
+    }
+
+
+def test_items_with_the_same_demonstrations_are_asked_about_together_and_answered_in_order():
+    model = Recorder(lambda prompt: Reply("no" if "sea" in prompt.split("\n")[-2] else "yes", 1))
+    questions = ("blue sea", "a sea", "a rose", "red rose")
+    answers, _ = asked(InContext(answers="generate"), model, *questions)
+    assert answers == ["no", "no", "yes", "yes"]
+    assert model.batches == [2, 2]
+
+
+# --- wordings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wording", "prompt", "option"),
+    [
+        ("plain", "Is it?\na\nyes\n\nIs it?\nb\n", "yes"),
+        ("cue", "Is it?\n\nInput: a\nOutput: yes\n\nInput: b\nOutput:", " yes"),
+        ("question", "a\nQuestion: Is it?\nAnswer: yes\n\nb\nQuestion: Is it?\nAnswer:", " yes"),
+    ],
+)
+def test_a_space_before_the_answer_belongs_to_the_answer(wording: str, prompt: str, option: str):
+    model = Recorder()
+    asked(InContext(wording=wording), model, "b", support=[("a", "yes")])
+    assert model.prompts == [prompt]
+    assert model.options[0][0] == option
+
+
+def test_a_seed_takes_one_of_several_wordings():
+    model = Recorder()
+    how = InContext(wording=("plain", "cue"))
+    for seed in range(4):
+        asked(how, model, "b", support=(), seed=seed)
+    assert ["Output:" in prompt for prompt in model.prompts] == [False, True, False, True]
+    assert InContext(wording=("cue",)) == InContext(wording="cue")
+
+
+def test_labels_can_be_named_in_the_instruction():
+    model = Recorder()
+    asked(InContext(show_labels=True), model, "b", support=())
+    assert model.prompts == ["Is it? (yes | no)\nb\n"]
+    asked(InContext(show_labels=True), model, "b", support=(), of=task(Text()))
+    assert model.prompts[1] == "Is it?\nb\n"
+
+
+def test_how_to_decode_is_handed_on():
+    model = Recorder()
+    asked(InContext(chat=True, answers="generate", tokens=7, temperature=0.5), model, "b", seed=3)
+    assert model.decodings == [Decoding(tokens=7, stop=("\n",), chat=True, temperature=0.5, seed=3)]
+    asked(InContext(), model, "b")
+    assert not model.decodings[1].chat
+
+
+@pytest.mark.parametrize(
+    ("output", "gold", "stop"),
+    [
+        (Text(), "one line", "\n"),
+        (Text(), "two\nlines", "\n\n"),
+        (Fields({"a": Text(), "b": Text()}), {"a": "x", "b": "y"}, "\n\n"),
+    ],
+)
+def test_an_answer_ends_with_its_line_or_where_answers_have_several_with_its_paragraph(
+    output: Output, gold: Any, stop: str
+):
+    model = Recorder()
+    asked(InContext(), model, "b", of=task(output), support=[("a", gold)])
+    assert model.decodings[0].stop == (stop,)
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_likeliest_label_is_taken_and_of_equal_ones_the_first():
+    model = Recorder()
+    model.odds = lambda prompt: Odds((-2.0, -1.0) if "sea" in prompt else (-1.00001, -1.0), (1, 1))
+    assert asked(InContext(), model, "a sea", "b", support=())[0] == ["no", "yes"]
+    assert model.options == [["yes", "no"]] * 2
+
+
+def test_a_label_of_many_tokens_can_be_weighed_by_their_mean():
+    model = Recorder()
+    model.odds = lambda _: Odds((-3.0, -2.0), (3, 1))
+    assert asked(InContext(), model, "b")[0] == ["no"]
+    assert asked(InContext(per_token=True), model, "b")[0] == ["yes"]
+
+
+def test_calibration_takes_back_what_a_model_likes_without_any_input():
+    model = Recorder()
+    model.odds = lambda prompt: Odds((-1.0, -2.0) if "rose" in prompt else (-1.0, -4.0), (1, 1))
+    assert asked(InContext(), model, "a rose", "a sea", support=())[0] == ["yes", "yes"]
+    assert asked(InContext(calibrate=True), model, "a rose", "a sea", support=())[0] == ["no", "yes"]
+    assert [prompt.split("\n")[1] for prompt in model.prompts[4:]] == ["N/A", "", "[MASK]"]
+
+
+def test_calibration_is_by_the_mean_chance_over_inputs_without_content():
+    model = Recorder()
+    biased = {"N/A": (0.0, -9.0), "": (-9.0, 0.0), "[MASK]": (0.0, -9.0)}  # two of three for yes
+    model.odds = lambda prompt: Odds(biased.get(prompt.split("\n")[1], (-1.0, -1.5)), (1, 1))
+    assert asked(InContext(calibrate=True), model, "x", support=())[0] == ["no"]  # -1 - log 2/3 < -1.5 - log 1/3
+    biased["N/A"] = (0.0, 0.0)
+    assert asked(InContext(calibrate=True), model, "x", support=())[0] == ["yes"]
+
+
+@pytest.mark.parametrize("refused", ["N/A", "sea", "[MASK]"])
+def test_a_prompt_that_is_refused_has_no_answer_and_is_counted(refused: str):
+    model = Recorder()
+    model.odds = lambda prompt: None if refused in prompt else Odds((-1.0, -2.0), (1, 1))
+    answers, counts = asked(InContext(calibrate=True), model, "a sea", "b", support=())
+    assert answers == ([None, "yes"] if refused == "sea" else [None, None])
+    assert counts == {"prompts that the model refused": 1}
+    answers, counts = asked(InContext(answers="generate"), Recorder(lambda _: None), "b")
+    assert (answers, counts) == ([None], {"prompts that the model refused": 1})
+
+
+def test_written_answers_are_read_picked_or_none_and_counted():
+    written = {"a": "yes", "b": "The answer is No.", "c": "yes or no", "d": "perhaps"}
+    model = Recorder(lambda prompt: Reply(written[prompt.split("\n")[-2]], 1, ended="c" not in prompt))
+    answers, counts = asked(InContext(answers="generate", tokens=5), model, *written, support=())
+    assert answers == ["yes", "no", None, None]
+    assert counts == {"answers picked out of longer ones": 1, "answers cut at 5 tokens": 1}
+
+
+@pytest.mark.parametrize(
+    ("output", "gold", "written", "answer"),
+    [
+        (Text(), "x", " a title ", "a title"),
+        (Number(), 1.0, "about 2,500 in all", 2500.0),
+        (Terms(), ("x",), "oak; elm", ("oak", "elm")),
+        (Labels(("a", "b"), many=True), ("a",), "b; a", ("b", "a")),
+        (Fields({"t": Text(), "n": Number()}), {"t": "x", "n": 1.0}, "On trees\n7", {"t": "On trees", "n": 7.0}),
+    ],
+)
+def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, written: str, answer: Any):
+    model = Recorder(lambda _: Reply(written, 1))
+    assert asked(InContext(), model, "b", of=task(output), support=[("a", gold)])[0] == [answer]
+    assert can_do(InContext(), task(output), 0)
+    assert not can_do(InContext(), task(Ranking()))
+
+
+@pytest.mark.parametrize("name", ["fake:echo", "fake:noise"])
+@pytest.mark.parametrize(
+    "how", [InContext(), InContext(choose="nearest", calibrate=True), InContext(answers="generate")]
+)
+def test_a_fake_answers_the_same_again(name: str, how: InContext):
+    def answers() -> list[Answer | None]:
+        tools = Toolbox({}, lambda wanted: source(wanted).open(Path()))
+        fitted = replace(how, model=name).fit(task(), examples(SUPPORT), (), seed=0, tools=tools)
+        return list(fitted.predict([Item(f"q{n}", {"text": f"red {n} sea"}) for n in range(8)]))
+
+    assert answers() == answers()
+    assert set(answers()) <= {"yes", "no", None}
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"most": -1}, "most must be a whole number from 0 on: -1"),
+        ({"most": True}, "most must be a whole number"),
+        ({"most": "3"}, "most must be a whole number from 0 on: '3'"),
+        ({"tokens": 0}, "tokens must be a whole number from 1 on"),
+        ({"tokens": 1.5}, "tokens must be a whole number"),
+        ({"temperature": -1}, "temperature"),
+        ({"wording": []}, "wording must be one at least of plain, cue, question"),
+        ({"chat": "no"}, "chat must be true or false: 'no'"),
+        ({"calibrate": 1}, "calibrate must be true or false: 1"),
+        ({"per_token": "yes"}, "per_token must be true or false"),
+        ({"show_labels": None}, "show_labels must be true or false"),
+    ],
+)
+def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], told: str):
+    with pytest.raises(LearnerError, match=told):
+        learner("in-context", options)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"wording": "plane"}, "unknown wording: 'plane'; did you mean plain"),
+        ({"wording": ["plain", "kue"]}, "unknown wording: 'kue'; did you mean cue"),
+        ({"choose": "neerest"}, "unknown choice of demonstrations: 'neerest'; did you mean nearest"),
+        ({"demonstrations": "tsk"}, "unknown source of demonstrations"),
+        ({"answers": "scores"}, "unknown way to answer: 'scores'; did you mean score"),
+        ({"modle": "x"}, "unknown option of learner 'in-context': 'modle'; did you mean model"),
+    ],
+)
+def test_a_mistyped_option_is_told_with_the_nearest(options: dict[str, Any], told: str):
+    with pytest.raises(UnknownNameError, match=told):
+        learner("in-context", options)

@@ -1,0 +1,469 @@
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from taskloom.errors import ModelError, ModelUnavailableError, UnknownNameError, UsageError
+from taskloom.models import Decoding, Odds, Reply, Usage
+from taskloom.models import api as apis
+from taskloom.models.api import Api, Endpoint
+from taskloom.models.load import source
+
+if TYPE_CHECKING:
+    from tests.models.conftest import Server
+
+Make = Callable[..., Api]
+PLAIN, CHAT = Decoding(tokens=8), Decoding(tokens=8, chat=True)
+MANY = [f"question {n} word{n}" for n in range(40)]
+KEY = "sk-secret-0123456789"
+GONE = "http://127.0.0.1:9/v1"  # where nobody listens
+
+
+def texts(replies: list[Reply | None]) -> list[str | None]:
+    return [reply.text if reply else None for reply in replies]
+
+
+# --- what is asked and read ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decoding", [PLAIN, CHAT])
+def test_prompts_are_answered_in_their_order(api: Make, decoding: Decoding):
+    assert api().generate(["a b", "c d e"], decoding) == [Reply("b", 1), Reply("e", 1)]
+
+
+def test_a_request_says_how_to_decode(api: Make, endpoint: Server):
+    api().generate(["a b"], Decoding(tokens=3, stop=("\n",), temperature=0.5, seed=7))
+    asked = {"model": "tiny", "prompt": "a b", "max_tokens": 3, "temperature": 0.5, "seed": 7, "stop": ["\n"]}
+    assert endpoint.received == [asked]
+    api().generate(["a b"], CHAT)
+    assert endpoint.received[1]["messages"] == [{"role": "user", "content": "a b"}]
+    assert "seed" not in endpoint.received[1]
+    assert endpoint.headers[1]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_more_can_be_put_into_a_request_and_null_leaves_a_field_out(api: Make, endpoint: Server):
+    api(body={"temperature": None, "top_p": 0.9, "max_tokens": 2}).generate(["a b"], PLAIN)
+    assert endpoint.received == [{"model": "tiny", "prompt": "a b", "max_tokens": 2, "top_p": 0.9}]
+
+
+def test_a_reply_that_had_no_tokens_left_is_told_apart(api: Make, endpoint: Server):
+    endpoint.answer = lambda _: "one two three"
+    assert api().generate(["a"], Decoding(tokens=2)) == [Reply("one two", 2, ended=False)]
+
+
+def test_a_stop_holds_even_where_the_endpoint_does_not_heed_it(api: Make, endpoint: Server):
+    endpoint.answer = lambda _: "\n yes\nand more"
+    assert texts(api().generate(["a"], Decoding(tokens=9, stop=("\n",)))) == ["\n yes"]
+    assert api().generate(["b"], Decoding(tokens=2, stop=("\n",))) == [Reply("\n yes", 2)]
+    endpoint.answer = lambda _: "\n"
+    assert texts(api().generate(["c"], Decoding(tokens=9, stop=("\n",)))) == ["\n"]
+
+
+def test_half_a_character_in_a_prompt_or_a_reply_does_no_harm(api: Make, endpoint: Server):
+    assert texts(api().generate(["a b\ud800"], PLAIN)) == ["b\ud800"]
+    assert texts(api().generate(["a b\ud800"], PLAIN)) == ["b\ud800"]
+    assert len(endpoint.received) == 1
+
+
+def test_a_filtered_reply_is_none(api: Make, endpoint: Server):
+    endpoint.about = {"bomb": "filtered"}
+    assert texts(api().generate(["a b", "a bomb"], CHAT)) == ["b", None]
+
+
+def test_a_prompt_that_is_too_long_is_none_and_not_asked_about_again(api: Make, endpoint: Server):
+    endpoint.about = {"long": "too long"}
+    for _ in range(2):
+        assert texts(api().generate(["a b", "a long"], PLAIN)) == ["b", None]
+        assert api().score(["a long", "a b"], [[" x"], [" y"]], PLAIN)[0] is None
+    assert len(endpoint.received) == 4
+
+
+def test_what_was_used_is_counted_and_equal_prompts_are_sent_and_paid_for_once(api: Make, endpoint: Server):
+    model = api(price_in=1e6, price_out=2e6)
+    model.generate(["a b c", "a b c", "d"], PLAIN)
+    assert model.usage == Usage(read=7, written=3, computed=6, requests=2, dollars=8.0)
+    assert len(endpoint.received) == 2
+    before = Usage(**{name: getattr(model.usage, name) for name in Usage.__slots__})
+    model.generate(["d"], PLAIN)
+    assert model.usage.since(before) == Usage(read=1, written=1, computed=2, requests=0, dollars=3.0)
+
+
+# --- log-probabilities -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["", "<s>"])
+def test_options_are_scored_by_the_tokens_beyond_the_prompt(api: Make, endpoint: Server, first: str):
+    endpoint.first_token = first
+    found = api().score(["is it"], [[" so", " quite so"]], PLAIN)
+    assert found == [Odds((-3 / 8, -9 / 8), (1, 2))]
+    asked = endpoint.received[0]
+    assert (asked["max_tokens"], asked["echo"], asked["logprobs"]) == (0, True, 1)
+
+
+def test_a_token_that_is_part_of_prompt_and_option_counts(api: Make):
+    assert api().score(["is i"], [["t", "t so"]], PLAIN) == [Odds((-3 / 8, -6 / 8), (1, 2))]
+
+
+def test_tokens_that_are_parts_of_characters_are_placed_by_their_offsets(api: Make, endpoint: Server, monkeypatch):
+    parts = {"tokens": ["a", "bytes:\\xe7", "bytes:\\xbb\\xbf", " b"], "text_offset": [0, 1, 1, 2]}
+    logs = parts | {"token_logprobs": [None, -1.0, -2.0, -4.0]}
+    monkeypatch.setattr(endpoint, "_read_back", lambda _: logs)
+    assert api().score(["a"], [["绿 b"]], PLAIN) == [Odds((-7.0,), (3,))]
+    assert api().score(["a绿"], [[" b"]], PLAIN) == [Odds((-4.0,), (1,))]
+
+
+@pytest.mark.parametrize(
+    "logs",
+    [
+        None,
+        [],
+        {"tokens": ["a"], "text_offset": [0]},
+        {"tokens": ["a", " b"], "text_offset": [0], "token_logprobs": [None, -1.0]},
+        {"tokens": ["a", " b"], "text_offset": [0, "1"], "token_logprobs": [None, -1.0]},
+        {"tokens": ["a"], "text_offset": [0], "token_logprobs": [None]},
+    ],
+)
+def test_without_log_probabilities_the_remedy_is_told(api: Make, endpoint: Server, monkeypatch, logs: object):
+    monkeypatch.setattr(endpoint, "_read_back", lambda _: logs)
+    with pytest.raises(ModelUnavailableError, match=r"no log-probabilities .* set `answers: generate`"):
+        api().score(["a"], [[" b"]], PLAIN)
+
+
+def test_a_chat_is_not_asked_for_log_probabilities(api: Make, endpoint: Server):
+    with pytest.raises(ModelUnavailableError, match="set `answers: generate`"):
+        api().score(["a"], [[" b"]], CHAT)
+    assert not endpoint.received
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fault", ["429", "429 on a date", "500", "cut", "no JSON", "deep JSON", "no choices", "odd choices"]
+)
+def test_what_may_go_better_is_tried_again(api: Make, endpoint: Server, fault: str):
+    endpoint.then(fault, fault)
+    model = api()
+    assert texts(model.generate(["a b"], PLAIN)) == ["b"]
+    assert model.usage.requests == len(endpoint.received) == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("429", "HTTP 429 .*slow down"),
+        ("cut", "RemoteProtocolError"),
+        ("no JSON", "not a completion: <html>gateway"),
+        ("no choices", "not a completion"),
+        ("huge", "more than 16,777,216 bytes"),
+    ],
+)
+def test_tries_come_to_an_end(api: Make, endpoint: Server, fault: str, told: str):
+    endpoint.always = fault
+    with pytest.raises(
+        ModelUnavailableError, match=rf"no answer from {endpoint.url} after 2 tries; the last: .*{told}"
+    ):
+        api(tries=2).generate(["a b"], PLAIN)
+    assert len(endpoint.received) == 2
+
+
+def test_an_endpoint_that_fails_at_a_prompt_may_answer_others(api: Make, endpoint: Server):
+    endpoint.about = {"bad": "500"}
+    with pytest.raises(ModelError, match="HTTP 500 oh no") as error:
+        api(tries=2).generate(["a bad"], PLAIN)
+    assert not isinstance(error.value, ModelUnavailableError)
+    assert texts(api().generate(["a b"], PLAIN)) == ["b"]
+
+
+def test_a_reply_that_takes_too_long_is_tried_again(api: Make, endpoint: Server):
+    endpoint.then("slow")
+    assert texts(api().generate(["a b"], PLAIN)) == ["b"]
+    assert len(endpoint.received) == 2
+
+
+def test_an_endpoint_says_how_long_to_wait(api: Make, endpoint: Server):
+    endpoint.then("429 in a second")
+    start = time.monotonic()
+    assert texts(api().generate(["a b"], PLAIN)) == ["b"]
+    assert time.monotonic() - start >= 1
+
+
+def test_waits_grow_and_have_an_end():
+    assert 0.5 <= apis._pause(0.5, 2, 0.0) <= 1
+    assert apis._pause(0.5, 1, 7.0) == 7
+    assert apis._pause(0.5, 5000, 0.0) == apis._pause(0.5, 1, 3600.0) == apis.WAIT
+
+
+def test_an_endpoint_that_can_not_be_reached_is_told(api: Make):
+    with pytest.raises(ModelUnavailableError, match=f"no answer from {GONE} after 2 tries; the last: can't be reached"):
+        api(load=f"api:tiny@{GONE}", tries=2).generate(["a"], PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"),
+    [
+        ("401", ModelUnavailableError, r"refuses the key of \$OPENAI_API_KEY \(HTTP 401\)"),
+        ("404", ModelUnavailableError, "answers HTTP 404 for model 'tiny': .*does not exist"),
+        ("400", ModelError, r"refuses the request \(HTTP 400\): .*Unsupported parameter"),
+        ("moved", ModelUnavailableError, "answers HTTP 307"),
+    ],
+)
+def test_what_will_not_go_better_is_told_at_once(api: Make, endpoint: Server, fault: str, kind: type, told: str):
+    endpoint.always = fault
+    with pytest.raises(kind, match=told):
+        api(concurrency=1).generate(MANY, PLAIN)
+    assert len(endpoint.received) == 1
+
+
+def test_nothing_more_is_sent_after_an_error_and_what_was_answered_is_kept(api: Make, endpoint: Server):
+    endpoint.about = {"word5": "401"}
+    with pytest.raises(ModelUnavailableError):
+        api(concurrency=2).generate(MANY, PLAIN)
+    assert len(endpoint.received) <= 9
+    endpoint.about = {}
+    assert texts(api().generate(MANY, PLAIN)) == [f"word{n}" for n in range(40)]
+    assert sorted(endpoint.prompts()) == sorted(MANY)
+
+
+def test_an_error_does_not_wait_for_the_tries_of_others(api: Make, endpoint: Server):
+    endpoint.about = {"word0": "401", "word1": "500"}
+    start = time.monotonic()
+    with pytest.raises(ModelUnavailableError, match="401"):
+        api(concurrency=2, backoff=30).generate(MANY[:2], PLAIN)
+    assert time.monotonic() - start < 10
+
+
+# --- how many at once ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("concurrency", "workers", "most"), [(4, 1, 4), (4, 2, 2), (1, 1, 1), (1, 3, 1)])
+def test_no_more_requests_are_under_way_than_allowed(
+    api: Make, endpoint: Server, concurrency: int, workers: int, most: int
+):
+    endpoint.pause = 0.02
+    assert texts(api(workers, concurrency=concurrency).generate(MANY[:16], PLAIN))[3] == "word3"
+    assert endpoint.most_under_way == most
+
+
+# --- the key ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_the_key_is_shown_nowhere(api: Make, endpoint: Server, tmp_path: Path, monkeypatch, caplog, space: str):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY + space)
+    model = api(tries=1)
+    endpoint.then("401")
+    told = []
+    for _ in range(2):
+        try:
+            model.generate(["a b"], PLAIN)
+        except ModelError as error:
+            told.append(f"{error!r} {error} {error.__context__!r} {error.__cause__!r}")
+    assert "provided: (key)." in told[0]
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    seen = [*told, caplog.text, repr(model), repr(model.endpoint), repr(model.client.headers), str(vars(model))]
+    assert b"tiny" not in kept
+    assert KEY.encode() not in kept
+    assert not [text for text in seen if KEY in text]
+    assert endpoint.headers[-1]["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key", ["sk secret", "sk\x01secret", "sk-ſecret"])
+def test_a_key_that_can_be_none_is_refused_and_not_repeated(api: Make, monkeypatch, key: str):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ModelUnavailableError, match=r"\$OPENAI_API_KEY has characters that no key has$"):
+        api()
+
+
+def test_without_a_key_none_is_sent_and_that_is_told_where_one_is_wanted(api: Make, endpoint: Server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert texts(api().generate(["a b"], PLAIN)) == ["b"]
+    assert "Authorization" not in endpoint.headers[0]
+    endpoint.always = "401"
+    with pytest.raises(ModelUnavailableError, match=r"wants a key, and \$OPENAI_API_KEY has none"):
+        api().generate(["c d"], PLAIN)
+
+
+def test_another_variable_can_hold_the_key(api: Make, endpoint: Server, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "mine")
+    api(key="MY_KEY").generate(["a b"], PLAIN)
+    assert endpoint.headers[0]["Authorization"] == "Bearer mine"
+
+
+# --- budgets ---------------------------------------------------------------------------------------------------------
+
+
+def cost(prompt: str, tokens: int = 8) -> int:
+    return len(prompt) + apis.OVERHEAD + tokens
+
+
+@pytest.mark.parametrize("budget", [{"token_budget": 400}, {"budget": 4e-4, "price_in": 1, "price_out": 1}])
+def test_a_budget_is_never_passed_however_many_ask_at_once(api: Make, endpoint: Server, budget: dict[str, Any]):
+    models = [api(**budget) for _ in range(3)]
+    highest = []
+    endpoint.pause = 0.01
+
+    def ask(model: Api) -> None:
+        with pytest.raises(
+            ModelUnavailableError, match=r"the budget of .* is spent: .* raise `(token_)?budget` to go on"
+        ):
+            model.generate(MANY * 3, Decoding(tokens=40))
+        highest.append(model.replies.spent(model.model).tokens)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(ask, models))
+    assert endpoint.most_under_way <= 400 // cost(MANY[0], 40)
+    assert 0 < len(endpoint.answered) < len(MANY)
+    assert max(highest) <= 400
+
+
+def test_what_a_reply_did_cost_takes_the_place_of_what_was_set_aside(api: Make):
+    model = api(token_budget=cost("a b"))
+    model.generate(["a b"], PLAIN)
+    assert model.replies.spent(model.model).tokens == 3
+    with pytest.raises(ModelUnavailableError, match=r"budget of 75 tokens is spent: 3 so far, and the next .* 76"):
+        model.generate(["c de"], PLAIN)
+
+
+def test_a_budget_that_was_raised_goes_on_where_it_was_spent(api: Make, endpoint: Server):
+    with pytest.raises(ModelUnavailableError):
+        api(token_budget=150, concurrency=1).generate(MANY, PLAIN)
+    before = list(endpoint.prompts())
+    assert 0 < len(before) < len(MANY)
+    assert texts(api(token_budget=9999).generate(MANY, PLAIN)) == [f"word{n}" for n in range(40)]
+    assert sorted(endpoint.prompts()) == sorted(MANY)
+
+
+def test_what_is_known_costs_nothing_even_if_the_budget_is_spent(api: Make, endpoint: Server):
+    api().generate(["a b"], PLAIN)
+    assert texts(api(token_budget=1).generate(["a b"], PLAIN)) == ["b"]
+    assert len(endpoint.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "left"),
+    [("429", 0), ("500", 0), ("401", 0), ("400", 0), ("404", 0), ("cut", 150), ("no JSON", 150), ("huge", 150)],
+)
+def test_what_may_have_been_paid_for_stays_set_aside(api: Make, endpoint: Server, fault: str, left: int):
+    endpoint.always = fault
+    model = api(tries=2, token_budget=1000)
+    with pytest.raises(ModelError):
+        model.generate(["a b"], PLAIN)
+    assert model.replies.spent(model.model).tokens == left
+
+
+@pytest.mark.parametrize("fault", ["no usage", "odd usage"])
+def test_where_an_endpoint_does_not_say_what_it_took_the_most_is_taken(api: Make, endpoint: Server, fault: str):
+    endpoint.always = fault
+    model = api(token_budget=1000)
+    assert model.generate(["a b"], PLAIN) == [Reply("well", 0)]
+    assert model.replies.spent(model.model).tokens == cost("a b") == 75
+
+
+def test_every_choice_that_is_asked_for_counts(api: Make):
+    with pytest.raises(ModelUnavailableError, match="may take 107"):
+        api(token_budget=100, body={"n": 5}).generate(["a b"], PLAIN)
+
+
+def test_models_at_one_address_have_budgets_of_their_own(api: Make):
+    one, other = api(token_budget=100), api(token_budget=100, revision="2")
+    one.generate(["a b"], PLAIN)
+    assert other.replies.spent(other.model).tokens == 0
+
+
+# --- what was said about an endpoint ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        "api:m@http://user:hunter2@host/v1",
+        "api:m@https://hunter2@host/v1",
+        "api:m@http://host/v1?key=hunter2",
+        "api:m@http://host/v1#hunter2",
+        "api:m@http://user:hunter2@host:port/v1",
+        "api:m@ftp://user:hunter2@host/v1",
+        "api:@http://host/hunter2",
+        "api:m@http://",
+        "api:m@httpx",
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"tries": 0}, {"concurrency": "x"}])
+def test_an_address_that_is_none_or_holds_a_key_is_refused_and_not_repeated(
+    load: str, more: dict[str, Any], monkeypatch
+):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(UsageError) as error:
+        Endpoint(load=load, **more).identity()
+    assert "hunter2" not in str(error.value)
+
+
+def test_the_environment_can_say_where_the_endpoint_is(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://here:1/v1/")
+    assert Endpoint(load="api:org/m").address == ("org/m", "http://here:1/v1")
+    assert Endpoint(load="api:org/m").identity() == Endpoint(load="api:org/m@http://here:1/v1").identity()
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    gone = Endpoint(load="api:org/m")  # a report needs no more
+    with pytest.raises(UsageError, match="where OPENAI_BASE_URL is set: 'api:org/m'"):
+        gone.identity()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"concurrency": 0}, "1 at least"),
+        ({"concurrency": 1.5}, "whole numbers"),
+        ({"tries": True}, "are numbers"),
+        ({"timeout": 0.5}, "1 at least"),
+        ({"timeout": float("nan")}, "are numbers"),
+        ({"backoff": -1}, "none below nought"),
+        ({"price_in": "1"}, "are numbers"),
+        ({"token_budget": -1}, "none below nought"),
+        ({"token_budget": None}, "are numbers"),
+        ({"budget": 1}, "needs price_in and price_out"),
+        ({"key": KEY}, "names a variable"),
+        ({"key": None}, "names a variable"),
+        ({"body": "x"}, "JSON can write"),
+        ({"body": {"x": b"1"}}, "JSON can write"),
+        ({"body": {"x": float("nan")}}, "JSON can write"),
+        ({"body": {"stream": True, "model": "x"}}, "can't set model, stream"),
+        ({"body": {"max_tokens": None}, "token_budget": 9}, "needs a limit of what is written"),
+    ],
+)
+def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], told: str):
+    with pytest.raises(UsageError, match=told) as error:
+        source("mine", {"load": f"api:m@{GONE}", **options})
+    assert KEY not in str(error.value)
+
+
+def test_an_unknown_option_is_told_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="option of model 'mine': 'tires'; did you mean tries"):
+        source("mine", {"load": f"api:m@{GONE}", "tires": 3})
+
+
+def test_a_model_is_named_by_what_can_change_its_answers():
+    one = Endpoint(load=f"api:m@{GONE}")
+    same = Endpoint(load=f"api:m@{GONE}/", concurrency=2, price_in=1, budget=5, key="OTHER", timeout=5)
+    assert one.identity() == same.identity()
+    others = [
+        Endpoint(load=f"api:n@{GONE}"),
+        Endpoint(load="api:m@http://127.0.0.1:10/v1"),
+        Endpoint(load=f"api:m@{GONE}", revision="may"),
+        Endpoint(load=f"api:m@{GONE}", body={"top_p": 0.5}),
+    ]
+    assert len({str(each.identity()) for each in [one, *others]}) == 5
+
+
+def test_an_endpoint_has_nothing_to_fetch_and_never_says_that_a_prompt_is_too_long(api: Make):
+    model = api()
+    model.endpoint.get()
+    assert model.fits("x" * 10_000, PLAIN)
+    assert os.environ["OPENAI_API_KEY"] == KEY

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from taskloom.errors import ModelError, ModelUnavailableError
+from taskloom.models import Decoding
+from taskloom.models.api import Api
+from taskloom.models.replies import NAME, Price, Replies
+
+if TYPE_CHECKING:
+    from tests.models.conftest import Server
+
+NONE, MOST, COST = Price(0, 0.0), Price(10, 0.5), Price(3, 0.25)
+GOOD = (200, {"choices": [{"text": "绿\ud800"}]})
+SPENDER = """
+import sys
+from pathlib import Path
+from taskloom.errors import ModelUnavailableError
+from taskloom.models.replies import Price, Replies
+replies, won = Replies(Path(sys.argv[1])), 0
+try:
+    while True:
+        replies.set_aside("m", Price(1, 0.0), Price(200, 0.0))
+        replies.keep(f"{sys.argv[2]}-{won}", "m", (200, {}), Price(1, 0.0), Price(1, 0.0))
+        won += 1
+except ModelUnavailableError:
+    print(won)
+"""
+ASKER = """
+import sys
+from pathlib import Path
+from taskloom.models import Decoding
+from taskloom.models.api import Endpoint
+model = Endpoint(load=sys.argv[1], token_budget=10_000, concurrency=4).open(Path(sys.argv[2]))
+model.generate([f"question {n}" for n in range(40)], Decoding(tokens=8))
+"""
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Iterator[Replies]:
+    made = Replies(tmp_path / NAME)
+    yield made
+    made.close()
+
+
+def test_a_reply_is_found_again_and_costs_what_it_did(replies: Replies):
+    assert replies.find("k") is None
+    replies.set_aside("m", MOST, NONE)
+    assert replies.spent("m") == MOST
+    assert replies.keep("k", "m", GOOD, COST, MOST) == GOOD
+    assert replies.find("k") == GOOD
+    assert replies.spent("m") == COST
+    assert replies.spent("other") == NONE
+
+
+def test_the_first_reply_is_the_one_that_is_kept_and_both_are_paid_for(replies: Replies):
+    for status in (200, 400):
+        replies.set_aside("m", MOST, NONE)
+        assert replies.keep("k", "m", (status, {}), COST, MOST) == (200, {})
+    assert replies.spent("m") == Price(6, 0.5)
+
+
+def test_what_is_given_back_was_not_spent(replies: Replies):
+    replies.set_aside("m", MOST, NONE)
+    replies.give_back("m", MOST)
+    assert replies.spent("m") == NONE
+
+
+def test_a_budget_is_used_up_to_the_last_token_and_cent(replies: Replies):
+    budget = Price(20, 1.0)
+    replies.set_aside("m", MOST, budget)
+    replies.set_aside("m", MOST, budget)
+    with pytest.raises(ModelUnavailableError, match=r"budget of \$1.00 is spent: \$1.0000 so far, .* raise `budget`"):
+        replies.set_aside("m", Price(0, 0.001), budget)
+    with pytest.raises(ModelUnavailableError, match=r"budget of 20 tokens is spent: 20 .* raise `token_budget`"):
+        replies.set_aside("m", Price(1, 0.0), budget)
+    assert replies.spent("m") == Price(20, 1.0)
+
+
+def test_threads_share_a_budget(replies: Replies):
+    def spend(_: int) -> int:
+        try:
+            replies.set_aside("m", Price(1, 0.0), Price(20, 0.0))
+        except ModelUnavailableError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spend, range(60))) == 20
+
+
+def test_processes_share_a_budget_and_lose_nothing(tmp_path: Path):
+    command = [sys.executable, "-c", SPENDER, str(tmp_path / NAME)]
+    children = [subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, text=True) for n in range(2)]
+    won = [int(child.communicate(timeout=60)[0]) for child in children]
+    assert [child.returncode for child in children] == [0, 0]
+    assert sum(won) == 200
+    again = Replies(tmp_path / NAME)
+    assert again.spent("m") == Price(200, 0.0)
+    assert all(again.find(f"{n}-{k}") for n in range(2) for k in range(won[n]))
+    again.close()
+
+
+def test_what_was_under_way_when_a_run_was_killed_stays_set_aside(
+    endpoint: Server, api: Callable[..., Api], tmp_path: Path
+):
+    endpoint.hold_after = 6
+    command = [sys.executable, "-c", ASKER, f"api:tiny@{endpoint.url}", str(tmp_path)]
+    with subprocess.Popen(command) as child:
+        until(lambda: len(endpoint.received) >= 10 and kept(tmp_path) == 6)
+        child.send_signal(signal.SIGKILL)
+    endpoint.release()
+    model = api(token_budget=10_000)
+    assert model.replies.spent(model.model).tokens == 6 * 3 + 4 * (len("question 0") + 64 + 8)
+    answers = model.generate([f"question {n}" for n in range(40)], Decoding(tokens=8))
+    assert [answer.text for answer in answers if answer] == [str(n) for n in range(40)]
+    assert len(endpoint.prompts()) == len(set(endpoint.prompts())) == 40
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def kept(folder: Path) -> int:
+    if not (folder / NAME).exists():
+        return 0
+    db = sqlite3.connect(folder / NAME)
+    try:
+        return int(db.execute("SELECT count(*) FROM replies").fetchone()[0])
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+    finally:
+        db.close()
+
+
+def fill(replies: Replies) -> None:
+    (pages,) = replies.db.execute("PRAGMA page_count").fetchone()
+    replies.db.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def test_a_full_disk_is_told_and_leaves_what_was_kept(replies: Replies):
+    replies.set_aside("m", MOST, NONE)
+    fill(replies)
+    with pytest.raises(ModelUnavailableError, match=r"replies can't be kept \(database or disk is full\)"):
+        replies.keep("k", "m", (200, {"text": "x" * 100_000}), COST, MOST)
+    assert replies.find("k") is None
+    assert replies.spent("m") == MOST
+    assert replies.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_reply_that_can_not_be_kept_was_paid_for_all_the_same(api: Callable[..., Api], endpoint: Server):
+    endpoint.answer = lambda _: "x" * 100_000
+    model = api(token_budget=1000)
+    model.replies.set_aside(model.model, Price(1, 0.0), NONE)
+    fill(model.replies)
+    with pytest.raises(ModelUnavailableError, match="disk is full"):
+        model.generate(["a"], Decoding(tokens=8))
+    assert model.replies.spent(model.model).tokens == 1 + len("a") + 64 + 8
+
+
+@pytest.mark.parametrize("content", [b"no data base at all, but long enough to be read", b"\x01" * 4096])
+def test_what_is_no_data_base_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes):
+    (tmp_path / NAME).write_bytes(content)
+    with pytest.raises(ModelError, match="replies can't be kept"):
+        Replies(tmp_path / NAME)
+    assert (tmp_path / NAME).read_bytes() == content
+
+
+def test_a_folder_is_made_where_there_is_none(tmp_path: Path):
+    Replies(tmp_path / "a" / "b" / NAME).close()
+    assert (tmp_path / "a" / "b" / NAME).is_file()
