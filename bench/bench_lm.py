@@ -112,7 +112,7 @@ if __name__ == "__main__":
     peer = HFLM(str(folder), device="cpu", dtype="float32", batch_size=arguments.batch)
     for title, figures in {
         "4 shots, options of one token": scored(lm, peer, SINGLE, arguments.count),
-        "4 shots, longer options": scored(lm, peer, LONGER, arguments.count),
+        "4 shots, longer options": scored(lm, peer, LONGER, arguments.count // 2),
         f"4 shots, greedy answers of up to {NEW} tokens": generated(lm, peer, arguments.count),
     }.items():
         report(title, figures)

@@ -27,7 +27,7 @@ def expected_seconds(cells: Sequence[Cell], spent: Iterable[Spent], items: int) 
     """Add up what cells will take, each asking about so many items; None where a learner was never run.
 
     Cells of the same learner, task and shots are the best guide, then those of the same learner and shots, then any of
-    the learner. Cells that asked about as many items count as they are; where there are only trials, in proportion.
+    the learner. Cells that asked about as many items count as they are; where there are only trials, they are scaled.
     """
     likes: dict[Likeness, list[Cost]] = defaultdict(list)
     for one in spent:
@@ -49,5 +49,15 @@ def _likenesses(learner: str, task: str, shots: int) -> tuple[Likeness, ...]:
 def _mean(costs: Sequence[Cost], items: int) -> float:
     nearest = min((abs(cost.items - items) for cost in costs), default=0)
     alike = [cost for cost in costs if abs(cost.items - items) == nearest]
-    scales = [items / cost.items if cost.items and cost.items < items else 1.0 for cost in alike]
-    return sum(cost.seconds * scale for cost, scale in zip(alike, scales, strict=True)) / len(alike)
+    return sum(cost.seconds * _scale(cost, items) for cost in alike) / len(alike)
+
+
+def _scale(cost: Cost, items: int) -> float:
+    """Say how much more a cell with more items takes; what its prompts share is computed once however many they are."""
+    if not cost.items or cost.items >= items:
+        return 1.0
+    if cost.items == 1 or not cost.computed:
+        return items / cost.items
+    shared = max(0.0, (cost.read + cost.written - cost.computed) / (cost.items - 1))
+    own = max(0.0, cost.computed - shared) / cost.items
+    return (shared + items * own) / (shared + cost.items * own)
