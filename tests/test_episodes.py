@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from taskloom.core import Example, Item, Labels, Pool, Suite, Task, Text
-from taskloom.episodes import Draw, Role, Sampler, draw, draws, episode, episodes, groups_of
+from taskloom.episodes import ALL, Draw, Role, Sampler, draw, draws, episode, episodes, groups_of
 from taskloom.errors import EpisodeError, UnknownNameError
 from taskloom.sources.table import Field
 from taskloom.suites import fields, rows
@@ -323,9 +323,15 @@ def test_no_shots_give_an_empty_support_set() -> None:
     assert draw.labels == NAMES
 
 
+def test_all_that_is_left_can_be_asked_about() -> None:
+    (draw,) = drawn(suite_of({"all": even(3)}), Sampler(shots=1, dev=2, query=ALL))
+    used = {*draw.rows["support"], *draw.rows["dev"]}
+    assert sorted(draw.rows["query"]) == [row for row in range(12) if row not in used]
+
+
 @pytest.mark.parametrize("size", ["shots", "dev", "query", "ways"])
 def test_negative_sizes_are_refused(size: str) -> None:
-    sizes: Mapping[str, Any] = {size: -1}
+    sizes: Mapping[str, Any] = {size: -2}
     with pytest.raises(EpisodeError, match="sizes can't be negative"):
         Sampler(**sizes)
 

@@ -19,6 +19,7 @@ LAYERS = [
     {"sources"},
     {"suites"},
     {"episodes", "prompts", "scores", "models"},
+    {"encodings"},
     {"stats"},
     {"learners", "benchmarks"},
     {"studies"},

@@ -345,6 +345,9 @@ models_app.command("rm", epilog=example("taskloom models rm smollm2"))(cli_model
 app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
 app.command(epilog=example("taskloom run quickstart", "taskloom run study.yaml -w 2 --limit 4"))(cli_runs.run)
 app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)
+app.command(epilog=example("taskloom score suites/superni predicted.jsonl", "taskloom score SUITE FILE --json"))(
+    cli_runs.score
+)
 app.command(epilog=example("taskloom compare nearest tfidf-linear", "taskloom compare runs/a:nearest runs/b:nearest"))(
     cli_runs.compare
 )

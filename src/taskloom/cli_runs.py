@@ -148,6 +148,21 @@ def report(
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
+def score(
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")],
+    predictions: Annotated[Path, typer.Argument(help="JSON lines: {item, answer}, {id, prediction} or Tk-Instruct's.")],
+    *,
+    metric: Annotated[list[str], typer.Option(help="A metric instead of the tasks' own; say it again for more.")] = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Score predictions that were made elsewhere: over instances, tasks and categories, with intervals."""
+    from . import listings
+    from .studies.predictions import read, score_predictions
+    from .suites.store import open_suite
+
+    listings.show_scored(score_predictions(open_suite(suite), read(predictions), metric), as_json=as_json)
+
+
 def compare(
     a: Annotated[str, typer.Argument(help="A learner: its name in the run, or RUN:NAME.")],
     b: Annotated[str, typer.Argument(help="Another one.")],

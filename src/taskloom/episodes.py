@@ -20,6 +20,7 @@ from .ids import Json, fingerprint, shuffled
 
 Role: TypeAlias = Literal["support", "dev", "query"]
 ShortClass: TypeAlias = Literal["skip", "refuse"]
+ALL = -1  # a query set of all that the others leave
 HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
 
 
@@ -30,7 +31,7 @@ class Sampler:
     shots: int = 1  # for each class where the task has labels, else in all
     reserve: int = 0  # the most shots of a study: so many are set aside, that dev and query stay when shots change
     dev: int = 64
-    query: int = 64
+    query: int = 64  # or ALL
     per_class: bool = False  # whether dev and query count for each class
     ways: int = 0  # classes drawn for an episode; 0: all
     short_class: ShortClass = "skip"  # what is done with a class that has too few examples
@@ -40,7 +41,7 @@ class Sampler:
         sizes = (self.shots, self.reserve, self.dev, self.query, self.ways)
         if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
             raise EpisodeError(f"sizes must be whole numbers: {self}")
-        if min(self.shots, self.reserve, self.dev, self.query, self.ways) < 0:
+        if min(self.shots, self.reserve, self.dev, self.ways) < 0 or self.query < ALL:
             raise EpisodeError(f"sizes can't be negative: {self}")
         if self.short_class not in get_args(ShortClass):
             raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
@@ -205,8 +206,9 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
     for role, (size, by_class) in sizes.items():
         stock = stocks[homes[role]]
         pick = _pick_by_class if by_class else _pick_in_all
-        rows[role] = tuple(pick(stock, used, key, role, size, kept))
-        _refuse_few(task, role, len(rows[role]), size * len(kept) if by_class else size, len(stock.pool))
+        rows[role] = tuple(pick(stock, used, key, role, len(stock.pool) if size == ALL else size, kept))
+        wanted = 1 if size == ALL else size * len(kept) if by_class else size
+        _refuse_few(task, role, len(rows[role]), wanted, len(stock.pool))
     rows["support"] = _first_shots(rows["support"], sampler.shots, shots)
     pools = {home: stock.pool for home, stock in stocks.items()}
     id_ = _id(task, homes, pools, sampler, key, stocks[homes["support"]].avoid)

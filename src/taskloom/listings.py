@@ -19,7 +19,8 @@ from .models.load import NAMED
 from .reports import Comparison, differs
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
-from .stats import Contrast
+from .stats import Contrast, Estimate
+from .studies.predictions import Scored
 from .studies.study import load
 from .studies.study import names as study_names
 from .suites.bridges import Partition
@@ -222,6 +223,33 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
     columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]
     console.table(columns, rows, title=title, whole=["task"])
     console.note("apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
+
+
+def show_scored(found: Scored, *, as_json: bool) -> None:
+    """Show what predictions scored, and what was missing or unknown."""
+    if as_json:
+        console.as_json(asdict(found))
+        return
+    for typed, scores in found.metrics.items():
+        parts = {"all instances": scores.micro, "mean over tasks": scores.macro, **scores.categories}
+        rows = [
+            (name, f"{100 * e.value:.2f}", f"{100 * e.low:.2f} to {100 * e.high:.2f}", e.n) for name, e in parts.items()
+        ]
+        console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
+    if found.missing:
+        lost = sum(found.missing.values())
+        of = counted(len(found.missing), "task")
+        console.note(f"{counted(lost, 'item')} of {of} without a prediction: they count as wrong")
+    if found.untouched:
+        console.note(f"left out, for they have no prediction at all: {counted(len(found.untouched), 'task')}")
+    if found.unknown:
+        console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not ask about")
+    if found.doubled:
+        console.note(f"{counted(found.doubled, 'line')} for an item that was answered before: the last counts")
+
+
+def _points(of: Estimate) -> tuple[console.Cell, ...]:
+    return f"{100 * of.value:.2f}", f"{100 * of.low:.2f} to {100 * of.high:.2f}", of.n
 
 
 def _contrast(of: Contrast) -> tuple[console.Cell, ...]:

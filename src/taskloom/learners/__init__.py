@@ -63,6 +63,7 @@ LEARNERS: Mapping[str, str] = {
     "tfidf-linear": "baselines:TfidfLinear",
     "bm25": "baselines:Bm25",
     "in-context": "in_context:InContext",
+    "instructed": "instructed:Instructed",
 }
 FLOORS = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
 ENTRY_POINTS = "taskloom.learners"

@@ -167,19 +167,7 @@ class _Asking:
         if isinstance(output, Labels) and not output.many and self.how.answers == "score":
             return self._likeliest(model, asked, output.names)
         replies = model.generate([self._prompt(*one) for one in asked], self._decoding)
-        return [self._read(reply) for reply in replies]
-
-    def _read(self, reply: Reply | None) -> Answer | None:
-        if reply is None:
-            self.tools.count("prompts that the model refused")
-            return None
-        self._count_cut(reply.cut)
-        if not reply.ended:
-            self.tools.count(f"answers cut at {self.how.tokens} tokens")
-        answer = prompts.read(self.task, reply.text)
-        if answer is None and (answer := prompts.pick(self.task, reply.text)) is not None:
-            self.tools.count("answers picked out of longer ones")
-        return answer
+        return [read_reply(self.task, reply, self._decoding, self.tools) for reply in replies]
 
     def _likeliest(
         self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], names: Sequence[str]
@@ -200,7 +188,7 @@ class _Asking:
         if odds is None:
             self.tools.count("prompts that the model refused")
             return []
-        self._count_cut(odds.cut)
+        _count_cut(odds.cut, self.tools)
         if not self.how.per_token:
             return list(odds.logs)
         return [log / max(1, tokens) for log, tokens in zip(odds.logs, odds.tokens, strict=True)]
@@ -216,9 +204,24 @@ class _Asking:
         means = {name: _log_means([next(chances) for _ in EMPTY]) for name in sets}
         return [means[_names(shots)] for _, shots in asked]
 
-    def _count_cut(self, tokens: int) -> None:
-        if tokens:
-            self.tools.count("prompts cut to fit the context")
+
+def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools) -> Answer | None:
+    """Read the answer out of what a model wrote, and count what went wrong on the way."""
+    if reply is None:
+        tools.count("prompts that the model refused")
+        return None
+    _count_cut(reply.cut, tools)
+    if not reply.ended:
+        tools.count(f"answers cut at {how.tokens} tokens")
+    answer = prompts.read(task, reply.text)
+    if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
+        tools.count("answers picked out of longer ones")
+    return answer
+
+
+def _count_cut(tokens: int, tools: Tools) -> None:
+    if tokens:
+        tools.count("prompts cut to fit the context")
 
 
 def _own_examples(task: Task) -> list[Example]:

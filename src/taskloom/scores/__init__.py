@@ -53,7 +53,7 @@ METRICS: Mapping[str, Entry] = {
     "macro-f1": Entry("match:F1", "F1, mean over labels", "scikit-learn", BOTH, {"average": "macro"}),
     "micro-f1": Entry("match:F1", "F1, labels pooled", "scikit-learn", BOTH, {"average": "micro"}),
     "f1": Entry("match:F1", "F1 of one label: f1:positive=LABEL", "scikit-learn", BOTH, {"average": "binary"}),
-    "rouge-l": Entry("text:RougeL", "longest common subsequence", "rouge_score", BOTH),
+    "rouge-l": Entry("text:RougeL", "longest common subsequence", "rouge_score", (*BOTH, "cross-lingual")),
     "bleu-4": Entry("text:Bleu", "n-grams in common, corpus", "sacrebleu"),
     "list-f1": Entry("text:ListF1", "terms in common", "scikit-learn"),
     "character-f1": Entry("text:CharacterF1", "characters of terms in common", "worked by hand"),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -47,9 +47,31 @@ def _corrected_tokens(text: str) -> tuple[str, ...]:
     return tuple(stem(word) if word.isascii() else word for word in words)
 
 
-TOKENIZERS: Mapping[Variant, Callable[[str], tuple[str, ...]]] = {
+@cache
+def _byte_pairs() -> Callable[[str], list[str]]:
+    """Load the byte-level BPE of GPT-2, which the published cross-lingual scores are over."""
+    from ..sources import packages
+
+    try:
+        from tokenizers import ByteLevelBPETokenizer
+    except ImportError:
+        raise ScoreError("rouge-l:cross-lingual needs tokenizers: pip install 'taskloom[lm]'") from None
+    at = packages.get("gpt2-bpe") / "package"
+    made = ByteLevelBPETokenizer(str(at / "encoder.json"), str(at / "vocab.bpe"))
+    return lambda text: list(made.encode(text).tokens)
+
+
+@lru_cache(maxsize=1 << 16)
+def _cross_lingual_tokens(text: str) -> tuple[str, ...]:
+    """Tokenise as the published cross-lingual scoring: byte pairs, without the mark of a space before them."""
+    return tuple(token.lstrip("Ġ") for token in _byte_pairs()(text))
+
+
+RougeVariant: TypeAlias = "Variant | Literal['cross-lingual']"
+TOKENIZERS: Mapping[RougeVariant, Callable[[str], tuple[str, ...]]] = {
     "published": _published_tokens,
     "corrected": _corrected_tokens,
+    "cross-lingual": _cross_lingual_tokens,
 }
 
 
@@ -62,7 +84,7 @@ class RougeL:
     """
 
     name: ClassVar[str] = "rouge-l"
-    variant: Variant = "corrected"
+    variant: RougeVariant = "corrected"
     version: ClassVar[int] = 1
     reduce = staticmethod(reduced.mean)
 

@@ -47,6 +47,7 @@ def _likenesses(learner: str, task: str, shots: int) -> tuple[Likeness, ...]:
 
 
 def _mean(costs: Sequence[Cost], items: int) -> float:
+    items = items if items > 0 else max(cost.items for cost in costs)  # all there are: as many as there were
     nearest = min((abs(cost.items - items) for cost in costs), default=0)
     alike = [cost for cost in costs if abs(cost.items - items) == nearest]
     return sum(cost.seconds * _scale(cost, items) for cost in alike) / len(alike)

@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..episodes import ALL
 from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
 
@@ -221,7 +222,7 @@ def _protocol(node: _Node) -> Protocol:
         seeds=node.numbers("seeds", default.seeds),
         episodes=node.size("episodes", default.episodes),
         dev=node.size("dev", default.dev),
-        query=node.size("query", default.query),
+        query=_query(node, default.query),
         per_class=node.take("per_class", bool, default.per_class),
         ways=node.size("ways", default.ways),
         short_class=node.take("short_class", str, default.short_class),
@@ -232,6 +233,14 @@ def _protocol(node: _Node) -> Protocol:
         node.faults.add(node.values, "query", "query and episodes must be above nought")
     node.finish()
     return found
+
+
+def _query(node: _Node, default: int) -> int:
+    """Take a size, or `all`."""
+    if node.values.get("query") == "all":
+        node.known.append("query")
+        return ALL
+    return node.size("query", default)
 
 
 def _learners(values: Mapping[str, Any], faults: _Faults) -> dict[str, Chosen]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -67,11 +67,11 @@ class Rows:
         return Example(item, tuple(answer_from_json(self.output, answer) for answer in gold), group)
 
 
-def pool(task: Task, examples: Iterable[Example]) -> Rows:
-    """Check examples against their task, once, and make a pool of them."""
+def pool(task: Task, examples: Iterable[Example], *, but: Collection[str] = ()) -> Rows:
+    """Check examples against their task, once, and make a pool of them; `but` has faults that are let pass."""
     kept = list(examples)
-    numbered = enumerate(kept)
-    if faults := [f"row {n} ({e.item.id}): {f}" for n, e in numbered for f in faults_in(task.output, e, kept[0])]:
+    found = ((n, e, f) for n, e in enumerate(kept) for f in faults_in(task.output, e, kept[0]))
+    if faults := [f"row {n} ({e.item.id}): {f}" for n, e, f in found if f not in but]:
         more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         raise SuiteError("\n  ".join([f"bad examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
     names = tuple(kept[0].item.fields) if kept else ()

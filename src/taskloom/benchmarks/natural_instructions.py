@@ -1,0 +1,36 @@
+"""Super-NaturalInstructions: tasks given as instructions, from a folder of task files with its splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core import Suite
+from ..errors import SourceError, UsageError
+from ..sources.table import Field
+from ..suites import instructions
+from ..suites.build import Reading
+
+NAME = "natural-instructions"
+
+
+def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
+    """Build a suite of task files; they say themselves what they hold."""
+    if not source:
+        raise UsageError("name the folder of task files to build from")
+    if fields or language or reading != Reading():
+        raise UsageError("task files say themselves what they hold: only the folder and -o go with them")
+    folder = Path(source)
+    if not folder.is_dir():
+        raise SourceError(f"no such folder: {folder}")
+    files, folds = instructions.read(folder)
+    empty = sum(not any(map(str.strip, gold)) for file in files for gold in _golds(file))
+    note = {"note": f"instances without an answer, as they were published: {empty:,}"} if empty else {}
+    return instructions.suite(
+        files, folds, id="natural-instructions", about={"benchmark": "natural-instructions"} | note
+    )
+
+
+def _golds(file: instructions.TaskFile) -> list[list[str]]:
+    outputs = [instance["output"] for instance in file.content[instructions.INSTANCES]]
+    return [[output] if isinstance(output, str) else output for output in outputs]

@@ -1,0 +1,120 @@
+"""Instructions to text: which parts of a task are shown, in the words of the released Tk-Instruct."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .core import Item, Shown, Task
+from .errors import UsageError
+from .prompts import write
+
+TABLE_4 = (  # the encodings of the paper's table 4, in its order
+    "id", "def", "pos1", "def+pos1", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+neg2+expl", "pos4", "def+pos4",
+)  # fmt: skip
+DEFAULT = "def+pos2"
+PART = re.compile(r"(id|def|expl)|(pos|neg)([1-9]\d?)")
+CUT = " ... "  # what stands for the middle of an input that was shortened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """Which parts of an instruction are shown, always in this order."""
+
+    task_id: bool = False
+    definition: bool = False
+    positive: int = 0
+    negative: int = 0
+    explanations: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A prompt, and what did not fit into it."""
+
+    text: str
+    dropped: int = 0  # examples
+    cut: int = 0  # characters of the input, from its middle
+
+
+def encoding(name: str) -> Encoding:
+    """Read an encoding's name: parts joined by +, such as def+pos2, id, or def+pos2+neg2+expl.
+
+    >>> encoding("def+pos2")
+    Encoding(task_id=False, definition=True, positive=2, negative=0, explanations=False)
+    """
+    found = [PART.fullmatch(part) for part in name.split("+")]
+    kinds = [match[1] or match[2] for match in found if match]
+    if not all(found) or len(set(kinds)) < len(kinds):
+        raise UsageError(f"an encoding joins id, def, posN, negN and expl by +, as in {DEFAULT}: {name!r}")
+    counts = {match[2]: int(match[3]) for match in found if match and match[2]}
+    return Encoding(
+        task_id="id" in kinds,
+        definition="def" in kinds,
+        positive=counts.get("pos", 0),
+        negative=counts.get("neg", 0),
+        explanations="expl" in kinds,
+    )
+
+
+def encode(task: Task, item: Item, how: Encoding, *, without: int = 0) -> str:
+    """Write an instruction and an item as they were released; `without` leaves so many examples out, the last first."""
+    shown = _shown(task, how)
+    return _head(task, how) + "".join(shown[: len(shown) - without]) + _question(task, item)
+
+
+def fitted(task: Task, item: Item, how: Encoding, fits: Callable[[str], bool]) -> Encoded:
+    """Write a prompt that fits: examples go first, the last before the others, then the middle of the input."""
+    count = len(_shown(task, how))
+    for without in range(count + 1):
+        text = encode(task, item, how, without=without)
+        if fits(text):
+            return Encoded(text, without)
+    whole = task.separator.join(item.fields.values())
+    low, high = 0, len(whole)  # characters that are kept: the most that fit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(_shortened(task, whole, how, count, middle)) else (low, middle - 1)
+    return Encoded(_shortened(task, whole, how, count, low), count, len(whole) - low)
+
+
+def _shortened(task: Task, whole: str, how: Encoding, count: int, kept: int) -> str:
+    end = kept // 2
+    text = whole[: kept - end] + CUT + (whole[-end:] if end else "")
+    return encode(task, Item("", {"input": text}), how, without=count)
+
+
+def _head(task: Task, how: Encoding) -> str:
+    named = " ".join([*task.tags.get("source", ()), *task.tags.get("category", ())]) or task.id
+    definition = f"{_stopped(f'Definition: {task.instruction.strip()}')}\n\n"
+    return (f"{named}. " if how.task_id else "") + (definition if how.definition else "")
+
+
+def _shown(task: Task, how: Encoding) -> list[str]:
+    right = [shown for shown in task.examples if shown.right][: how.positive]
+    wrong = [shown for shown in task.examples if not shown.right][: how.negative]
+    return _examples(task, "Positive", right, how) + _examples(task, "Negative", wrong, how)
+
+
+def _examples(task: Task, kind: str, examples: Sequence[Shown], how: Encoding) -> list[str]:
+    found = []
+    for number, shown in enumerate(examples, 1):
+        asked = task.separator.join(shown.fields.values()).strip()
+        lines = [f" {kind} Example {number} -", _stopped(f"Input: {asked}")]
+        lines.append(_stopped(f" Output: {write(task, shown.answer).strip()}"))
+        if how.explanations and shown.why:
+            lines.append(_stopped(f" Explanation: {shown.why.strip()}"))
+        found.append("\n".join(lines) + "\n\n")
+    return found
+
+
+def _question(task: Task, item: Item) -> str:
+    asked = task.separator.join(item.fields.values()).strip()
+    return "\n".join(["Now complete the following example -", _stopped(f"Input: {asked}"), "Output: "])
+
+
+def _stopped(text: str) -> str:
+    """Add a full stop where a part does not end in punctuation."""
+    return text if text[-1] in string.punctuation else f"{text}."

@@ -1,0 +1,90 @@
+"""Instructions: a language model is told what to do, by a task's definition and its own examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from .. import prompts
+from ..core import Answer, Example, Item, Task
+from ..encodings import DEFAULT, Encoding, encoding, fitted
+from ..errors import LearnerError
+from ..models import Decoding
+from . import Predictor, Tools
+from .baselines import settle
+from .in_context import ALL_BUT_RANKINGS, read_reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructed:
+    """A language model that is given a task's instruction; the support is not looked at."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
+    unaided: ClassVar[frozenset[str]] = outputs
+    model: str = "smollm2"
+    encoding: str = DEFAULT  # parts joined by +: id, def, posN, negN, expl
+    chat: bool = False
+    tokens: int = 128  # written at most
+    temperature: float = 0.0
+
+    def __post_init__(self) -> None:
+        encoding(self.encoding)  # refuses what is none
+        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 1:
+            raise LearnerError(f"tokens must be a whole number from 1 on: {self.tokens!r}")
+        if not isinstance(self.chat, bool):
+            raise LearnerError(f"chat must be true or false: {self.chat!r}")
+        settle(self, "temperature", least=0, most=100)
+
+    def fit(
+        self,
+        task: Task,
+        support: Sequence[Example],  # noqa: ARG002 (as all learners)
+        dev: Sequence[Example],  # noqa: ARG002
+        *,
+        seed: int,
+        tools: Tools,
+    ) -> Predictor:
+        """Learn nothing: all that the model is told is in the task."""
+        several = any("\n" in prompts.write(task, shown.answer) for shown in task.examples)
+        stop = (prompts.GAP if several else "\n",)
+        how = Decoding(tokens=self.tokens, stop=stop, chat=self.chat, temperature=self.temperature, seed=seed)
+        return _Told(self.model, task, encoding(self.encoding), how, tools)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A task in one encoding, and a model to ask."""
+
+    name: str
+    task: Task
+    encoding: Encoding
+    how: Decoding
+    tools: Tools
+
+    def predict(self, items: Sequence[Item]) -> list[Answer | None]:
+        """Ask about all items at once: what their prompts share is computed once."""
+        model = self.tools.model(self.name)
+        texts = []
+        for item in items:
+            found = fitted(self._without(item), item, self.encoding, lambda text: model.fits(_open(text), self.how))
+            if found.dropped:
+                self.tools.count("examples dropped, for the context is too short", found.dropped)
+            if found.cut:
+                self.tools.count("inputs shortened to fit the context")
+            texts.append(_open(found.text))
+        return [read_reply(self.task, reply, self.how, self.tools) for reply in model.generate(texts, self.how)]
+
+    def _without(self, item: Item) -> Task:
+        """Leave out of a task's examples what is the item itself."""
+        others = tuple(shown for shown in self.task.examples if dict(shown.fields) != dict(item.fields))
+        if len(others) == len(self.task.examples):
+            return self.task
+        self.tools.count("demonstrations left out: the item itself", len(self.task.examples) - len(others))
+        return replace(self.task, examples=others)
+
+
+def _open(text: str) -> str:
+    """Leave the last space to the answer, whose first token it belongs to."""
+    return text.rstrip(" ")

@@ -1,0 +1,303 @@
+"""Tasks given as instructions: the task files of Super-NaturalInstructions, read and written back without loss.
+
+A file has a definition, examples that are right and wrong with explanations, and instances. What a task can't hold as
+it stood (an odd type, a key of its own) is kept beside the suite, so that writing gives equal JSON again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import Example, Folds, Item, Pool, Shown, Suite, Task, Text
+from ..errors import SourceError
+from ..ids import Json, fingerprint
+from . import rows
+
+TEST = 100  # instances of a test task that are scored: the first of its file
+LARGEST = 50 << 20  # bytes of a file
+METRICS = ("rouge-l:published", "rouge-l", "exact-match:published", "exact-match")
+CROSS_LINGUAL = ("rouge-l:cross-lingual", *METRICS[1:])  # of tasks with another language than English
+DEFINITION, INSTANCES = "Definition", "Instances"
+POSITIVE, NEGATIVE = "Positive Examples", "Negative Examples"
+TAGS: Mapping[str, str] = {  # keys of a file -> tags of a task
+    "Contributors": "contributor",
+    "Source": "source",
+    "URL": "url",
+    "Categories": "category",
+    "Reasoning": "reasoning",
+    "Input_language": "input_language",
+    "Output_language": "output_language",
+    "Instruction_language": "instruction_language",
+    "Domains": "domain",
+    "Instance License": "licence",
+}
+KEYS = (*list(TAGS)[:5], DEFINITION, *list(TAGS)[5:9], POSITIVE, NEGATIVE, INSTANCES, "Instance License")
+NEEDED = (DEFINITION, POSITIVE, NEGATIVE, INSTANCES)
+EMPTY = ("empty output",)  # some released instances have no answer; they count as published, and `check` names them
+KEPT = "task_files"  # in a suite's `about`: what its tasks can't hold
+SPLITS = {"train": "meta", "test": "target"}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A task file as it was read."""
+
+    name: str  # of the task: the file's, without its ending
+    content: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Faults:
+    """What is wrong with task files, each by file, field and index."""
+
+    found: list[str] = field(default_factory=list)
+
+    def add(self, file: str, place: str, what: str) -> None:
+        """Note a fault."""
+        self.found.append(f"{file}: {place}: {what}" if place else f"{file}: {what}")
+
+    def settle(self, folder: Path) -> None:
+        """Refuse, with all faults at once, if there are any."""
+        if self.found:
+            raise SourceError(f"task files that can't be used in {folder}:", self.found)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(folder: Path) -> tuple[list[TaskFile], Folds]:
+    """Read a folder of task files, `tasks/*.json` or `*.json`, and its splits; all faults are named at once."""
+    files, faults = [], Faults()
+    for path in task_paths(folder):
+        content = load(path, faults)
+        if content is not None:
+            faults_of_shape(path.name, content, faults)
+            files.append(TaskFile(path.stem, content))
+    faults.settle(folder)
+    return files, splits(folder, [file.name for file in files])
+
+
+def task_paths(folder: Path) -> list[Path]:
+    """List the task files of a folder."""
+    inner = folder / "tasks"
+    paths = sorted((inner if inner.is_dir() else folder).glob("*.json"))
+    if not paths:
+        raise SourceError(f"no task files (*.json, or tasks/*.json) in {folder}")
+    return paths
+
+
+def load(path: Path, faults: Faults) -> dict[str, Any] | None:
+    """Read one file, or note why it can't be."""
+    if path.stat().st_size > LARGEST:
+        faults.add(path.name, "", f"{path.stat().st_size:,} bytes, and a task file may have {LARGEST:,}")
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        faults.add(path.name, "", f"not UTF-8 ({error.reason} at byte {error.start})")
+        return None
+    except (ValueError, RecursionError) as error:
+        faults.add(path.name, "", f"not JSON ({error})")
+        return None
+    if not isinstance(content, dict):
+        faults.add(path.name, "", f"a task file is an object, not {_kind(content)}")
+        return None
+    return content
+
+
+def faults_of_shape(file: str, content: Mapping[str, Any], faults: Faults) -> None:
+    """Note what keeps a file from being a task: missing fields, and wrong types."""
+    for key in NEEDED:
+        if key not in content:
+            faults.add(file, key, "missing")
+    definition = content.get(DEFINITION, "-")
+    if not _is_text(definition) and not (
+        isinstance(definition, list) and definition and all(map(_is_text, definition))
+    ):
+        faults.add(file, DEFINITION, "must be a text, or a list of texts, and not empty")
+    for key in TAGS:
+        if key in content and not isinstance(content[key], list):
+            faults.add(file, key, f"must be a list, not {_kind(content[key])}")
+    for key in (POSITIVE, NEGATIVE):
+        for place, shown in _listed(file, content, key, faults):
+            for part in ("input", "output", "explanation"):
+                value = shown.get(part)
+                if not isinstance(value, str) and not (part == "output" and _texts(value)):
+                    faults.add(file, f"{place}.{part}", "missing" if value is None else f"a text, not {_kind(value)}")
+    _faults_of_instances(file, content, faults)
+
+
+def _faults_of_instances(file: str, content: Mapping[str, Any], faults: Faults) -> None:
+    for place, instance in _listed(file, content, INSTANCES, faults):
+        if not isinstance(instance.get("input"), str):
+            faults.add(file, f"{place}.input", "missing, or no text")
+        if not isinstance(instance.get("id", ""), str):
+            faults.add(file, f"{place}.id", "must be a text")
+        if not _outputs(instance.get("output")):
+            faults.add(file, f"{place}.output", "must be a text, or a list of texts")
+
+
+def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects of a list, each with its place."""
+    values = content.get(key, [])
+    if not isinstance(values, list):
+        faults.add(file, key, f"must be a list, not {_kind(values)}")
+        return
+    for number, value in enumerate(values):
+        if isinstance(value, dict):
+            yield f"{key}[{number}]", value
+        else:
+            faults.add(file, f"{key}[{number}]", f"must be an object, not {_kind(value)}")
+
+
+def splits(folder: Path, known: Sequence[str]) -> Folds:
+    """Read `splits/TRACK/{train,test,excluded}_tasks.txt`: each track is a fold, of the tasks that are here."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    here = set(known)
+    for track in sorted(path for path in (folder / "splits").glob("*") if path.is_dir()):
+        roles = {}
+        for split, role in SPLITS.items():
+            path = track / f"{split}_tasks.txt"
+            if path.is_file():
+                names = path.read_text(encoding="utf-8").split()
+                roles[role] = tuple(name for name in names if name in here)
+        if any(roles.values()):
+            found[track.name] = roles
+    return found
+
+
+# --- suites ----------------------------------------------------------------------------------------------------------
+
+
+def suite(files: Sequence[TaskFile], folds: Folds, *, id: str, about: Mapping[str, Json] | None = None) -> Suite:
+    """Make a suite of task files: of test tasks the first instances are scored, and the others may be learnt from."""
+    targets = {name for roles in folds.values() for name in roles.get("target", ())}
+    tasks = {file.name: task(file) for file in files}
+    pools = {file.name: _pools(tasks[file.name], file, file.name in targets) for file in files}
+    kept = {file.name: odd for file in files if (odd := _odd(file, tasks[file.name]))}
+    return Suite(id=id, tasks=tasks, pools=pools, folds=folds, about=dict(about or {}) | {KEPT: kept})
+
+
+def task(file: TaskFile) -> Task:
+    """Make the task of a file."""
+    content = file.content
+    definition = content[DEFINITION]
+    shown = [
+        Shown({"input": one["input"]}, _first(one["output"]), one.get("explanation", ""), right)
+        for key, right in ((POSITIVE, True), (NEGATIVE, False))
+        for one in content[key]
+    ]
+    tags = {tag: tuple(v for v in content.get(key, ()) if isinstance(v, str)) for key, tag in TAGS.items()}
+    return Task(
+        id=file.name,
+        instruction=definition if isinstance(definition, str) else "\n".join(definition),
+        output=Text(),
+        metrics=METRICS if _is_english(tags) else CROSS_LINGUAL,
+        tags={tag: values for tag, values in tags.items() if values},
+        examples=tuple(shown),
+    )
+
+
+def _is_english(tags: Mapping[str, Sequence[str]]) -> bool:
+    return {*tags["input_language"], *tags["output_language"]} <= {"English"}
+
+
+def _pools(of: Task, file: TaskFile, is_target: bool) -> dict[str, Pool]:
+    examples = [_example(of, number, instance) for number, instance in enumerate(file.content[INSTANCES])]
+    parts = {"train": examples[TEST:], "test": examples[:TEST]} if is_target else {"all": examples}
+    return {name: rows.pool(of, part, but=EMPTY) for name, part in parts.items() if part or name != "train"}
+
+
+def _example(of: Task, number: int, instance: Mapping[str, Any]) -> Example:
+    """Make an example; equal inputs are one group, so that they are never on both sides of a draw."""
+    gold = tuple(_outputs(instance["output"]) or ())
+    id_ = instance.get("id") or f"{of.id}-{number}"
+    return Example(Item(id_, {"input": instance["input"]}), gold, fingerprint(instance["input"])[:16])
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(suite: Suite, folder: Path) -> None:
+    """Write a suite's tasks as task files, and its folds as splits."""
+    (folder / "tasks").mkdir(parents=True, exist_ok=True)
+    for name in suite.tasks:
+        text = json.dumps(content_of(suite, name), ensure_ascii=False, indent=4)
+        (folder / "tasks" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    for fold, roles in suite.folds.items():
+        (folder / "splits" / fold).mkdir(parents=True, exist_ok=True)
+        for split, role in SPLITS.items():
+            if role in roles:
+                names = "".join(f"{name}\n" for name in roles[role])
+                (folder / "splits" / fold / f"{split}_tasks.txt").write_text(names, encoding="utf-8")
+
+
+def content_of(suite: Suite, name: str) -> dict[str, Any]:
+    """Give what stood in the file of a task."""
+    pools = suite.pools[suite.task(name).id]
+    order = [pool for pool in ("test", "train", "all") if pool in pools]
+    examples = [example for pool in order for example in pools[pool].take(range(len(pools[pool])))]
+    instances = [{"id": e.item.id, "input": e.item.fields["input"], "output": list(e.gold)} for e in examples]
+    kept = suite.about.get(KEPT)
+    odd: Any = kept.get(name, {}) if isinstance(kept, Mapping) else {}
+    for number, instance in json.loads(odd.get(INSTANCES, "{}")).items():
+        instances[int(number)] = instance
+    made = _header(suite.tasks[name]) | {INSTANCES: instances} | json.loads(odd.get("values", "{}"))
+    return {key: made[key] for key in json.loads(odd.get("keys", "[]")) or KEYS if key in made}
+
+
+def _header(of: Task) -> dict[str, Any]:
+    """Give all of a usual file but its instances."""
+    shown = [{"input": one.fields["input"], "output": one.answer, "explanation": one.why} for one in of.examples]
+    right = [one.right for one in of.examples]
+    return {key: list(of.tags.get(tag, ())) for key, tag in TAGS.items()} | {
+        DEFINITION: [of.instruction],
+        POSITIVE: [one for one, good in zip(shown, right, strict=True) if good],
+        NEGATIVE: [one for one, good in zip(shown, right, strict=True) if not good],
+    }
+
+
+def _odd(file: TaskFile, of: Task) -> dict[str, Json]:
+    """Keep what would not come back as it was: as JSON texts, for they may hold what our manifests may not."""
+    header, content = _header(of), file.content
+    values = {k: v for k, v in content.items() if k != INSTANCES and (k not in header or not _equal(header[k], v))}
+    instances = {}
+    for number, instance in enumerate(content[INSTANCES]):
+        made = _example(of, number, instance)
+        usual = {"id": made.item.id, "input": made.item.fields["input"], "output": list(made.gold)}
+        if list(instance.items()) != list(usual.items()):
+            instances[str(number)] = instance
+    found: dict[str, Json] = {"values": json.dumps(values)} if values else {}
+    found |= {INSTANCES: json.dumps(instances)} if instances else {}
+    return found | ({"keys": json.dumps(list(content))} if list(content) != list(KEYS) else {})
+
+
+def _equal(ours: Any, theirs: Any) -> bool:
+    return json.dumps(ours) == json.dumps(theirs)  # in order, and NaN is NaN
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
+
+
+def _outputs(value: object) -> list[str] | None:
+    if isinstance(value, str):
+        return [value]
+    return value if isinstance(value, list) and all(isinstance(text, str) for text in value) else None
+
+
+def _first(value: Any) -> str:
+    return value if isinstance(value, str) else str(value[0])
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", type(None): "null", bool: "true or false"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,160 @@
+"""Task files of Super-NaturalInstructions: read, made into suites, written back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskloom.core import Shown
+from taskloom.errors import SourceError
+from taskloom.suites import instructions
+from taskloom.suites.store import open_suite
+from taskloom.suites.store import write as store
+
+
+def content(**changed: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "Contributors": ["us"],
+        "Source": ["made-up"],
+        "URL": ["https://example.org"],
+        "Categories": ["Sentiment Analysis"],
+        "Reasoning": [],
+        "Definition": ["Say whether the sentence is glad or sad."],
+        "Input_language": ["English"],
+        "Output_language": ["English"],
+        "Instruction_language": ["English"],
+        "Domains": ["Reviews"],
+        "Positive Examples": [{"input": "What a day!", "output": "glad", "explanation": "It sounds so."}],
+        "Negative Examples": [{"input": "Alas.", "output": "glad", "explanation": "It is sad."}],
+        "Instances": [
+            {"id": f"t-{n}", "input": f"Line {n}.", "output": ["glad" if n % 2 else "sad"]} for n in range(130)
+        ],
+        "Instance License": ["Apache-2.0"],
+    }
+    return {key: value for key, value in (made | changed).items() if value is not None}
+
+
+def folder(at: Path, **files: dict[str, Any]) -> Path:
+    (at / "tasks").mkdir(parents=True)
+    for name, values in files.items():
+        (at / "tasks" / f"{name}.json").write_text(json.dumps(values), encoding="utf-8")
+    return at
+
+
+def splits(at: Path, track: str, **names: str) -> None:
+    (at / "splits" / track).mkdir(parents=True)
+    for split, text in names.items():
+        (at / "splits" / track / f"{split}_tasks.txt").write_text(text)
+
+
+def test_a_file_is_a_task_with_its_examples_and_tags(tmp_path: Path):
+    files, folds = instructions.read(folder(tmp_path, one=content()))
+    made = instructions.suite(files, folds, id="s")
+    task = made.tasks["one"]
+    assert task.instruction == "Say whether the sentence is glad or sad."
+    assert task.examples[0] == Shown({"input": "What a day!"}, "glad", "It sounds so.")
+    assert task.examples[1].right is False
+    assert (task.tags["category"], task.tags["source"]) == (("Sentiment Analysis",), ("made-up",))
+    assert {name: len(pool) for name, pool in made.pools["one"].items()} == {"all": 130}
+
+
+def test_of_a_test_task_the_first_hundred_are_scored(tmp_path: Path):
+    at = folder(tmp_path, one=content(), two=content(Instances=content()["Instances"][:30]), three=content())
+    splits(at, "default", test="one\ntwo\nelsewhere\n", train="three\n")
+    files, folds = instructions.read(at)
+    made = instructions.suite(files, folds, id="s")
+    assert folds == {"default": {"meta": ("three",), "target": ("one", "two")}}
+    sizes = {task: {name: len(pool) for name, pool in pools.items()} for task, pools in made.pools.items()}
+    assert sizes == {"one": {"train": 30, "test": 100}, "two": {"test": 30}, "three": {"all": 130}}
+    assert made.pools["one"]["test"].take([0, 99])[1].item.id == "t-99"
+
+
+def test_tasks_in_other_languages_have_the_cross_lingual_score(tmp_path: Path):
+    files, _ = instructions.read(folder(tmp_path, one=content(Output_language=["Spanish"]), two=content()))
+    first, second = map(instructions.task, files)
+    assert first.metrics[0] == "rouge-l:cross-lingual"
+    assert second.metrics[0] == "rouge-l:published"
+
+
+ODD = [
+    {},
+    {"Definition": "A plain text."},
+    {"Definition": ["Two", "parts"]},
+    {"URL": [float("nan")]},
+    {"_note": "a key of its own", "Reasoning": None},
+    {"Instance License": None},
+    {"Instances": [{"id": "a", "input": "x", "output": "y"}, {"input": "z", "output": ["", "w"], "more": 1}]},
+    {"Positive Examples": [{"output": "glad", "input": "Order.", "explanation": ""}]},
+    {
+        "Positive Examples": [{"input": "List.", "output": ["glad", "merry"], "explanation": ""}],
+        "Negative Examples": [],
+    },
+    {"Instances": [{"id": "a", "input": "没有空格 🌳", "output": ["\u2028"]}]},
+]
+
+
+@pytest.mark.parametrize("changed", ODD, ids=lambda changed: ", ".join(changed) or "usual")
+def test_what_was_read_is_written_back_as_it_was(changed: dict[str, Any], tmp_path: Path):
+    files, folds = instructions.read(folder(tmp_path / "from", one=content(**changed)))
+    store(instructions.suite(files, folds, id="s"), tmp_path / "suite")
+    instructions.write(open_suite(tmp_path / "suite"), tmp_path / "to")
+    again = json.loads((tmp_path / "to" / "tasks" / "one.json").read_text(encoding="utf-8"))
+    assert json.dumps(again) == json.dumps(content(**changed))
+
+
+def test_splits_are_written_back_too(tmp_path: Path):
+    at = folder(tmp_path / "from", one=content(), two=content())
+    splits(at, "default", test="one\n", train="two\n")
+    files, folds = instructions.read(at)
+    instructions.write(instructions.suite(files, folds, id="s"), tmp_path / "to")
+    assert instructions.read(tmp_path / "to")[1] == folds
+
+
+@pytest.mark.parametrize("name", ["superni", "superni_xlingual"])
+def test_the_real_files_are_written_back_as_they_were(real_data: Path, name: str, tmp_path: Path):
+    files, folds = instructions.read(real_data / name)
+    store(instructions.suite(files, folds, id="s"), tmp_path / "suite")
+    made = open_suite(tmp_path / "suite")
+    different = [f.name for f in files if json.dumps(instructions.content_of(made, f.name)) != json.dumps(f.content)]
+    assert len(files) == {"superni": 88, "superni_xlingual": 17}[name]
+    assert different == []
+
+
+def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
+    at = folder(
+        tmp_path,
+        a=content(Definition=None, Source="text"),
+        b=content(Definition=[" "], Instances=[{"id": 1, "input": 2, "output": 3}, "x", {"input": "y", "output": []}]),
+        c=content(**{"Positive Examples": [{"input": "x"}], "Negative Examples": {}}),
+    )
+    (at / "tasks" / "d.json").write_text("{")
+    (at / "tasks" / "e.json").write_bytes(b"\xff\xfe\x00")
+    (at / "tasks" / "f.json").write_text("[1]")
+    with pytest.raises(SourceError) as refused:
+        instructions.read(at)
+    told = "\n".join(refused.value.faults)
+    for fault in [
+        "a.json: Definition: missing",
+        "a.json: Source: must be a list, not a text",
+        "b.json: Definition: must be a text, or a list of texts, and not empty",
+        "b.json: Instances[0].input: missing, or no text",
+        "b.json: Instances[0].id: must be a text",
+        "b.json: Instances[0].output: must be a text, or a list of texts",
+        "b.json: Instances[1]: must be an object, not a text",
+        "b.json: Instances[2].output: must be a text, or a list of texts",
+        "c.json: Positive Examples[0].output: missing",
+        "c.json: Positive Examples[0].explanation: missing",
+        "c.json: Negative Examples: must be a list, not an object",
+        "d.json: not JSON",
+        "e.json: not UTF-8",
+        "f.json: a task file is an object, not a list",
+    ]:
+        assert fault in told
+
+
+def test_a_folder_without_task_files_is_refused(tmp_path: Path):
+    with pytest.raises(SourceError, match="no task files"):
+        instructions.read(tmp_path)
