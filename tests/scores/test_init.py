@@ -134,7 +134,7 @@ def test_the_nearest_names_are_found_whatever_is_written_beside_the_name():
     [
         (
             "rouge-l:publishd",
-            "metric has no variant 'publishd', only corrected, published, cross-lingual: 'rouge-l:publishd'",
+            "no variant 'publishd', only corrected, published, cross-lingual: 'rouge-l:publishd'",
         ),
         ("bleu-4:published", "metric has no variant 'published', only corrected: 'bleu-4:published'"),
         ("rouge-l:variant=x", "has no variant 'x'"),
