@@ -165,6 +165,7 @@ def _told(value: object) -> str:
         "taskloom show suites/csl",
         "taskloom show suites/csl 'abstract->title'",
         "taskloom show suites/csl 'abstract->title' --prompt",
+        "taskloom show suites/mine task9007_everyday_word_analogy --prompt --encoding def+pos2 --model smollm2",
         "taskloom show suites/csl --card",
         "taskloom show suites/csl --json | jq .fingerprint",
     )
@@ -175,6 +176,10 @@ def show(
     *,
     card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of the first example.")] = False,
+    encoding: Annotated[
+        str, typer.Option(help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...")
+    ] = "",
+    model: Annotated[str, typer.Option(help="Count the prompt's tokens as this model does.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="List all tasks on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
     as_json: AsJson = False,
@@ -185,13 +190,15 @@ def show(
 
     if prompt and (as_json or not task):
         raise UsageError("--prompt is for a task, and prints plain text")
+    if (encoding or model) and not prompt:
+        raise UsageError("--encoding and --model go with --prompt")
     if card and task:
         raise UsageError("--card is for the whole suite, not for a task")
     opened = open_suite(suite)
     if card:
         listings.show_card(opened, as_json=as_json)
     elif task and prompt:
-        listings.show_prompt(opened, task)
+        listings.show_prompt(opened, task, encoding, model)
     elif task:
         listings.show_task(opened, task, examples, as_json=as_json)
     else:
@@ -200,7 +207,9 @@ def show(
 
 @app.command(epilog=example("taskloom check suites/csl", "taskloom check suites/csl --json", "taskloom check --codes"))
 def check(
-    suite: Annotated[Path | None, typer.Argument(metavar="SUITE", help="A suite's folder.")] = None,
+    suite: Annotated[
+        Path | None, typer.Argument(metavar="SUITE", help="A suite's folder, or task files: a folder, or one of them.")
+    ] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as faults.")] = False,
     codes: Annotated[bool, typer.Option("--codes", help="List what is checked.")] = False,
@@ -210,6 +219,8 @@ def check(
     from . import listings
     from .suites.check import CODES
     from .suites.check import check as faults_of
+    from .suites.contributed import check as check_files
+    from .suites.contributed import is_contribution
     from .suites.store import open_suite
 
     if codes:
@@ -217,10 +228,15 @@ def check(
         return
     if suite is None:
         raise UsageError("name a suite's folder")
-    opened = open_suite(suite)
-    with console.progress("checking") as progress:
-        faults = list(faults_of(opened, progress))
-    listings.show_faults(opened, faults, as_json=as_json)
+    if is_contribution(suite):
+        faults = list(check_files(suite))
+        listings.show_faults(str(suite), faults, as_json=as_json)
+    else:
+        opened = open_suite(suite)
+        with console.progress("checking") as progress:
+            faults = list(faults_of(opened, progress))
+        of = listings.summary(opened)
+        listings.show_faults(of, faults, fingerprint=opened.fingerprint, as_json=as_json)
     if any(fault.is_error or strict for fault in faults):
         raise typer.Exit(1)
 

@@ -14,7 +14,7 @@ from .prompts import write
 TABLE_4 = (  # the encodings of the paper's table 4, in its order
     "id", "def", "pos1", "def+pos1", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+neg2+expl", "pos4", "def+pos4",
 )  # fmt: skip
-DEFAULT = "def+pos2"
+DEFAULT, NONE = "def+pos2", "none"
 PART = re.compile(r"(id|def|expl)|(pos|neg)([1-9]\d?)")
 CUT = " ... "  # what stands for the middle of an input that was shortened
 
@@ -40,11 +40,13 @@ class Encoded:
 
 
 def encoding(name: str) -> Encoding:
-    """Read an encoding's name: parts joined by +, such as def+pos2, id, or def+pos2+neg2+expl.
+    """Read an encoding's name: parts joined by +, such as def+pos2, id, or def+pos2+neg2+expl; or none.
 
     >>> encoding("def+pos2")
     Encoding(task_id=False, definition=True, positive=2, negative=0, explanations=False)
     """
+    if name == NONE:
+        return Encoding()
     found = [PART.fullmatch(part) for part in name.split("+")]
     kinds = [match[1] or match[2] for match in found if match]
     if not all(found) or len(set(kinds)) < len(kinds):

@@ -11,6 +11,7 @@ from typing import Any
 from . import console, prompts
 from .benchmarks import BENCHMARKS, csl
 from .core import Example, Fields, Labels, Output, Suite
+from .encodings import DEFAULT, encode, encoding
 from .errors import UnknownNameError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
@@ -100,11 +101,20 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
         console.table([f"{pool_name}/{example.item.id}", ""], list(told.items()))
 
 
-def show_prompt(suite: Suite, name: str) -> None:
-    """Print the prompt of a task's first example."""
-    pool = next(iter(suite.pools[suite.task(name).id].values()))
-    for example in pool.take(range(min(1, len(pool)))):
-        console.line(prompts.prompt(suite.tasks[name], example.item))
+def show_prompt(suite: Suite, name: str, how: str, model: str) -> None:
+    """Print the exact prompt of a task's first example, and its length in a model's tokens if one is named."""
+    task = suite.task(name)
+    pool = next(iter(suite.pools[name].values()))
+    if not len(pool):
+        console.note("the task has no example")
+        return
+    (example,) = pool.take([0])
+    by_default = DEFAULT if task.examples else ""
+    chosen = how or by_default
+    text = encode(task, example.item, encoding(chosen)) if chosen else prompts.prompt(task, example.item)
+    console.line(text)
+    if model:
+        console.note(f"{counted(load_models.count_tokens(model, text), 'token')} of {model}")
 
 
 def show_card(suite: Suite, *, as_json: bool) -> None:
@@ -135,16 +145,16 @@ def _figure(value: console.Cell) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def show_faults(suite: Suite, faults: Sequence[Fault], *, as_json: bool) -> None:
+def show_faults(of: str, faults: Sequence[Fault], *, fingerprint: str = "", as_json: bool) -> None:
     """Show what a check found."""
     errors = sum(fault.is_error for fault in faults)
     if as_json:
         listed = [asdict(fault) for fault in faults]
-        console.as_json({"fingerprint": suite.fingerprint, "errors": errors, "faults": listed})
+        console.as_json({"fingerprint": fingerprint, "errors": errors, "faults": listed})
         return
     if faults:
         console.table(["code", "place", "what"], [(fault.code, fault.place, fault.message) for fault in faults])
-    console.note(f"{counted(errors, 'error')}, {counted(len(faults) - errors, 'warning')}; {summary(suite)}")
+    console.note(f"{counted(errors, 'error')}, {counted(len(faults) - errors, 'warning')}; {of}")
 
 
 def show_bridge(suite: Suite, target: str, meta: Sequence[str], *, as_json: bool) -> None:

@@ -27,7 +27,9 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "csl": Benchmark("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:build"),
     "fields": Benchmark("the same for a table of your own: name its fields with --field", "records", "fields:build"),
     "natural-instructions": Benchmark(
-        "Super-NaturalInstructions: a folder of task files, with its splits", "tasks", "natural_instructions:build"
+        "Super-NaturalInstructions: a folder of task files with its splits",
+        "our own dozen",
+        "natural_instructions:build",
     ),
     "quickstart": Benchmark("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:build"),
 }

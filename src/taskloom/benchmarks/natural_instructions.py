@@ -1,8 +1,12 @@
-"""Super-NaturalInstructions: tasks given as instructions, from a folder of task files with its splits."""
+"""Super-NaturalInstructions: tasks given as instructions, from a folder of task files with its splits.
+
+Where no folder is named, the dozen tasks are taken that come with taskloom.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 from ..core import Suite
@@ -16,11 +20,9 @@ NAME = "natural-instructions"
 
 def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
     """Build a suite of task files; they say themselves what they hold."""
-    if not source:
-        raise UsageError("name the folder of task files to build from")
     if fields or language or reading != Reading():
         raise UsageError("task files say themselves what they hold: only the folder and -o go with them")
-    folder = Path(source)
+    folder = Path(source) if source else Path(str(resources.files("taskloom") / "data" / "instructions"))
     if not folder.is_dir():
         raise SourceError(f"no such folder: {folder}")
     files, folds = instructions.read(folder)

@@ -172,7 +172,8 @@ def _module(path: Path) -> ModuleType:
 
 def can_do(of: Learner, task: Task, shots: int = 1) -> bool:
     """Tell whether a learner can answer a task with so many examples; several fields are answered one by one."""
-    kinds = of.outputs if shots else of.unaided
+    helped = bool(task.examples) and getattr(of, "takes_examples", False)
+    kinds = of.outputs if shots or helped else of.unaided
     if task.output.kind in kinds:
         return True
     return isinstance(task.output, Fields) and all(part.kind in kinds for part in task.output.parts.values())

@@ -74,16 +74,19 @@ class CopyInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyDemonstration:
-    """The answer of a random support example."""
+    """The answer of a random support example, or of one that comes with the task where there is no support."""
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = ANY_GOLD
     unaided: ClassVar[frozenset[str]] = frozenset()
+    takes_examples: ClassVar[bool] = True
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep the support's answers."""
-        _refuse_none(task, support)
-        return _Each(lambda item: _choice(_golds(support), "copy-demonstration", seed, task.id, item.id))
+        choices = _golds(support) or [shown.answer for shown in task.examples if shown.right]
+        if not choices:
+            _refuse_none(task, support)
+        return _Each(lambda item: _choice(choices, "copy-demonstration", seed, task.id, item.id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,6 +148,15 @@ def get(load: str, progress: Progress | None = None) -> Path:
     return _safe(Path(load.removeprefix("path:")), "")
 
 
+def count_tokens(name: str, text: str) -> int:
+    """Count the tokens of a text as a model does, without loading its weights."""
+    need_torch()
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(weights(name).get(), local_files_only=True, trust_remote_code=False)
+    return len(tokenizer(text)["input_ids"])
+
+
 def is_here(load: str) -> bool:
     """Tell whether a model can be loaded without a network."""
     if load in NAMED:

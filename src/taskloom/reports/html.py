@@ -42,6 +42,7 @@ def _sections(summary: Summary) -> Iterator[str]:
     yield _top(summary)
     for number, metric in enumerate(summary.metrics):
         yield _metric(summary, metric, number)
+    yield _categories(summary)
     yield _tasks(summary)
     yield _counted(summary)
     yield _failures(summary.failures)
@@ -140,6 +141,7 @@ def _learners(summary: Summary) -> str:
 
 def _nav(summary: Summary) -> str:
     links = [(f"m{number}", metric) for number, metric in enumerate(summary.metrics)]
+    links += [("categories", "by category")] if summary.categories else []
     links += [("tasks", "tasks"), ("counts", "counted on the way"), ("again", "run it again, cite it")]
     return "<nav><ul>" + "".join(f'<li><a href="#{to}">{escape(text)}</a></li>' for to, text in links) + "</ul></nav>"
 
@@ -241,6 +243,13 @@ def _pairs(board: Board) -> str:
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def _categories(summary: Summary) -> str:
+    if not summary.categories:
+        return ""
+    table = _table(*tables.categories(summary))
+    return f'<section id="categories"><h2>{escape(tables.categories_title(summary).capitalize())}</h2>{table}</section>'
 
 
 def _tasks(summary: Summary) -> str:

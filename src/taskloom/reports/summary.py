@@ -89,6 +89,7 @@ class Summary:
     smoke: bool
     how: How
     boards: tuple[Board, ...]
+    categories: Mapping[str, Board]  # by the first metric, at the most shots; none where tasks have no categories
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
     counts: Counts
@@ -129,7 +130,7 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, floors=results.floors, smoke=results.smoke, how=how,
-        boards=tuple(_board(results, *at, how) for at in _boards(results)),
+        boards=tuple(_board(results, *at, how) for at in _boards(results)), categories=_categories(results, how),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
         signatures=_signatures(results.outcomes),
@@ -178,6 +179,22 @@ def _board(results: Results, metric: str, shots: int, how: How) -> Board:
         if name in absent
     )
     return replace(made, standings=(*made.standings, *empty))
+
+
+def _categories(results: Results, how: How) -> dict[str, Board]:
+    """Make a board of the tasks of each category, by the first metric at the most shots."""
+    tags = {name: results.suite.task(name).tags.get("category", ()) for name in {o.task for o in results.outcomes}}
+    names = sorted({category for found in tags.values() for category in found})
+    if not names:
+        return {}
+    metric = next(_boards(results))[0]
+    shots = max(o.shots for o in results.outcomes if metric in o.scores)
+    found = {}
+    for name in names:
+        of = [o for o in results.outcomes if name in tags[o.task] and metric in o.scores and o.shots == shots]
+        if of:
+            found[name] = board(metric, shots, of, results.floors, how)
+    return found
 
 
 def _signatures(outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:

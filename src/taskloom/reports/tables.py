@@ -111,6 +111,22 @@ def _cell(standing: Standing, points: bool) -> str:
     return " ".join(filter(None, [score(standing.score, points), marks(standing)]))
 
 
+def categories(summary: Summary) -> tuple[list[str], Rows]:
+    """Lay the boards of categories below each other: a row for each, a column for each learner."""
+    rows = []
+    for name, board in summary.categories.items():
+        by = {s.learner: s for s in board.standings}
+        cells = [score(by[n].score, board.points) if n in by else NONE for n in summary.learners]
+        rows.append([name, *cells])
+    return ["category", *summary.learners], rows
+
+
+def categories_title(summary: Summary) -> str:
+    """Say what the scores of categories are."""
+    board = next(iter(summary.categories.values()))
+    return f"by category: {board.metric}, {shots_of(board.shots)}"
+
+
 def pairs(board: Board) -> Rows:
     """Give a row for each paired difference."""
     return [
@@ -206,6 +222,10 @@ def terminal(summary: Summary) -> str:
             console.table(columns, rows, figures=columns[1:])
             for note in notes(summary, metric):
                 console.line(note)
+        if summary.categories:
+            columns, rows = categories(summary)
+            console.line(f"\n{categories_title(summary)}")
+            console.table(columns, rows, figures=columns[1:])
         console.line(legend(summary))
         if found := dropped(summary):
             console.line("\ncounted on the way")
@@ -226,6 +246,8 @@ def markdown(summary: Summary) -> str:
         parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]
         parts += [f"Paired differences at {shots_of(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
         parts += ["Signature: " + ", ".join(f"`{_md(s)}`" for s in summary.signatures[metric])]
+    if summary.categories:
+        parts += [f"## {_md(categories_title(summary))}", _md_table(*categories(summary))]
     parts += [legend(summary)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]

@@ -20,6 +20,7 @@ from .study import Chosen, Study, chosen_tasks
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
+ROLES = {"test": "target", "train": "meta"}  # as splits are named -> as folds are
 Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
 
 
@@ -87,7 +88,7 @@ def plan(
     suite, folder = (store.open_suite(run / SUITE), run / SUITE) if built else _suite(study, run)
     learners = learners_of(study)
     models = models_of(study, learners)
-    tasks = chosen_tasks(list(suite.tasks), study.tasks)
+    tasks = chosen_tasks(list(suite.tasks), _of_folds(suite, study.tasks))
     names = [*tasks, *learners]
     if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names)]:
         told = "; ".join(f"{pattern!r}, {nearest(pattern, names)}" for pattern in unknown)
@@ -106,6 +107,24 @@ def plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
         left_out=dict(left_out),
     )  # fmt: skip
+
+
+def _of_folds(suite: Suite, wanted: Sequence[str]) -> list[str]:
+    """Put names in the place of `@test` and `@train`, or of `@FOLD/test`: the tasks that have this role in a fold."""
+    found: list[str] = []
+    for text in wanted:
+        fold, _, role = text.removeprefix("@").rpartition("/")
+        if not text.startswith("@") or ROLES.get(role, role) not in ROLES.values():
+            found.append(text)
+            continue
+        folds = {name: roles for name, roles in suite.folds.items() if not fold or name == fold}
+        names = [name for roles in folds.values() for name in roles.get(ROLES.get(role, role), ())]
+        if not names:
+            raise StudyError(
+                f"no fold of the suite has tasks for {text!r}; its folds: {', '.join(suite.folds) or 'none'}"
+            )
+        found += names
+    return found
 
 
 def _suite(study: Study, run: Path) -> tuple[Suite, Path]:

@@ -29,11 +29,19 @@ CODES = {
     "E302": "a task has two roles in a fold",
     "E303": "tasks of two roles share a source",
     "E304": "texts of two roles overlap",
+    "E401": "a task file can't be read, or a field of it is missing or of the wrong type",
+    "E402": "a task file has too few or too many instances",
+    "E403": "two instances of a task file have the same input or id",
+    "E404": "an output of a task file is empty",
+    "E405": "a positive example of a task file is among its instances",
+    "E406": "a task is in two splits",
     "W101": "labels are imbalanced",
     "W102": "a field is not filled in every record",
     "W103": "a term holds the separator of its list",
     "W105": "a list has one term nearly everywhere",
     "W104": "an input has several answers in a pool",
+    "W401": "labels of a task file are imbalanced",
+    "W402": "a task is in no split",
 }
 BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
 COMPARED = 1000  # examples of each task whose texts are compared between folds

@@ -137,7 +137,7 @@ def _faults_of_instances(file: str, content: Mapping[str, Any], faults: Faults) 
             faults.add(file, f"{place}.input", "missing, or no text")
         if not isinstance(instance.get("id", ""), str):
             faults.add(file, f"{place}.id", "must be a text")
-        if not _outputs(instance.get("output")):
+        if not texts_of(instance.get("output")):
             faults.add(file, f"{place}.output", "must be a text, or a list of texts")
 
 
@@ -214,7 +214,7 @@ def _pools(of: Task, file: TaskFile, is_target: bool) -> dict[str, Pool]:
 
 def _example(of: Task, number: int, instance: Mapping[str, Any]) -> Example:
     """Make an example; equal inputs are one group, so that they are never on both sides of a draw."""
-    gold = tuple(_outputs(instance["output"]) or ())
+    gold = tuple(texts_of(instance["output"]) or ())
     id_ = instance.get("id") or f"{of.id}-{number}"
     return Example(Item(id_, {"input": instance["input"]}), gold, fingerprint(instance["input"])[:16])
 
@@ -288,7 +288,8 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 
-def _outputs(value: object) -> list[str] | None:
+def texts_of(value: object) -> list[str] | None:
+    """Give the texts of an output, which may be one or a list of them; None of anything else."""
     if isinstance(value, str):
         return [value]
     return value if isinstance(value, list) and all(isinstance(text, str) for text in value) else None

@@ -1,0 +1,56 @@
+"""Super-NaturalInstructions as a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from taskloom.benchmarks import builder
+from taskloom.errors import SourceError, StudyError, UsageError
+from taskloom.sources.table import Field
+from taskloom.studies.plan import plan
+from taskloom.studies.study import load, parse
+from taskloom.suites.build import Reading
+from taskloom.suites.check import check
+
+BUILD = builder("natural-instructions")
+
+
+def test_our_own_tasks_are_the_default():
+    made = BUILD("", (), Reading(), "")
+    assert len(made.tasks) == 12
+    assert [len(made.folds["default"][role]) for role in ("meta", "target")] == [6, 6]
+    assert [fault for fault in check(made) if fault.is_error] == []
+
+
+def test_only_a_folder_goes_with_it(tmp_path: Path):
+    with pytest.raises(UsageError, match="say themselves"):
+        BUILD("", (Field("title", "text"),), Reading(), "")
+    with pytest.raises(SourceError, match="no such folder"):
+        BUILD(str(tmp_path / "none"), (), Reading(), "")
+
+
+def test_the_demo_asks_the_test_tasks_in_three_encodings(tmp_path: Path):
+    made = plan(load("natural-instructions-demo")[0], tmp_path)
+    tasks = {cell.task for cell in made.cells}
+    assert tasks == set(made.suite.folds["default"]["target"])
+    assert {cell.learner for cell in made.cells} == {
+        "no-instruction", "definition", "definition+2", "copy-input", "copy-demonstration",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "count"), [("@train", 6), ("@default/test", 6), ("@target", 6), ("task9001*", 1)])
+def test_tasks_are_chosen_by_their_role_in_a_fold(tmp_path: Path, wanted: str, count: int):
+    text = (
+        "name: x\nsuite: {build: natural-instructions}\n"
+        f'tasks: ["{wanted}"]\nprotocol: {{shots: [0], seeds: 1, query: all}}\nlearners: {{copy-input: {{}}}}'
+    )
+    made = plan(parse(text), tmp_path)
+    assert len({cell.task for cell in made.cells}) == count
+
+
+def test_a_role_that_no_fold_has_is_refused(tmp_path: Path):
+    text = "name: x\nsuite: {build: natural-instructions}\ntasks: ['@other/test']\nlearners: {copy-input: {}}"
+    with pytest.raises(StudyError, match="'@other/test'; its folds: default"):
+        plan(parse(text), tmp_path)

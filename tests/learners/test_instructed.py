@@ -1,0 +1,108 @@
+"""A language model that is told what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from taskloom.core import Item, Labels, Shown, Task, Text
+from taskloom.encodings import encode, encoding
+from taskloom.errors import LearnerError, UsageError
+from taskloom.learners import Toolbox, can_do, learner
+from taskloom.learners.baselines import CopyDemonstration
+from taskloom.learners.instructed import Instructed
+from taskloom.models import Decoding, Odds, Reply, Usage
+
+TASK = Task(
+    id="t",
+    instruction="Say how the speaker feels.",
+    output=Text(),
+    metrics=(),
+    examples=(Shown({"input": "Hooray!"}, "glad"), Shown({"input": "Alas."}, "sad")),
+)
+ITEMS = [Item("1", {"input": "What now?"}), Item("2", {"input": "Oh well."})]
+
+
+class Recorder:
+    """A model that keeps what it was asked, and can see so many characters."""
+
+    def __init__(self, reply: Reply | None = None, room: int = 10_000) -> None:
+        self.usage, self.reply, self.room = Usage(), reply or Reply(" calm", 1), room
+        self.asked: list[str] = []
+        self.how = Decoding()
+
+    def fits(self, prompt: str, decoding: Decoding) -> bool:
+        return len(prompt) <= self.room
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+        self.asked, self.how = list(prompts), decoding
+        return [self.reply] * len(prompts)
+
+    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+        raise AssertionError
+
+
+def answers(of: Instructed, model: Recorder, task: Task = TASK, items: Sequence[Item] = ITEMS):
+    tools = Toolbox({}, lambda name: model)
+    return of.fit(task, [], [], seed=0, tools=tools).predict(items), tools.counts
+
+
+def test_a_model_is_asked_in_the_encoding_and_answers_are_read():
+    model = Recorder()
+    found, counts = answers(Instructed(), model)
+    assert found == ["calm", "calm"]
+    assert counts == {}
+    assert model.asked == [encode(TASK, item, encoding("def+pos2")).rstrip(" ") for item in ITEMS]
+    assert (model.how.stop, model.how.tokens) == (("\n",), 128)
+
+
+def test_what_does_not_fit_is_dropped_shortened_and_counted():
+    model = Recorder(room=170)
+    long = Item("3", {"input": "word " * 100})
+    _, counts = answers(Instructed(), model, items=[ITEMS[0], long])
+    assert counts == {
+        "examples dropped, for the context is too short": 3,
+        "inputs shortened to fit the context": 1,
+    }
+    assert all(len(text) <= 170 and text.endswith("Output:") for text in model.asked)
+
+
+def test_the_item_itself_is_never_shown():
+    model = Recorder()
+    _, counts = answers(Instructed(encoding="pos2"), model, items=[Item("9", {"input": "Alas."})])
+    assert counts == {"demonstrations left out: the item itself": 1}
+    assert "Output: sad" not in model.asked[0]
+
+
+def test_answers_of_several_lines_end_with_a_paragraph():
+    model = Recorder()
+    task = Task(id="t", instruction="", output=Text(), metrics=(), examples=(Shown({"input": "x"}, "a\nb"),))
+    answers(Instructed(), model, task)
+    assert model.how.stop == ("\n\n",)
+
+
+def test_labels_are_picked_out_of_what_was_written():
+    task = Task(id="t", instruction="", output=Labels(("yes", "no")), metrics=())
+    found, counts = answers(Instructed(encoding="def"), Recorder(Reply("The answer is no.", 5)), task)
+    assert found == ["no", "no"]
+    assert counts == {"answers picked out of longer ones": 2}
+
+
+@pytest.mark.parametrize("options", [{"tokens": 0}, {"tokens": True}, {"chat": "no"}, {"temperature": -1}])
+def test_bad_settings_are_refused(options):
+    with pytest.raises(LearnerError):
+        learner("instructed", options)
+
+
+def test_an_unknown_encoding_is_refused():
+    with pytest.raises(UsageError, match="an encoding joins"):
+        learner("instructed", {"encoding": "definition"})
+
+
+def test_a_demonstration_may_be_copied_of_the_tasks_own_examples():
+    of = CopyDemonstration()
+    assert can_do(of, TASK, shots=0)
+    assert not can_do(of, Task(id="t", instruction="", output=Text(), metrics=()), shots=0)
+    found = of.fit(TASK, [], [], seed=0, tools=Toolbox({})).predict(ITEMS)
+    assert set(found) <= {"glad", "sad"}

@@ -1,0 +1,92 @@
+"""Instructions to text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from taskloom.core import Item, Shown, Task, Text
+from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted
+from taskloom.errors import UsageError
+
+TASK = Task(
+    id="task1_moods",
+    instruction="Say how the speaker feels",
+    output=Text(),
+    metrics=(),
+    tags={"source": ("moods",), "category": ("Sentiment Analysis",)},
+    examples=(
+        Shown({"input": "Hooray!"}, "glad", "It is a shout of joy."),
+        Shown({"input": "So it goes"}, "calm", "Nothing moves them"),
+        Shown({"input": "Alas."}, "glad", "They are sad.", right=False),
+    ),
+)
+ITEM = Item("1", {"input": "What now"})
+
+
+def test_the_default_is_word_for_word_the_released_one():
+    assert encode(TASK, ITEM, encoding("def+pos2")) == (
+        "Definition: Say how the speaker feels.\n\n"
+        " Positive Example 1 -\nInput: Hooray!\n Output: glad.\n\n"
+        " Positive Example 2 -\nInput: So it goes.\n Output: calm.\n\n"
+        "Now complete the following example -\nInput: What now.\nOutput: "
+    )
+
+
+def test_all_parts_come_in_their_order():
+    assert encode(TASK, ITEM, encoding("expl+neg2+pos1+def+id")) == (
+        "moods Sentiment Analysis. Definition: Say how the speaker feels.\n\n"
+        " Positive Example 1 -\nInput: Hooray!\n Output: glad.\n Explanation: It is a shout of joy.\n\n"
+        " Negative Example 1 -\nInput: Alas.\n Output: glad.\n Explanation: They are sad.\n\n"
+        "Now complete the following example -\nInput: What now.\nOutput: "
+    )
+
+
+def test_no_instruction_is_the_item_alone():
+    assert encode(TASK, ITEM, encoding("none")) == "Now complete the following example -\nInput: What now.\nOutput: "
+
+
+def test_a_task_without_source_and_category_goes_by_its_name():
+    assert encode(replace(TASK, tags={}), ITEM, encoding("id")).startswith("task1_moods. Now")
+
+
+def test_the_ten_of_table_4_are_ten_encodings():
+    assert len({encoding(name) for name in TABLE_4}) == 10
+    assert encoding("def+pos2+neg2+expl") == Encoding(definition=True, positive=2, negative=2, explanations=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "def+", "pos", "pos0", "definition", "def+def", "pos2+pos4", "def pos2", "none+def"]
+)
+def test_what_is_no_encoding_is_refused(name: str):
+    with pytest.raises(UsageError, match=r"an encoding joins id, def, posN, negN and expl"):
+        encoding(name)
+
+
+def test_examples_that_do_not_fit_are_dropped_last_first():
+    how = encoding("def+pos2+neg1")
+    room = len(encode(TASK, ITEM, how)) - 1
+    found = fitted(TASK, ITEM, how, lambda text: len(text) <= room)
+    assert found.dropped == 1
+    assert "Negative" not in found.text
+    assert "Positive Example 2" in found.text
+    assert found.cut == 0
+
+
+def test_an_input_that_does_not_fit_loses_its_middle_and_output_is_never_cut():
+    long = Item("1", {"input": "BEGIN " + "word " * 500 + "END"})
+    found = fitted(TASK, long, encoding("def+pos2"), lambda text: len(text) <= 300)
+    assert found.dropped == 2
+    assert found.text.endswith("Output: ")
+    assert "BEGIN" in found.text
+    assert "END." in found.text
+    assert len(found.text) == 300
+    assert found.cut > 2000
+
+
+def test_where_nothing_fits_the_instruction_and_the_question_stay():
+    found = fitted(TASK, ITEM, encoding("def+pos2"), lambda text: False)
+    assert found.dropped == 2
+    assert found.cut == len("What now")
+    assert found.text.endswith("Output: ")
