@@ -249,7 +249,7 @@ def _categories(summary: Summary) -> str:
     if not summary.categories:
         return ""
     table = _table(*tables.categories(summary))
-    return f'<section id="categories"><h2>{escape(tables.categories_title(summary).capitalize())}</h2>{table}</section>'
+    return f'<section id="categories"><h2>By category</h2>{table}</section>'
 
 
 def _tasks(summary: Summary) -> str:

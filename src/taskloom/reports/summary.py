@@ -89,7 +89,7 @@ class Summary:
     smoke: bool
     how: How
     boards: tuple[Board, ...]
-    categories: Mapping[str, Board]  # by the first metric, at the most shots; none where tasks have no categories
+    categories: Mapping[str, Board]  # each by its tasks' first metric, at the most shots
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
     counts: Counts
@@ -182,18 +182,18 @@ def _board(results: Results, metric: str, shots: int, how: How) -> Board:
 
 
 def _categories(results: Results, how: How) -> dict[str, Board]:
-    """Make a board of the tasks of each category, by the first metric at the most shots."""
-    tags = {name: results.suite.task(name).tags.get("category", ()) for name in {o.task for o in results.outcomes}}
-    names = sorted({category for found in tags.values() for category in found})
-    if not names:
-        return {}
-    metric = next(_boards(results))[0]
-    shots = max(o.shots for o in results.outcomes if metric in o.scores)
+    """Make a board of the tasks of each category, by their first metric at the most shots."""
+    by_category: dict[str, list[Outcome]] = {}
+    for o in results.outcomes:
+        for name in results.suite.task(o.task).tags.get("category", ()):
+            by_category.setdefault(name, []).append(o)
     found = {}
-    for name in names:
-        of = [o for o in results.outcomes if name in tags[o.task] and metric in o.scores and o.shots == shots]
-        if of:
-            found[name] = board(metric, shots, of, results.floors, how)
+    for name, outcomes in sorted(by_category.items()):
+        metric = results.suite.task(min(o.task for o in outcomes)).metrics[0]
+        scored = [o for o in outcomes if metric in o.scores]
+        if scored:
+            shots = max(o.shots for o in scored)
+            found[name] = board(metric, shots, [o for o in scored if o.shots == shots], results.floors, how)
     return found
 
 

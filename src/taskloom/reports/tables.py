@@ -112,19 +112,14 @@ def _cell(standing: Standing, points: bool) -> str:
 
 
 def categories(summary: Summary) -> tuple[list[str], Rows]:
-    """Lay the boards of categories below each other: a row for each, a column for each learner."""
+    """Lay the boards of categories below each other: a row for each, a column for each learner that has a score."""
+    standings = {name: {s.learner: s for s in board.standings} for name, board in summary.categories.items()}
+    learners = [name for name in summary.learners if any(name in by for by in standings.values())]
     rows = []
     for name, board in summary.categories.items():
-        by = {s.learner: s for s in board.standings}
-        cells = [score(by[n].score, board.points) if n in by else NONE for n in summary.learners]
-        rows.append([name, *cells])
-    return ["category", *summary.learners], rows
-
-
-def categories_title(summary: Summary) -> str:
-    """Say what the scores of categories are."""
-    board = next(iter(summary.categories.values()))
-    return f"by category: {board.metric}, {shots_of(board.shots)}"
+        cells = [score(standings[name][n].score, board.points) if n in standings[name] else NONE for n in learners]
+        rows.append([name, board.metric, str(board.shots), *cells])
+    return ["category", "metric", "shots", *learners], rows
 
 
 def pairs(board: Board) -> Rows:
@@ -224,8 +219,8 @@ def terminal(summary: Summary) -> str:
                 console.line(note)
         if summary.categories:
             columns, rows = categories(summary)
-            console.line(f"\n{categories_title(summary)}")
-            console.table(columns, rows, figures=columns[1:])
+            console.line("\nby category")
+            console.table(columns, rows, figures=columns[2:])
         console.line(legend(summary))
         if found := dropped(summary):
             console.line("\ncounted on the way")
@@ -247,7 +242,7 @@ def markdown(summary: Summary) -> str:
         parts += [f"Paired differences at {shots_of(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
         parts += ["Signature: " + ", ".join(f"`{_md(s)}`" for s in summary.signatures[metric])]
     if summary.categories:
-        parts += [f"## {_md(categories_title(summary))}", _md_table(*categories(summary))]
+        parts += ["## By category", _md_table(*categories(summary))]
     parts += [legend(summary)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
