@@ -116,7 +116,8 @@ def run(
         console.error("interrupted; what was finished is kept, and the same command goes on")
         raise typer.Exit(130)
     if gathered.failures:
-        reasons = Counter(f"{f.learner}: {f.traceback.strip().splitlines()[-1]}" for f in gathered.failures)
+        news = (f for f in gathered.failures if f.learner not in done.waiting)
+        reasons = Counter(f"{f.learner}: {f.traceback.strip().splitlines()[-1]}" for f in news)
         for reason, count in reasons.most_common(5):
             console.note(f"{reason} ({counted(count, 'cell')})")
         console.error(

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -280,18 +280,19 @@ def _hub(load: str, *, local: bool) -> Path:
     from huggingface_hub import snapshot_download
 
     name, revision = _repository(load)
+    wanted: dict[str, Any] = {"revision": revision, "allow_patterns": list(FILES)}
     with _hub_errors(load):
         try:
-            here = snapshot_download(name, revision=revision, allow_patterns=list(FILES), local_files_only=True)
-            if local or COMMIT.fullmatch(revision) or os.environ.get("HF_HUB_OFFLINE"):
-                return Path(here)
-        except FileNotFoundError:
+            here = Path(snapshot_download(name, **wanted, local_files_only=True))
+        except OSError:
             if local:
                 raise
-        try:
-            return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
-        except OSError:  # no network: what is here will do
-            return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES), local_files_only=True))
+            return Path(snapshot_download(name, **wanted))
+        if local or COMMIT.fullmatch(revision) or os.environ.get("HF_HUB_OFFLINE"):
+            return here
+        with suppress(OSError):  # a branch may have moved on; without a network, what is here will do
+            return Path(snapshot_download(name, **wanted))
+        return here
 
 
 def _commit(load: str, name: str, revision: str) -> str:
