@@ -133,7 +133,7 @@ def build(
     make = builder(name)
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(make(source, fields, reading, language), output, replace=force)
-    for told in ("note", "left_out", "faults"):
+    for told in ("note", "left_out", "left_out_of_training", "faults"):
         if suite.about.get(told):
             console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")

@@ -14,6 +14,7 @@ from ..errors import SourceError, UsageError
 from ..sources.table import Field
 from ..suites import instructions
 from ..suites.build import Reading
+from ..suites.leaks import without_leaks
 
 NAME = "natural-instructions"
 
@@ -28,9 +29,8 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
     files, folds = instructions.read(folder)
     empty = sum(not any(map(str.strip, gold)) for file in files for gold in _golds(file))
     note = {"note": f"instances without an answer, as they were published: {empty:,}"} if empty else {}
-    return instructions.suite(
-        files, folds, id="natural-instructions", about={"benchmark": "natural-instructions"} | note
-    )
+    about = {"benchmark": "natural-instructions"} | note
+    return without_leaks(instructions.suite(files, folds, id="natural-instructions", about=about))
 
 
 def _golds(file: instructions.TaskFile) -> list[list[str]]:
