@@ -13,7 +13,7 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"errors", "folders", "console"},
+    {"errors", "folders", "console", "transactions"},
     {"ids", "texts"},
     {"core"},
     {"sources"},

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, ModelUnavailableError
+from ..transactions import transaction
 
 NAME = "replies.db"
 SCHEMA = """
@@ -111,18 +112,8 @@ class Replies:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self.lock:
-            try:
-                self.db.execute("BEGIN IMMEDIATE")
+        try:
+            with self.lock, transaction(self.db):
                 yield
-                self.db.execute("COMMIT")
-            except sqlite3.Error as error:
-                self._roll_back()
-                raise ModelUnavailableError(f"replies can't be kept ({error}): {self.path}") from error
-            except BaseException:
-                self._roll_back()
-                raise
-
-    def _roll_back(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise ModelUnavailableError(f"replies can't be kept ({error}): {self.path}") from error

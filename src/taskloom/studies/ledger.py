@@ -24,6 +24,7 @@ from .. import __version__
 from ..errors import LedgerError
 from ..folders import is_alive
 from ..scores.reduce import Array
+from ..transactions import transaction
 from .costs import Cost
 
 FORMAT = 2
@@ -138,19 +139,10 @@ class Ledger:
     def writing(self) -> Iterator[None]:
         """Do several things in one transaction."""
         try:
-            self.db.execute("BEGIN IMMEDIATE")
-            yield
-            self.db.execute("COMMIT")
+            with transaction(self.db):
+                yield
         except sqlite3.OperationalError as error:
-            self._roll_back()
             raise LedgerError(f"can't write the ledger ({error}); what was finished is kept: {self.path}") from error
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
 
     # --- claims ------------------------------------------------------------------------------------------------------
 
