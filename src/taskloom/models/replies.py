@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, ModelUnavailableError
-from ..transactions import transaction
+from ..transactions import transaction, write_ahead
 
 NAME = "replies.db"
 SCHEMA = """
@@ -43,9 +43,11 @@ class Replies:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
         try:
-            self.db.execute("PRAGMA journal_mode = WAL")
+            write_ahead(self.db)
             self.db.execute("PRAGMA synchronous = FULL")
-            self.db.executescript(SCHEMA)
+            with transaction(self.db):
+                for statement in SCHEMA.split(";"):
+                    self.db.execute(statement)
         except sqlite3.Error as error:
             self.db.close()
             raise ModelError(f"replies can't be kept ({error}): {path}") from None

@@ -24,7 +24,7 @@ from .. import __version__
 from ..errors import LedgerError
 from ..folders import is_alive
 from ..scores.reduce import Array
-from ..transactions import transaction
+from ..transactions import transaction, write_ahead
 from .costs import Cost
 
 FORMAT = 2
@@ -80,7 +80,7 @@ class Ledger:
         self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
         try:
             if self._is_blank():
-                self.db.execute("PRAGMA journal_mode = WAL")
+                write_ahead(self.db)
                 self._create()
             self._refuse_foreign()
             self.db.execute("PRAGMA synchronous = FULL")
