@@ -86,7 +86,8 @@ def callback(
 )
 def build(
     name: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="csl, fields or quickstart.", autocompletion=_benchmark_names)
+        str,
+        typer.Argument(metavar="BENCHMARK", help="One of `taskloom list benchmarks`.", autocompletion=_benchmark_names),
     ],
     source: Annotated[
         str,

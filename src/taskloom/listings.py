@@ -112,9 +112,10 @@ def show_prompt(suite: Suite, name: str, how: str, model: str) -> None:
     by_default = DEFAULT if task.examples else ""
     chosen = how or by_default
     text = encode(task, example.item, encoding(chosen)) if chosen else prompts.prompt(task, example.item)
+    length = counted(load_models.count_tokens(model, text), "token") if model else ""
     console.line(text)
     if model:
-        console.note(f"{counted(load_models.count_tokens(model, text), 'token')} of {model}")
+        console.note(f"{length} of {model}")
 
 
 def show_card(suite: Suite, *, as_json: bool) -> None:

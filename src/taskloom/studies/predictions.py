@@ -106,6 +106,8 @@ def _line(line: str) -> tuple[str, Any] | str:
 
 def score_predictions(suite: Suite, given: Predictions, metrics: Sequence[str] = ()) -> Scored:
     """Score predictions by the metrics of their tasks, or by these."""
+    for typed in metrics:
+        metric(typed, next(iter(suite.tasks.values())).output)  # an unknown one is refused before any work
     asked = {name: suite.pools[name]["test" if "test" in suite.pools[name] else next(iter(suite.pools[name]))]
              for name in suite.tasks}  # fmt: skip
     units: dict[str, dict[str, Array]] = {}

@@ -83,6 +83,8 @@ def read(folder: Path) -> tuple[list[TaskFile], Folds]:
 
 def task_paths(folder: Path) -> list[Path]:
     """List the task files of a folder."""
+    if not folder.is_dir():
+        raise SourceError(f"no such file or folder: {folder}")
     inner = folder / "tasks"
     paths = sorted((inner if inner.is_dir() else folder).glob("*.json"))
     if not paths:
