@@ -15,6 +15,7 @@ from measure import interleaved, peak_mb, report
 from taskloom.core import Example, Item, Labels, Task, Text
 from taskloom.ids import shuffled
 from taskloom.models import Decoding
+from taskloom.models.causal import Causal
 from taskloom.models.lm import LM
 from taskloom.models.load import get
 from taskloom.prompts import WORDINGS, prompt
@@ -42,6 +43,12 @@ def prompts_of(task: Task, made: Sequence[Example], count: int) -> list[str]:
     return [prompt(task, example.item, made[:SHOTS], CUE) for example in made[SHOTS : SHOTS + count]]
 
 
+def forget(lm: LM) -> None:
+    """Start each run from nothing, as the peer does."""
+    if isinstance(lm.engine, Causal):
+        lm.engine.forget()
+
+
 def scored(ours: LM, theirs: Any, names: dict[str, str], count: int) -> dict[str, float | str]:
     from lm_eval.api.instance import Instance
 
@@ -52,7 +59,7 @@ def scored(ours: LM, theirs: Any, names: dict[str, str], count: int) -> dict[str
     found: dict[str, list[int]] = {}
 
     def by_taskloom() -> None:
-        ours.engine.kept = ((), None)  # type: ignore[union-attr]
+        forget(ours)
         odds = ours.score(texts, [options] * len(texts), Decoding())
         found["taskloom"] = [max(range(len(options)), key=lambda at: o.logs[at]) for o in odds if o]
 
@@ -74,7 +81,7 @@ def generated(ours: LM, theirs: Any, count: int) -> dict[str, float | str]:
     found: dict[str, list[str]] = {}
 
     def by_taskloom() -> None:
-        ours.engine.kept = ((), None)  # type: ignore[union-attr]
+        forget(ours)
         replies = ours.generate(texts, Decoding(tokens=NEW, stop=("\n",)))
         found["taskloom"] = [reply.text.strip() for reply in replies if reply]
 

@@ -125,6 +125,10 @@ class Causal:
         self.cache_name = _cache_name(net)
         self.can_share = _can_share(net) and self._shares_rightly()
 
+    def forget(self) -> None:
+        """Let go of the beginning that was kept."""
+        self.kept = (), None
+
     # --- scoring -----------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
@@ -290,7 +294,7 @@ class Causal:
         except (ValueError, TypeError, RuntimeError, IndexError):  # as of a family that takes no such mask
             return False
         finally:
-            self.kept = (), None
+            self.forget()
         off = [abs(a - b) for one, other in zip(alone, shared, strict=True) for a, b in zip(one, other, strict=True)]
         return max(off) <= 4 * float(np.sqrt(torch.finfo(self.net.dtype).eps))
 
