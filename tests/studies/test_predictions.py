@@ -79,6 +79,7 @@ def test_scores_are_over_instances_tasks_and_categories(lines: Callable[..., Pat
     scores = found.metrics["exact-match"]
     assert (scores.micro.value, scores.micro.n) == (0.75, 4)
     assert (scores.macro.value, scores.macro.n) == (0.75, 1)
+    assert scores.category_macro == scores.macro
     assert scores.categories["x"].value == 0.75
     assert scores.micro.low < 0.75 <= scores.micro.high
     assert scores.signature.startswith("exact-match|")
@@ -112,9 +113,10 @@ def test_other_metrics_can_be_asked_for(lines: Callable[..., Path]):
 def test_copying_the_input_scores_what_the_reference_package_says(
     real_data: Path, tmp_path: Path, taskloom: Callable[..., Any]
 ):
-    files, folds = instructions.read(real_data / "superni")
-    few = {"default": {"target": folds["default"]["target"][:6]}}
-    kept = [file for file in files if file.name in few["default"]["target"]]
+    files, splits = instructions.read(real_data / "superni")
+    here = [name for name in splits["default"]["test"] if name in {file.name for file in files}]
+    few = {"default": {"test": here[:6]}}
+    kept = [file for file in files if file.name in few["default"]["test"]]
     write(instructions.suite(kept, few, id="s"), tmp_path / "suite")
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
     best, lines = [], []

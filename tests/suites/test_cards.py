@@ -1,13 +1,16 @@
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from taskloom.core import Example, Suite, Task, Text
+from taskloom.benchmarks import builder
+from taskloom.core import Example, Pool, Shown, Suite, Task, Text
 from taskloom.errors import SuiteError, UnknownNameError
 from taskloom.sources.table import Field
 from taskloom.suites import fields, rows
-from taskloom.suites.cards import CardRow, card, records_of
+from taskloom.suites.build import Reading
+from taskloom.suites.cards import CardRow, Spread, card, is_tagged, records_of, task_card
 
 COLUMNS = (
     Field("title", "text", "Title"),
@@ -98,3 +101,81 @@ def test_a_suite_without_a_table_has_no_card(example: Callable[..., Example]) ->
 
 def test_the_records_are_those_that_the_suite_was_made_from() -> None:
     assert records_of(suite_of()).table.num_rows == 6
+
+
+class Closed:
+    """A pool that tells its size, and must not be read."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def told(name: str, instruction: str, right: int, wrong: int, **tags: tuple[str, ...]) -> Task:
+    examples = (Shown({"input": "x"}, "y"),) * right + (Shown({"input": "x"}, "z", right=False),) * wrong
+    return Task(id=name, instruction=instruction, output=Text(), metrics=(), tags=tags, examples=examples)
+
+
+def tagged() -> Suite:
+    tasks = [
+        told(
+            "a", "Say it in French, please.", 2, 1, category=("Translation",), domain=("News", "Law"), source=("x",),
+            input_language=("English",), output_language=("French",), instruction_language=("English",),
+        ),
+        told(
+            "b", "Repeat.", 3, 0, category=("Copying",), domain=("News", "News", " "), source=("x", "y"),
+            input_language=("English",), output_language=("English",), instruction_language=("English",),
+        ),
+        told("c", "Copy it.", 0, 1, category=("Copying",)),
+    ]  # fmt: skip
+    pools = {"a": {"train": Closed(30), "test": Closed(10)}, "b": {"all": Closed(5)}, "c": {"all": Closed(0)}}
+    return Suite(id="s", tasks={task.id: task for task in tasks}, pools=cast(dict[str, dict[str, Pool]], pools))
+
+
+def test_the_card_of_tags_is_that_worked_out_by_hand_and_reads_nothing() -> None:
+    found = task_card(tagged())
+    assert (found.tasks, found.types, found.languages, found.instruction_languages) == (3, 2, 2, 1)
+    assert (found.domains, found.sources, found.non_english, found.instances) == (2, 2, 1, 45)
+    assert (found.words, found.positive, found.negative) == ((5 + 1 + 2) / 3, 5 / 3, 2 / 3)
+    assert found.instances_per_task == 15.0
+
+
+def test_a_task_counts_once_for_each_name_and_names_are_in_order() -> None:
+    spreads = task_card(tagged()).spreads
+    assert spreads == {
+        "types": Spread({"Copying": 2, "Translation": 1}),
+        "languages": Spread({"English": 2, "French": 1}, without=1),
+        "domains": Spread({"News": 2, "Law": 1}, without=1),
+    }
+    assert list(spreads["types"].counts) == ["Copying", "Translation"]
+
+
+def test_what_no_task_is_tagged_with_is_none_and_never_nought() -> None:
+    task = told("t", "Do.", 0, 0, category=("Doing",))
+    found = task_card(Suite(id="s", tasks={"t": task}, pools={"t": {"all": cast(Pool, Closed(1))}}))
+    assert (found.types, found.languages, found.domains, found.sources, found.non_english) == (1, *[None] * 4)
+
+
+def test_codes_of_languages_are_languages() -> None:
+    tasks = {name: told(name, "Do.", 0, 0, language=(name,)) for name in ("en", "zh")}
+    found = task_card(Suite(id="s", tasks=tasks, pools={name: {} for name in tasks}))
+    assert (found.languages, found.non_english) == (2, 1)
+
+
+def test_a_table_is_described_before_tags_and_without_either_there_is_no_card() -> None:
+    assert is_tagged(tagged())
+    assert not is_tagged(suite_of())
+    with pytest.raises(SuiteError, match="a card needs tags such as category or domain, and has none: 'papers'"):
+        task_card(suite_of())
+
+
+def test_the_card_of_real_task_files(real_data: Path) -> None:
+    found = task_card(builder("natural-instructions")(str(real_data / "superni"), (), Reading(), ""))
+    assert (found.tasks, found.types, found.languages, found.domains, found.non_english) == (88, 25, 1, 42, 0)
+    assert (found.instances, round(found.words, 1)) == (9_001, 64.4)
+    assert next(iter(found.spreads["types"].counts.items())) == ("Textual Entailment", 14)
+    crossed = task_card(builder("natural-instructions")(str(real_data / "superni_xlingual"), (), Reading(), ""))
+    assert (crossed.tasks, crossed.languages, crossed.non_english) == (17, 17, 17)
+    assert crossed.spreads["languages"].counts["Croatian"] == 2

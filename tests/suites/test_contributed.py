@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from taskloom.suites.check import CODES
-from taskloom.suites.contributed import check
+from taskloom.suites.contributed import check, known_names
 
 
 def instances(count: int = 30) -> list[dict[str, Any]]:
@@ -70,6 +70,41 @@ def test_a_positive_example_among_the_instances(found):
     assert found(**{"Positive Examples": some}) == [
         ("E405", "one.json: Positive Examples[0].input", "stands in Instances[7] too")
     ]
+
+
+def test_unknown_names_are_named_by_field_and_index_with_the_nearest(found):
+    named = {
+        "Categories": ["Textual Entailment", "Textual Entailement"],
+        "Domains": ["news"],
+        "Input_language": ["Mandarin Chinese", "Chinese"],
+        "Output_language": ["Klingon"],
+        "Instruction_language": [3],
+    }
+    few = f"known: {', '.join(known_names()['languages'][:12])} and 48 more"
+    assert found(**named) == [
+        ("W403", "one.json: Categories[1]", "not known: 'Textual Entailement'; did you mean Textual Entailment?"),
+        ("W403", "one.json: Domains[0]", "not known: 'news'; did you mean News?"),
+        ("W403", "one.json: Input_language[0]", "not known: 'Mandarin Chinese'; did you mean Chinese?"),
+        ("W403", "one.json: Output_language[0]", f"not known: 'Klingon'; {few}"),
+        ("W403", "one.json: Instruction_language[0]", f"not known: 3; {few}"),
+    ]
+
+
+def test_the_released_names_are_known(found):
+    names = known_names()
+    assert {kind: len(listed) for kind, listed in names.items()} == {"categories": 76, "domains": 130, "languages": 60}
+    assert all(list(listed) == sorted(set(listed)) for listed in names.values())
+    languages = {f"{part}_language": names["languages"] for part in ("Input", "Output", "Instruction")}
+    assert found(Categories=names["categories"], Domains=names["domains"], **languages) == []
+
+
+def test_names_that_are_no_list_are_one_fault_each(found):
+    assert [code for code, *_ in found(Categories="Misc", Domains=None)] == ["E401", "E401"]
+
+
+@pytest.mark.parametrize("name", ["superni", "superni_xlingual"])
+def test_names_of_the_real_files_are_known(real_data: Path, name: str):
+    assert [fault for fault in check(real_data / name) if fault.code == "W403"] == []
 
 
 def test_all_faults_come_at_once_and_their_codes_are_listed(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from taskloom.core import Shown
 from taskloom.errors import SourceError
 from taskloom.suites import instructions
+from taskloom.suites.leaks import without_leaks
 from taskloom.suites.store import open_suite
 from taskloom.suites.store import write as store
 
@@ -64,9 +66,9 @@ def test_a_file_is_a_task_with_its_examples_and_tags(tmp_path: Path):
 def test_of_a_test_task_the_first_hundred_are_scored(tmp_path: Path):
     at = folder(tmp_path, one=content(), two=content(Instances=content()["Instances"][:30]), three=content())
     splits(at, "default", test="one\ntwo\nelsewhere\n", train="three\n")
-    files, folds = instructions.read(at)
-    made = instructions.suite(files, folds, id="s")
-    assert folds == {"default": {"meta": ("three",), "target": ("one", "two")}}
+    files, found = instructions.read(at)
+    made = instructions.suite(files, found, id="s")
+    assert made.folds == {"default": {"meta": ("three",), "target": ("one", "two")}}
     sizes = {task: {name: len(pool) for name, pool in pools.items()} for task, pools in made.pools.items()}
     assert sizes == {"one": {"train": 30, "test": 100}, "two": {"test": 30}, "three": {"all": 130}}
     assert made.pools["one"]["test"].take([0, 99])[1].item.id == "t-99"
@@ -107,10 +109,23 @@ def test_what_was_read_is_written_back_as_it_was(changed: dict[str, Any], tmp_pa
 
 def test_splits_are_written_back_too(tmp_path: Path):
     at = folder(tmp_path / "from", one=content(), two=content())
-    splits(at, "default", test="one\n", train="two\n")
-    files, folds = instructions.read(at)
-    instructions.write(instructions.suite(files, folds, id="s"), tmp_path / "to")
-    assert instructions.read(tmp_path / "to")[1] == folds
+    splits(at, "default", test="one\nelsewhere\n", train="two\n", excluded="neither\n")
+    splits(at, "empty", test="nowhere\n")
+    files, found = instructions.read(at)
+    store(without_leaks(instructions.suite(files, found, id="s")), tmp_path / "suite")
+    made = open_suite(tmp_path / "suite")
+    assert (made.folds["default"], "empty" in made.folds) == ({"meta": (), "target": ("one",)}, False)  # one source
+    instructions.write(made, tmp_path / "to")
+    lists = sorted(path.relative_to(at) for path in (at / "splits").rglob("*.txt"))
+    assert len(lists) == 4
+    assert [(tmp_path / "to" / path).read_bytes() for path in lists] == [(at / path).read_bytes() for path in lists]
+
+
+def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
+    files, found = instructions.read(folder(tmp_path / "from", one=content(), two=content()))
+    made = replace(instructions.suite(files, found, id="s"), folds={"mine": {"meta": ("two",), "target": ("one",)}})
+    instructions.write(made, tmp_path / "to")
+    assert instructions.read(tmp_path / "to")[1] == {"mine": {"train": ["two"], "test": ["one"]}}
 
 
 @pytest.mark.parametrize("name", ["superni", "superni_xlingual"])

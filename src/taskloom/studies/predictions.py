@@ -37,6 +37,7 @@ class Scores:
     signature: str
     micro: Estimate  # the mean over all instances
     macro: Estimate  # the mean over tasks
+    category_macro: Estimate | None  # the mean over categories, where tasks have them
     categories: Mapping[str, Estimate]  # the mean over the instances of each
     tasks: Mapping[str, Estimate]
 
@@ -156,14 +157,20 @@ def _scores(suite: Suite, typed: str, units: Mapping[str, Array]) -> Scores:
         for category in suite.tasks[name].tags.get("category", ()):
             by_category.setdefault(category, []).append(found)
     tasks = {name: bootstrap(found, of.reduce, count=RESAMPLES, key=name) for name, found in units.items()}
-    means = np.array([[e.value] for e in tasks.values()])
+    categories = {
+        category: bootstrap(np.concatenate(found), of.reduce, count=RESAMPLES, key=category)
+        for category, found in sorted(by_category.items())
+    }
     return Scores(
         signature=signature(of),
         micro=bootstrap(np.concatenate(list(units.values())), of.reduce, count=RESAMPLES, key="micro"),
-        macro=bootstrap(means, mean, count=RESAMPLES, key="macro"),
-        categories={
-            category: bootstrap(np.concatenate(found), of.reduce, count=RESAMPLES, key=category)
-            for category, found in sorted(by_category.items())
-        },
+        macro=_mean_of(tasks),
+        category_macro=_mean_of(categories) if categories else None,
+        categories=categories,
         tasks=tasks,
     )
+
+
+def _mean_of(scores: Mapping[str, Estimate]) -> Estimate:
+    """Average scores; a resample draws them anew."""
+    return bootstrap(np.array([[e.value] for e in scores.values()]), mean, count=RESAMPLES, key="macro")

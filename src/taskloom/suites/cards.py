@@ -1,18 +1,29 @@
-"""The card of a table: what is in it, label by label."""
+"""The card of a suite: what is in the table behind its tasks, label by label, or what the tags of its tasks say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Suite
+from ..core import Suite, Task
 from ..errors import SuiteError
 from ..texts import length
 from .fields import Records, View
+
+TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name it
+    "types": ("category",),
+    "languages": ("input_language", "output_language", "language"),
+    "instruction_languages": ("instruction_language",),
+    "domains": ("domain",),
+    "sources": ("source",),
+}
+SPREAD = ("types", "languages", "domains")
+ENGLISH = {"English", "en"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +36,47 @@ class CardRow:
     records: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How many tasks go by each name, the most common first, and how many by none."""
+
+    counts: dict[str, int]
+    without: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCard:
+    """What is known of tasks without reading an example; None where no task has the tag."""
+
+    tasks: int
+    types: int | None
+    languages: int | None  # of inputs and outputs
+    instruction_languages: int | None
+    domains: int | None
+    sources: int | None
+    non_english: int | None  # tasks with another language than English in inputs or outputs
+    instances: int
+    words: float  # of a definition; this and what follows are means over tasks
+    positive: float
+    negative: float
+    instances_per_task: float
+    spreads: dict[str, Spread] = field(default_factory=dict)
+
+
+# --- of a table ------------------------------------------------------------------------------------------------------
+
+
 def records_of(suite: Suite) -> Records:
     """Give the table that a field suite was made from."""
-    for pools in suite.pools.values():
-        for pool in pools.values():
-            if isinstance(pool, View):
-                return pool.records
-    raise SuiteError(f"a card needs a table, and the tasks of {suite.id!r} were not made from one")
+    found = _records(suite)
+    if found is None:
+        raise SuiteError(f"a card needs a table, and the tasks of {suite.id!r} were not made from one")
+    return found
+
+
+def _records(suite: Suite) -> Records | None:
+    pools = (pool for pools in suite.pools.values() for pool in pools.values())
+    return next((pool.records for pool in pools if isinstance(pool, View)), None)
 
 
 def card(suite: Suite, by: str = "", below: str = "") -> list[CardRow]:
@@ -67,3 +112,45 @@ def _row(of: Records, language: str, below: str, label: str, part: pa.Table) -> 
 
 def _size(value: str | Sequence[str], language: str) -> int:
     return length(value, language) if isinstance(value, str) else len(value)
+
+
+# --- of tags ---------------------------------------------------------------------------------------------------------
+
+
+def is_tagged(suite: Suite) -> bool:
+    """Tell whether tags are what there is to describe: a table says more than the tags of tasks made from it."""
+    known = {tag for tags in TAGS.values() for tag in tags}
+    return _records(suite) is None and any(known & task.tags.keys() for task in suite.tasks.values())
+
+
+def task_card(suite: Suite) -> TaskCard:
+    """Describe tasks by their tags, instructions and sizes; no example is read."""
+    if not is_tagged(suite):
+        raise SuiteError(f"a card needs tags such as category or domain, and has none: {suite.id!r}")
+    tasks = list(suite.tasks.values())
+    spreads = {what: _spread([_names(task, tags) for task in tasks]) for what, tags in TAGS.items()}
+    counts = {what: len(spread.counts) or None for what, spread in spreads.items()}
+    foreign = sum(bool(_names(task, TAGS["languages"]) - ENGLISH) for task in tasks)
+    instances = sum(len(pool) for pools in suite.pools.values() for pool in pools.values())
+    return TaskCard(
+        tasks=len(tasks),
+        **counts,
+        non_english=foreign if spreads["languages"].counts else None,
+        instances=instances,
+        words=fmean(length(task.instruction, "en") for task in tasks),  # definitions are English, or have spaces
+        positive=fmean(sum(shown.right for shown in task.examples) for task in tasks),
+        negative=fmean(sum(not shown.right for shown in task.examples) for task in tasks),
+        instances_per_task=instances / len(tasks),
+        spreads={what: spreads[what] for what in SPREAD},
+    )
+
+
+def _names(task: Task, tags: Sequence[str]) -> set[str]:
+    return {name for tag in tags for name in task.tags.get(tag, ()) if name.strip()}
+
+
+def _spread(named: Sequence[set[str]]) -> Spread:
+    """Count tasks by name: a task counts once for each of its names."""
+    counts = Counter(name for names in named for name in names)
+    order = sorted(counts, key=lambda name: (-counts[name], name))
+    return Spread({name: counts[name] for name in order}, sum(not names for names in named))

@@ -42,6 +42,7 @@ CODES = {
     "W104": "an input has several answers in a pool",
     "W401": "labels of a task file are imbalanced",
     "W402": "a task is in no split",
+    "W403": "a category, language or domain is not known",
 }
 BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
 COMPARED = 1000  # examples of each task whose texts are compared between folds

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..errors import nearest
 from ..texts import counted
 from .check import BALANCED, FEW_LABELS, Fault
-from .instructions import INSTANCES, POSITIVE, Faults, faults_of_shape, load, task_paths, texts_of
+from .instructions import INSTANCES, POSITIVE, Faults, faults_of_shape, load, splits, task_paths, texts_of
 
 FEWEST, MOST = 26, 6_500  # instances
-SPLITS = ("train", "test", "excluded")
+NAMED: Mapping[str, str] = {  # keys of a file -> lists of known names
+    "Categories": "categories",
+    "Domains": "domains",
+    "Input_language": "languages",
+    "Output_language": "languages",
+    "Instruction_language": "languages",
+}
 
 
 def is_contribution(path: Path) -> bool:
@@ -33,12 +43,30 @@ def check(path: Path) -> Iterator[Fault]:
         if content is not None:
             faults_of_shape(file.name, content, faults)
         yield from (Fault("E401", file.name, fault.removeprefix(f"{file.name}: ")) for fault in faults.found)
+        yield from _names(file.name, content or {})
         if content is not None and isinstance(content.get(INSTANCES), list):
             instances = [(n, i) for n, i in enumerate(content[INSTANCES]) if isinstance(i, dict)]
             yield from _instances(file.name, instances)
             yield from _examples(file.name, content, instances)
     if path.is_dir():
         yield from _splits(path, {file.stem for file in paths})
+
+
+@cache
+def known_names() -> Mapping[str, Sequence[str]]:
+    """Read the names of categories, domains and languages that the released tasks go by."""
+    path = resources.files("taskloom").joinpath("data", "instruction_names.json")
+    names: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
+    return names
+
+
+def _names(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
+    """Warn of names that are not among the released ones: slips, or new."""
+    for key, kind in NAMED.items():
+        known, listed = known_names()[kind], content.get(key)
+        for number, name in enumerate(listed if isinstance(listed, list) else []):
+            if name not in known:
+                yield Fault("W403", f"{file}: {key}[{number}]", f"not known: {name!r}; {nearest(str(name), known)}")
 
 
 def _instances(file: str, instances: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Fault]:
@@ -85,13 +113,9 @@ def _examples(
 
 
 def _splits(folder: Path, known: set[str]) -> Iterator[Fault]:
-    for track in sorted(path for path in (folder / "splits").glob("*") if path.is_dir()):
-        names = {}
-        for split in SPLITS:
-            path = track / f"{split}_tasks.txt"
-            names[split] = path.read_text(encoding="utf-8").split() if path.is_file() else []
-        for one, other in itertools.combinations(SPLITS, 2):
-            for name in sorted(set(names[one]) & set(names[other])):
-                yield Fault("E406", f"splits/{track.name}", f"{name} is in {one} and in {other}")
-        for name in sorted(known - {name for found in names.values() for name in found}):
-            yield Fault("W402", f"splits/{track.name}", f"{name} is in no split")
+    for track, lists in splits(folder).items():
+        for one, other in itertools.combinations(lists, 2):
+            for name in sorted(set(lists[one]) & set(lists[other])):
+                yield Fault("E406", f"splits/{track}", f"{name} is in {one} and in {other}")
+        for name in sorted(known - {name for names in lists.values() for name in names}):
+            yield Fault("W402", f"splits/{track}", f"{name} is in no split")

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..core import Example, Folds, Item, Pool, Shown, Suite, Task, Text
 from ..errors import SourceError
@@ -39,7 +39,14 @@ KEYS = (*list(TAGS)[:5], DEFINITION, *list(TAGS)[5:9], POSITIVE, NEGATIVE, INSTA
 NEEDED = (DEFINITION, POSITIVE, NEGATIVE, INSTANCES)
 EMPTY = ("empty output",)  # some released instances have no answer; they count as published, and `check` names them
 KEPT = "task_files"  # in a suite's `about`: what its tasks can't hold
-SPLITS = {"train": "meta", "test": "target"}
+KEPT_SPLITS = "task_splits"  # and what its folds can't: excluded tasks, and those that are not at hand
+SPLITS = {
+    "train": "meta",
+    "test": "target",
+    "excluded": "",
+}  # the lists of a track -> the role of their tasks in a fold
+
+Splits: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]  # by track: the names in each list
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class Faults:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(folder: Path) -> tuple[list[TaskFile], Folds]:
+def read(folder: Path) -> tuple[list[TaskFile], Splits]:
     """Read a folder of task files, `tasks/*.json` or `*.json`, and its splits; all faults are named at once."""
     files, faults = [], Faults()
     for path in task_paths(folder):
@@ -78,7 +85,7 @@ def read(folder: Path) -> tuple[list[TaskFile], Folds]:
             faults_of_shape(path.name, content, faults)
             files.append(TaskFile(path.stem, content))
     faults.settle(folder)
-    return files, splits(folder, [file.name for file in files])
+    return files, splits(folder)
 
 
 def task_paths(folder: Path) -> list[Path]:
@@ -156,32 +163,39 @@ def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> 
             faults.add(file, f"{key}[{number}]", f"must be an object, not {_kind(value)}")
 
 
-def splits(folder: Path, known: Sequence[str]) -> Folds:
-    """Read `splits/TRACK/{train,test,excluded}_tasks.txt`: each track is a fold, of the tasks that are here."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+def splits(folder: Path) -> Splits:
+    """Read `splits/TRACK/{train,test,excluded}_tasks.txt` as they are."""
+    tracks = sorted(path for path in (folder / "splits").glob("*") if path.is_dir())
+    found = {track.name: {name: track / f"{name}_tasks.txt" for name in SPLITS} for track in tracks}
+    return {
+        track: {name: path.read_text(encoding="utf-8").split() for name, path in paths.items() if path.is_file()}
+        for track, paths in found.items()
+    }
+
+
+def folds_of(found: Splits, known: Sequence[str]) -> Folds:
+    """Make each track a fold, of the tasks that are at hand."""
     here = set(known)
-    for track in sorted(path for path in (folder / "splits").glob("*") if path.is_dir()):
-        roles = {}
-        for split, role in SPLITS.items():
-            path = track / f"{split}_tasks.txt"
-            if path.is_file():
-                names = path.read_text(encoding="utf-8").split()
-                roles[role] = tuple(name for name in names if name in here)
-        if any(roles.values()):
-            found[track.name] = roles
-    return found
+    folds = {
+        track: {SPLITS[name]: tuple(n for n in names if n in here) for name, names in lists.items() if SPLITS[name]}
+        for track, lists in found.items()
+    }
+    return {track: roles for track, roles in folds.items() if any(roles.values())}
 
 
 # --- suites ----------------------------------------------------------------------------------------------------------
 
 
-def suite(files: Sequence[TaskFile], folds: Folds, *, id: str, about: Mapping[str, Json] | None = None) -> Suite:
+def suite(files: Sequence[TaskFile], found: Splits, *, id: str, about: Mapping[str, Json] | None = None) -> Suite:
     """Make a suite of task files: of test tasks the first instances are scored, and the others may be learnt from."""
+    folds = folds_of(found, [file.name for file in files])
     targets = {name for roles in folds.values() for name in roles.get("target", ())}
     tasks = {file.name: task(file) for file in files}
     pools = {file.name: _pools(tasks[file.name], file, file.name in targets) for file in files}
     kept = {file.name: odd for file in files if (odd := _odd(file, tasks[file.name]))}
-    return Suite(id=id, tasks=tasks, pools=pools, folds=folds, about=dict(about or {}) | {KEPT: kept})
+    lists: Json = {track: {name: list(names) for name, names in part.items()} for track, part in found.items()}
+    told: dict[str, Json] = dict(about or {}) | {KEPT: kept, KEPT_SPLITS: lists}
+    return Suite(id=id, tasks=tasks, pools=pools, folds=folds, about=told)
 
 
 def task(file: TaskFile) -> Task:
@@ -225,17 +239,27 @@ def _example(of: Task, number: int, instance: Mapping[str, Any]) -> Example:
 
 
 def write(suite: Suite, folder: Path) -> None:
-    """Write a suite's tasks as task files, and its folds as splits."""
+    """Write a suite's tasks as task files, with its splits."""
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
     for name in suite.tasks:
         text = json.dumps(content_of(suite, name), ensure_ascii=False, indent=4)
         (folder / "tasks" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    for fold, roles in suite.folds.items():
-        (folder / "splits" / fold).mkdir(parents=True, exist_ok=True)
-        for split, role in SPLITS.items():
-            if role in roles:
-                names = "".join(f"{name}\n" for name in roles[role])
-                (folder / "splits" / fold / f"{split}_tasks.txt").write_text(names, encoding="utf-8")
+    for track, lists in _splits_of(suite).items():
+        (folder / "splits" / track).mkdir(parents=True, exist_ok=True)
+        for name, names in lists.items():
+            text = "".join(f"{one}\n" for one in names)
+            (folder / "splits" / track / f"{name}_tasks.txt").write_text(text, encoding="utf-8")
+
+
+def _splits_of(suite: Suite) -> Splits:
+    """Give the lists of tracks as they were read, or those that folds make."""
+    kept: Any = suite.about.get(KEPT_SPLITS, {})
+    made = {
+        fold: {name: roles[role] for name, role in SPLITS.items() if role in roles}
+        for fold, roles in suite.folds.items()
+        if fold not in kept
+    }
+    return {**kept, **made}
 
 
 def content_of(suite: Suite, name: str) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..core import Folds, Suite
+from ..core import Suite
 from ..ids import Json
-from ..texts import overlaps
+from ..texts import SHINGLE_CHARACTERS, SHINGLE_WORDS, counted, overlaps
 
 COMPARED = 100  # examples of each task whose texts are compared
-LEFT_OUT = "left_out_of_training"  # in a suite's `about`
+LEAKAGE = "leakage"  # in a suite's `about`: the certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,24 @@ class Leak:
 
 
 def without_leaks(suite: Suite) -> Suite:
-    """Leave training tasks out of folds that would give a test task away, and keep the list of them."""
-    folds: dict[str, dict[str, tuple[str, ...]]] = {}
-    found: list[Leak] = []
+    """Leave training tasks out of folds that would give a test task away, and keep a certificate of that."""
+    folds: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    told: list[Json] = []
     for fold, roles in suite.folds.items():
-        leaks = find(suite, fold, roles.get("meta", ()), roles.get("target", ()))
-        bad = {leak.task for leak in leaks}
-        folds[fold] = {**roles, "meta": tuple(name for name in roles.get("meta", ()) if name not in bad)}
-        folds[fold] = {role: names for role, names in folds[fold].items() if role in roles}
-        found += leaks
-    told: list[Json] = [str(leak) for leak in found]
-    kept: Folds = folds
-    return replace(suite, folds=kept, about={**suite.about, LEFT_OUT: told}) if found else suite
+        folds[fold] = roles
+        if roles.get("meta") and roles.get("target"):
+            leaks = find(suite, fold, roles["meta"], roles["target"])
+            bad = {leak.task for leak in leaks}
+            folds[fold] = {**roles, "meta": tuple(name for name in roles["meta"] if name not in bad)}
+            told += [_certified(fold, roles, len(leaks)), *map(str, leaks)]
+    return replace(suite, folds=folds, about={**suite.about, LEAKAGE: told}) if told else suite
+
+
+def _certified(fold: str, roles: Mapping[str, Sequence[str]], count: int) -> str:
+    compared = f"{counted(len(roles['meta']), 'training task')} and {counted(len(roles['target']), 'test task')}"
+    how = f"by source, and by the texts of their first {COMPARED} examples (half of one in another, by runs of "
+    runs = f"{SHINGLE_WORDS} words or {SHINGLE_CHARACTERS} characters)"
+    return f"{fold}: {compared} were compared {how}{runs}: {count or 'none'} left out"
 
 
 def find(suite: Suite, fold: str, training: Sequence[str], test: Sequence[str]) -> list[Leak]:
