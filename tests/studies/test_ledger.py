@@ -124,6 +124,17 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(tmp_path: Path, content:
     assert path.read_bytes() == content
 
 
+def test_a_damaged_ledger_says_so(tmp_path: Path):
+    path = tmp_path / "x.db"
+    with Ledger(path) as ledger:
+        ledger.claim(map(str, range(500)), "me")
+    content = bytearray(path.read_bytes())
+    content[2 * 4096 : -4096] = bytes(len(content) - 3 * 4096)
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match=r"the ledger is damaged .*: .*x\.db"), Ledger(path) as ledger:
+        ledger.states()
+
+
 def test_a_data_base_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path):
     path = tmp_path / "x.db"
     other = sqlite3.connect(path)

@@ -27,6 +27,7 @@ from ..scores.reduce import Array
 from ..transactions import transaction, write_ahead
 from .costs import Cost
 
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 FORMAT = 2
 APPLICATION = 0x7461736B  # "task", in the file's header
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again
@@ -99,6 +100,9 @@ class Ledger:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.db.close()
+        if isinstance(error, zlib.error) or getattr(error, "sqlite_errorname", "").startswith(DAMAGED):
+            told = f"the ledger is damaged ({error}); sqlite3's .recover may save what is left of it"
+            raise LedgerError(f"{told}: {self.path}") from None
 
     def _is_blank(self) -> bool:
         """Tell a file that nobody has written in; another process may be about to."""
