@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from taskloom.core import Item, Shown, Task, Text
-from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted
+from taskloom.core import Example, Item, Shown, Suite, Task, Text
+from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lessons
 from taskloom.errors import UsageError
+from taskloom.suites import rows
 
 TASK = Task(
     id="task1_moods",
@@ -90,3 +92,36 @@ def test_where_nothing_fits_the_instruction_and_the_question_stay():
     assert found.dropped == 2
     assert found.cut == len("What now")
     assert found.text.endswith("Output: ")
+
+
+def lesson_suite(**pools: int) -> Suite:
+    made = {
+        name: rows.pool(TASK, [Example(Item(f"{name}{n}", {"input": str(n)}), ("a", "b"), str(n)) for n in range(size)])
+        for name, size in pools.items()
+    }
+    return Suite(id="s", tasks={TASK.id: TASK}, pools={TASK.id: made})
+
+
+def test_lessons_are_some_instances_each_in_an_encoding_of_its_own():
+    made = lesson_suite(train=400, test=10)
+    found = list(lessons(made, [TASK.id], how="random", seed=1))
+    assert found == list(lessons(made, [TASK.id], how="random", seed=1))
+    assert found != list(lessons(made, [TASK.id], how="random", seed=2))
+    assert len({lesson.item for lesson in found}) == len(found) == 100
+    assert not [lesson for lesson in found if lesson.item.startswith("test")]
+    kinds = Counter(("Definition" in one.prompt, "Positive" in one.prompt, "Negative" in one.prompt) for one in found)
+    assert set(kinds) == {(True, False, False), (False, True, False), (True, True, False), (True, True, True)}
+    assert sum("Explanation" in one.prompt for one in found) > 5
+    assert {lesson.answer for lesson in found} == {"a", "b"}
+
+
+def test_lessons_may_have_one_encoding():
+    (first, *_), (second, *_) = (list(lessons(lesson_suite(all=3), [TASK.id], how=how)) for how in ("def", "def+pos2"))
+    assert "Positive" not in first.prompt
+    assert " Positive Example 2 -" in second.prompt
+    assert first.prompt.endswith("Output: ")
+
+
+def test_what_is_scored_is_never_trained_on():
+    with pytest.raises(UsageError, match="none is left to train on: 'task1_moods'"):
+        list(lessons(lesson_suite(test=5), [TASK.id]))

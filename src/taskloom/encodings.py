@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .core import Item, Shown, Task
+from .core import Item, Pool, Shown, Suite, Task
 from .errors import UsageError
+from .ids import shuffled
 from .prompts import write
 
 TABLE_4 = (  # the encodings of the paper's table 4, in its order
     "id", "def", "pos1", "def+pos1", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+neg2+expl", "pos4", "def+pos4",
 )  # fmt: skip
-DEFAULT, NONE = "def+pos2", "none"
+DEFAULT, NONE, RANDOM = "def+pos2", "none", "random"
+DRAWN = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
+TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
 PART = re.compile(r"(id|def|expl)|(pos|neg)([1-9]\d?)")
 CUT = " ... "  # what stands for the middle of an input that was shortened
 
@@ -28,6 +31,16 @@ class Encoding:
     positive: int = 0
     negative: int = 0
     explanations: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """An instance to train on: what a model is to read, and to write."""
+
+    task: str
+    item: str
+    prompt: str
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,32 @@ def encode(task: Task, item: Item, how: Encoding, *, without: int = 0) -> str:
     """Write an instruction and an item as they were released; `without` leaves so many examples out, the last first."""
     shown = _shown(task, how)
     return _head(task, how) + "".join(shown[: len(shown) - without]) + _question(task, item)
+
+
+def lessons(
+    suite: Suite, tasks: Sequence[str], *, how: str = DEFAULT, most: int = TAUGHT, seed: int = 0
+) -> Iterator[Lesson]:
+    """Yield what to train on: some instances of each task; where `how` is random, each has an encoding of its own.
+
+    Of several acceptable answers one is drawn. The same arguments give the same lessons.
+    """
+    encodings = [encoding(name) for name in (DRAWN if how == RANDOM else (how,))]
+    for name in tasks:
+        task, pool = suite.task(name), _taught(suite, name)
+        rows = [row for row, _ in zip(shuffled(len(pool), "lessons", seed, name), range(most), strict=False)]
+        for example in pool.take(sorted(rows)):
+            key = ("lesson", seed, name, example.item.id)
+            chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
+            answer = example.gold[next(shuffled(len(example.gold), *key, "answer"))]
+            yield Lesson(name, example.item.id, encode(task, example.item, chosen), write(task, answer))
+
+
+def _taught(suite: Suite, name: str) -> Pool:
+    """Give the examples of a task that are not scored."""
+    pools = {pool: found for pool, found in suite.pools[name].items() if pool != "test"}
+    if not pools:
+        raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")
+    return next(iter(pools.values()))
 
 
 def fitted(task: Task, item: Item, how: Encoding, fits: Callable[[str], bool]) -> Encoded:
