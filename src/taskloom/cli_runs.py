@@ -12,7 +12,7 @@ import typer
 
 from . import console
 from .errors import UsageError
-from .studies.api import LEDGER, RUNS, gather, known_models, prepare
+from .studies.api import LEDGER, RUNS, again, gather, known_models, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder."
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Only = Annotated[list[str], typer.Option(help="A task or a learner, or a pattern of them; say it again for more.")]
 Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a trial, kept apart from the real run.")]
+OnSuite = Annotated[
+    Path | None, typer.Option("--suite", help="A suite's folder, in the place of the one that the study names.")
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME.")]
 
 
@@ -45,6 +48,7 @@ def plan(
     study: StudyName,
     *,
     output: Output = None,
+    suite: OnSuite = None,
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
     as_json: AsJson = False,
@@ -53,7 +57,7 @@ def plan(
     from .studies.estimate import Spent, expected_seconds
     from .studies.ledger import Ledger
 
-    found, folder = prepare(study, output, only=only, limit=limit)
+    found, folder = prepare(study, output, suite=suite, only=only, limit=limit)
     with Ledger(folder / LEDGER) as ledger:
         states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
     waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
@@ -85,6 +89,7 @@ def run(
     study: StudyName,
     *,
     output: Output = None,
+    suite: OnSuite = None,
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that share the cores.")] = 1,
@@ -96,13 +101,13 @@ def run(
     from .studies.run import results
     from .studies.run import run as run_cells
 
-    found, folder = prepare(study, output, only=only, limit=limit, get=_get_model)
+    found, folder = prepare(study, output, suite=suite, only=only, limit=limit, get=_get_model)
     _tell_left_out(found, briefly=True)
     with Ledger(folder / LEDGER) as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress)
         whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
-        gathered = results(whole, ledger, f"taskloom run {study}" + (f" --limit {limit}" if limit else ""))
+        gathered = results(whole, ledger, again(study, suite, limit))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)

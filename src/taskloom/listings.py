@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from . import console, prompts
-from .benchmarks import BENCHMARKS, csl
+from .benchmarks import BENCHMARKS
 from .core import Example, Fields, Labels, Output, Suite
 from .encodings import DEFAULT, encode, encoding
 from .errors import UnknownNameError
@@ -18,6 +19,7 @@ from .learners import names as learner_names
 from .models import load as load_models
 from .models.load import NAMED
 from .reports import Comparison, differs
+from .reports import card as cards
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
 from .stats import Contrast, Estimate
@@ -27,13 +29,14 @@ from .studies.study import names as study_names
 from .suites.bridges import Partition
 from .suites.bridges import bridge as bridge_of
 from .suites.bridges import propose as propose_partitions
-from .suites.cards import CardRow, records_of
-from .suites.cards import card as card_of
+from .suites.cards import Spread, records_of
 from .suites.check import Fault
 from .suites.fields import parse_task_id
-from .texts import counted, length_unit
+from .texts import counted
 
 SHOWN = 20  # tasks
+NAMES = 12  # types, languages and domains of a card
+LOG = "by logarithm"
 
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
@@ -118,32 +121,34 @@ def show_prompt(suite: Suite, name: str, how: str, model: str) -> None:
         console.note(f"{length} of {model}")
 
 
-def show_card(suite: Suite, *, as_json: bool) -> None:
-    """Show what is in the table of a field suite; beside it, where there is one, the published card."""
-    rows = card_of(suite)
-    published = csl.PUBLISHED_CARD if suite.about.get("benchmark") == "csl" else {}
+def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None = None) -> None:
+    """Show what is in a suite, beside the published figures where there are some; or write that as a page."""
+    sheet = cards.sheet(suite)
+    if to:
+        to.write_text(cards.page(sheet), encoding="utf-8", errors="replace")
+        console.note(str(to))
     if as_json:
-        console.as_json([asdict(row) | {"published": published.get(row.label)} for row in rows])
+        console.as_json(sheet.data)
+    elif not to:
+        console.table(sheet.columns, sheet.rows, title=summary(suite), figures=sheet.columns[1:])
+        for what, spread in sheet.spreads.items():
+            _show_spread(cards.NOUNS[what], spread, everything=everything)
+        for told in sheet.notes:
+            console.note(told)
+
+
+def _show_spread(noun: str, spread: Spread, *, everything: bool) -> None:
+    """List how many tasks go by each name; on a terminal only the first ones, with bars."""
+    rows: list[tuple[console.Cell, ...]] = list(spread.counts.items())
+    if not sys.stdout.isatty():
+        console.table([noun, "tasks"], rows)
         return
-    labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
-    columns = [*(labelled or [""]), *rows[0].means, "records"]
-    cells = [_card_cells(row, len(labelled), published.get(row.label)) for row in rows]
-    console.table(columns, cells, title=summary(suite), figures=columns[1:])
-    console.note(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms")
-    if published:
-        console.note("in brackets: the paper's table 2, as published (400,000 records)")
-
-
-def _card_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> list[console.Cell]:
-    """Write a row of the card, each figure with the published one in brackets where there is one."""
-    below = {"labels_below": row.labels_below} if labelled > 1 else {}
-    figures: dict[str, console.Cell] = {**below, **row.means, "records": row.records}
-    beside = published or {}
-    return [row.label, *(f"{_figure(v)} ({beside[k]:,})" if k in beside else v for k, v in figures.items())]
-
-
-def _figure(value: console.Cell) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+    most = max(spread.counts.values())
+    drawn = [(name, count, cards.blocks(count, most)) for name, count in spread.counts.items()]
+    few = drawn if everything else drawn[:NAMES]
+    console.table([noun, "tasks", LOG], few, title=counted(len(rows), noun), whole=["tasks", LOG])
+    if len(few) < len(rows):
+        console.note(f"{counted(len(rows) - len(few), f'more {noun}')}: --all shows them")
 
 
 def show_faults(of: str, faults: Sequence[Fault], *, fingerprint: str = "", as_json: bool) -> None:
@@ -242,10 +247,9 @@ def show_scored(found: Scored, *, as_json: bool) -> None:
         console.as_json(asdict(found))
         return
     for typed, scores in found.metrics.items():
-        parts = {"all instances": scores.micro, "mean over tasks": scores.macro, **scores.categories}
-        rows = [
-            (name, f"{100 * e.value:.2f}", f"{100 * e.low:.2f} to {100 * e.high:.2f}", e.n) for name, e in parts.items()
-        ]
+        over = {"mean over categories": scores.category_macro} if scores.category_macro else {}
+        parts = {"all instances": scores.micro, "mean over tasks": scores.macro, **over, **scores.categories}
+        rows = [(name, *_points(e)) for name, e in parts.items()]
         console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
     if found.missing:
         lost = sum(found.missing.values())

@@ -13,6 +13,7 @@ MARKS = "".join(c for c in map(chr, range(sys.maxunicode)) if unicodedata.catego
 TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{MARKS}])*")
 UNSPACED = ("zh", "ja")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
 
 
 def counted(number: int, noun: str) -> str:
@@ -31,6 +32,24 @@ def number_text(number: float) -> str:
     ('2001', '1234567.25')
     """
     return repr(float(number)).removesuffix(".0")
+
+
+def inert(text: str) -> str:
+    """Keep a spreadsheet from taking a cell for a formula; `alive` undoes it.
+
+    >>> inert("=1+1"), inert("one"), inert("'tis")
+    ("'=1+1", 'one', "'tis")
+    """
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def alive(cell: str) -> str:
+    """Give a text back that was made inert, letter by letter.
+
+    >>> alive(inert("=1+1")), alive(inert("'=1+1")), alive("'tis")
+    ('=1+1', "'=1+1", "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def tokens(text: str) -> list[str]:

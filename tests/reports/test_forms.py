@@ -11,7 +11,8 @@ from html.parser import HTMLParser
 import pytest
 
 from taskloom.reports import render, svg
-from taskloom.reports.tables import latex, number
+from taskloom.reports.cells import number
+from taskloom.reports.tables import latex
 from taskloom.stats import Estimate
 
 VOID = {"meta", "br", "line", "circle", "polygon", "polyline"}

@@ -6,6 +6,7 @@ import pytest
 
 from taskloom.errors import StudyError, UsageError
 from taskloom.studies.study import Chosen, Protocol, chosen_tasks, load, names, parse
+from taskloom.studies.views import Agreement, Gain
 
 GOOD = """
 format: 1
@@ -68,11 +69,31 @@ learners:
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {seeds: 0}", r"s\.yaml:4:12: seeds must be"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {short_class: never}", "skip or refuse"),
         ("name: !!python/object:os.system x\nsuite: x", "s.yaml"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nviews:\n  - gian",
+            r"s\.yaml:5:5: unknown view 'gian'; did you mean gain",
+        ),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [7]", r"s\.yaml:4:9: unknown view '7'"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: {}, scaling: {}}]", "a view is written NAME"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: 7}]", "a view is written NAME"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [agreement: {x: m}]", "view 'agreement' needs y"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nviews: [gain: {ovr: b}]",
+            "unknown key 'ovr' of view 'gain'",
+        ),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: {gain: {}}", "views must be a list"),
     ],
 )
 def test_what_is_no_study_is_refused(text: str, told: str):
     with pytest.raises(StudyError, match=told):
         parse(text, "s.yaml")
+
+
+def test_views_are_read_by_name_and_with_options():
+    views = "views: [gain, {gain: {over: copy-input}}, {agreement: {x: a, y: b, categories: [c, d]}}, {gain: null}]"
+    assert parse(GOOD + views).views == (
+        Gain(), Gain(over=("copy-input",)), Agreement(x="a", y="b", categories=("c", "d")), Gain()
+    )  # fmt: skip
 
 
 def test_yes_and_no_are_words():

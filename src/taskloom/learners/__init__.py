@@ -115,6 +115,11 @@ def identity(of: Learner, model: Json = None) -> dict[str, Json]:
     return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": settings}
 
 
+def settings(of: Learner) -> dict[str, Json]:
+    """Give all that a learner is set to, and what it tells of that in `facets`: tables are laid out by these."""
+    return {f.name: getattr(of, f.name) for f in fields(of)} | dict(getattr(of, "facets", {}))  # type: ignore[arg-type]
+
+
 def _kind(name: str, folder: Path) -> type:
     if name in LEARNERS:
         module, _, kind = LEARNERS[name].partition(":")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 from .. import prompts
 from ..core import Answer, Example, Item, Task
 from ..encodings import DEFAULT, Encoding, encoding, fitted
 from ..errors import LearnerError
+from ..ids import Json
 from ..models import Decoding
 from . import Predictor, Tools
 from .baselines import settle
@@ -36,6 +37,11 @@ class Instructed:
         if not isinstance(self.chat, bool):
             raise LearnerError(f"chat must be true or false: {self.chat!r}")
         settle(self, "temperature", least=0, most=100)
+
+    @property
+    def facets(self) -> dict[str, Json]:
+        """Tell the parts of the encoding: tables and curves go by them."""
+        return asdict(encoding(self.encoding))
 
     def fit(
         self,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from .. import __version__
 from ..stats import Contrast, Estimate
 from ..studies.results import Failure
 from ..texts import counted
-from . import cite, svg, tables
+from . import cells, cite, svg, tables
 from .boards import Board, Standing, differs
-from .style import CSS
+from .exhibits import Exhibit
+from .pages import box as _box
+from .pages import document
+from .pages import table as _table
 from .summary import Given, Mark, Sample, Summary, curve
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 LONGEST = {"input": 300, "answer": 200, "traceback": 4000}  # characters that are shown
 FAILURES = 20
 FOREST = 12  # rows of the plot of differences
@@ -23,13 +25,7 @@ FOREST = 12  # rows of the plot of differences
 
 def page(summary: Summary) -> str:
     """Write the report."""
-    head = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{escape(summary.name)} · taskloom</title><style>{CSS}</style></head>\n<body>"
-    )
-    return "\n".join([head, *filter(None, _sections(summary)), "</body></html>\n"])
+    return document(summary.name, _sections(summary))
 
 
 def frame(summary: Summary) -> str:
@@ -43,6 +39,8 @@ def _sections(summary: Summary) -> Iterator[str]:
     for number, metric in enumerate(summary.metrics):
         yield _metric(summary, metric, number)
     yield _categories(summary)
+    for number, exhibit in enumerate(summary.exhibits):
+        yield _exhibit(exhibit, number)
     yield _tasks(summary)
     yield _counted(summary)
     yield _failures(summary.failures)
@@ -83,7 +81,7 @@ def _in_words(board: Board, best: Sequence[Standing]) -> str:
     where = f"<b>{escape(board.metric)}</b>, {tables.shots_of(board.shots)}: "
     if not best:
         return f"{where}no learner has a value."
-    names = [f"{escape(s.learner)} ({tables.score(s.score, board.points)})" for s in best]
+    names = [f"{escape(s.learner)} ({cells.score(s.score, board.points)})" for s in best]
     rivals = sum(s.rank > 0 for s in board.standings)
     if rivals == 1:
         words = f"{names[0]}, and no other learner to compare it with"
@@ -142,6 +140,7 @@ def _learners(summary: Summary) -> str:
 def _nav(summary: Summary) -> str:
     links = [(f"m{number}", metric) for number, metric in enumerate(summary.metrics)]
     links += [("categories", "by category")] if summary.categories else []
+    links += [(f"x{number}", exhibit.title) for number, exhibit in enumerate(summary.exhibits)]
     links += [("tasks", "tasks"), ("counts", "counted on the way"), ("again", "run it again, cite it")]
     return "<nav><ul>" + "".join(f'<li><a href="#{to}">{escape(text)}</a></li>' for to, text in links) + "</ul></nav>"
 
@@ -183,8 +182,8 @@ def _standing(s: Standing, board: Board) -> str:
 def _score(e: Estimate | Contrast, points: bool) -> str:
     value = e.difference if isinstance(e, Contrast) else e.value
     if math.isnan(value):
-        return f"<i>{tables.NONE}</i>"
-    return f"<b>{tables.number(value, points)}</b> <i>{tables.interval(e, points)}</i>"
+        return f"<i>{cells.NONE}</i>"
+    return f"<b>{cells.number(value, points)}</b> <i>{cells.interval(e, points)}</i>"
 
 
 def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
@@ -206,7 +205,7 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
 
 def _row(s: Standing, points: bool) -> svg.Row:
     style = "floor" if s.floor else "best" if s.best else ""
-    return svg.Row(tables.label(s), _shown(s.score, points), tables.score(s.score, points), style)
+    return svg.Row(tables.label(s), _shown(s.score, points), cells.score(s.score, points), style)
 
 
 def _forest(board: Board, at: str) -> str:
@@ -217,7 +216,7 @@ def _forest(board: Board, at: str) -> str:
         svg.Row(
             f"{c.a} − {c.b}",
             _shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
-            tables.score(c, board.points),
+            cells.score(c, board.points),
             "apart" if differs(c) else "",
         )
         for c in found
@@ -252,6 +251,16 @@ def _categories(summary: Summary) -> str:
     return f'<section id="categories"><h2>By category</h2>{table}</section>'
 
 
+def _exhibit(exhibit: Exhibit, number: int) -> str:
+    notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
+    plot = f"<figure>{exhibit.plot}</figure>" if exhibit.plot else ""
+    table = _table(*tables.exhibited(exhibit), "n")
+    return (
+        f'<section id="x{number}"><h2>{escape(exhibit.title)}</h2>{plot}'
+        f'<ul class="small soft">{notes}</ul><details><summary>As a table</summary>{table}</details></section>'
+    )
+
+
 def _tasks(summary: Summary) -> str:
     parts = "".join(_task(summary, task, asked) for task, asked in summary.tasks.items())
     return f'<section id="tasks"><h2>Tasks</h2>{parts or "<p>None was run.</p>"}</section>'
@@ -261,7 +270,7 @@ def _task(summary: Summary, task: str, asked: str) -> str:
     found = [(board, board.tasks[task]) for board in summary.boards if task in board.tasks]
     names = [name for name in summary.learners if any(name in scores for _, scores in found)]
     rows = "".join(_task_row(board, [scores.get(name) for name in names]) for board, scores in found)
-    table = _box(["metric", "shots", *names], rows, "n") if found else f"<p>{tables.NONE}: nothing was scored.</p>"
+    table = _box(["metric", "shots", *names], rows, "n") if found else f"<p>{cells.NONE}: nothing was scored.</p>"
     said = "" if asked == task else f'<p class="small soft">{escape(_cut(asked, "input"))}</p>'
     samples = "".join(map(_sample, summary.samples.get(task, ())))
     return f"<details><summary>{escape(task)}</summary>{said}{table}{samples}</details>"
@@ -295,7 +304,7 @@ def _mark(mark: Mark, *, named: bool) -> str:
     if mark.right is not None:
         words = '<span class="right">✓ right</span>' if mark.right else '<span class="wrong">✗ wrong</span>'
         return words + name
-    return "" if mark.value is None else tables.number(mark.value, mark.points) + name
+    return "" if mark.value is None else cells.number(mark.value, mark.points) + name
 
 
 def _cut(text: str, what: str) -> str:
@@ -328,20 +337,10 @@ def _provenance(summary: Summary) -> str:
     quoted = [[name, one] for name, found in summary.signatures.items() for one in found]
     about = [[name, _cut(str(value), "input")] for name, value in summary.about.items() if name != "bibtex"]
     suite = [["suite", summary.suite], ["fingerprint", summary.fingerprint], ["taskloom", __version__], *about]
-    signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{tables.NONE}</p>"
+    signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{cells.NONE}</p>"
     return "".join([
         f'<section id="again"><h2>Run it again</h2><pre>{escape(summary.command)}</pre>',
         _table(["what", "value"], suite, "loose"),
         f"<h2>Signatures</h2>{signatures}<h2>Cite</h2>",
         *(f"<pre>{escape(entry)}</pre>" for entry in cite.entries(summary)), "</section></main>",
     ])  # fmt: skip
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:
-    lines = (f"<th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) for row in rows)
-    return _box(columns, "".join(f"<tr>{line}</tr>" for line in lines), style)
-
-
-def _box(columns: Sequence[str], rows: str, style: str = "") -> str:
-    heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    return f'<div class="box {style}"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'

@@ -15,6 +15,7 @@ from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
 from .boards import RAW, Board, How, Standing, board, contrast, corrected
+from .exhibits import Exhibit, Seen, exhibits
 
 RIGHT_OR_WRONG = ("accuracy", "exact-match")  # metrics whose unit says whether an answer is right
 SAMPLES, SAMPLES_IN_ALL = 3, 60
@@ -90,6 +91,7 @@ class Summary:
     how: How
     boards: tuple[Board, ...]
     categories: Mapping[str, Board]  # each by its tasks' first metric, at the most shots
+    exhibits: tuple[Exhibit, ...]  # what the study wants to see beside scores
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
     counts: Counts
@@ -127,10 +129,14 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     """Sum up all that a run has found so far."""
     how = how or How()
     ran = sorted({o.task for o in results.outcomes} | {f.task for f in results.failures})
+    boards = tuple(_board(results, *at, how) for at in _boards(results))
+    categories = _categories(results, how)
+    last = {board.metric: board for board in boards}  # of those of a metric, the one of the most shots
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, floors=results.floors, smoke=results.smoke, how=how,
-        boards=tuple(_board(results, *at, how) for at in _boards(results)), categories=_categories(results, how),
+        boards=boards, categories=categories,
+        exhibits=exhibits(Seen(results=results, how=how, boards=last, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
         signatures=_signatures(results.outcomes),

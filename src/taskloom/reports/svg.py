@@ -9,11 +9,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from unicodedata import east_asian_width
 
 from ..stats import Estimate
 
 WIDTH, LEFT, RIGHT = 420, 12, 408  # fonts of 13 in a drawing of 420 stay readable on a phone
 ROW, FOOT = 40, 34
+BAR_ROW, BAR_LEFT, BAR_RIGHT = 20, 204, 372  # names to the left of bars, counts to the right
+COUNTS_TO = 10  # what an axis of counts reaches at least
 HUES = 8
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
@@ -30,6 +33,15 @@ class Row:
     style: str = ""  # "floor", "best" or "apart"
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A dot of a scatter plot, and what it stands for."""
+
+    x: float
+    y: float
+    label: str
+
+
 def dots(rows: Sequence[Row], about: str) -> str:
     """Draw scores as dots with their intervals; those of floors are lines through the whole drawing."""
     at, axis = _axis([v for row in rows for v in _known(row.found)], len(rows))
@@ -44,7 +56,9 @@ def forest(rows: Sequence[Row], about: str) -> str:
     return _drawing(about, len(rows) * ROW + FOOT, [axis, _vertical(at(0), len(rows), "zero"), *_rows(rows, at)])
 
 
-def curves(lines: Mapping[str, Sequence[tuple[int, Estimate]]], about: str, height: int = 240) -> str:
+def curves(
+    lines: Mapping[str, Sequence[tuple[int, Estimate]]], about: str, *, over: str = "shots", height: int = 240
+) -> str:
     """Draw scores over shots, with bands for their intervals; shots are spaced by their logarithm, hues go by order."""
     shots = sorted({n for points in lines.values() for n, _ in points})
     across = _scale(math.log1p(shots[0]), math.log1p(shots[-1]), 46, RIGHT - 12)
@@ -54,18 +68,100 @@ def curves(lines: Mapping[str, Sequence[tuple[int, Estimate]]], about: str, heig
     grid = [_level(up(tick), _tick_text(tick)) for tick in _ticks(low, high)]
     named = _spaced([(across(math.log1p(n)), str(n)) for n in shots])
     labels = [_text(x, height - 14, name, "tick", "middle") for x, name in named]
-    drawn = [_curve(name, points, hue, across, up) for hue, (name, points) in enumerate(lines.items())]
-    return _drawing(about, height, [*grid, *labels, _text(RIGHT, height - 1, "shots", "tick", "end"), *drawn])
+    drawn = [_curve(name, points, hue, across, up, over) for hue, (name, points) in enumerate(lines.items())]
+    return _drawing(about, height, [*grid, *labels, _text(RIGHT, height - 1, over, "tick", "end"), *drawn])
+
+
+def bars(rows: Sequence[tuple[str, int]], about: str) -> str:
+    """Draw counts as bars on a logarithmic axis, which starts at a half, so that a count of one is seen."""
+    most, foot = max((count for _, count in rows), default=1), len(rows) * BAR_ROW
+    named = [(_bar_end(tick, most), f"{tick:,}") for tick in _log_ticks(max(most, COUNTS_TO))]
+    axis = [
+        f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="2" y2="{foot + 6}"/>'
+        + _text(x, foot + 20, text, "tick", "middle")
+        for x, text in _spaced(named)
+    ]
+    drawn = [_bar(label, count, number * BAR_ROW, most) for number, (label, count) in enumerate(rows)]
+    return _drawing(about, foot + FOOT, [*axis, *drawn])
+
+
+def log_share(count: float, most: float) -> float:
+    """Give how far along a logarithmic axis a count is, from a half to the most there is, but at least ten.
+
+    >>> log_share(0, 50), log_share(50, 50), round(log_share(5, 50), 2)
+    (0.0, 1.0, 0.5)
+    """
+    return math.log(2 * count) / math.log(2 * max(most, COUNTS_TO)) if count else 0.0
 
 
 def key(names: Sequence[str]) -> str:
     """Write which line is whose, in the order of the curves: a list in HTML, so that long names can wrap."""
+    return _key(
+        {n: f'<line class="line hue{h % HUES}" x1="1" x2="27" y1="5" y2="5"{_dash(h)}/>' for h, n in enumerate(names)}
+    )
+
+
+def dot_styles(solid: Sequence[str], hollow: Sequence[str] = ()) -> dict[str, str]:
+    """Give each series of dots a colour, solid or hollow."""
+    filled = {name: f"hue{hue % HUES}" for hue, name in enumerate(solid)}
+    return {name: f"hollow hue{hue % HUES}" for hue, name in enumerate(hollow)} | filled
+
+
+def dot_key(styles: Mapping[str, str]) -> str:
+    """Write which dots are whose."""
+    drawn = {n: f'<g class="{style}"><circle class="mark" cx="14" cy="5" r="4"/></g>' for n, style in styles.items()}
+    return _key(drawn)
+
+
+def _key(swatches: Mapping[str, str]) -> str:
     shown = (
-        f'<li><svg class="swatch" viewBox="0 0 28 10" aria-hidden="true">'
-        f'<line class="line hue{hue % HUES}" x1="1" x2="27" y1="5" y2="5"{_dash(hue)}/></svg>{escape(name)}</li>'
-        for hue, name in enumerate(names)
+        f'<li><svg class="swatch" viewBox="0 0 28 10" aria-hidden="true">{drawn}</svg>{escape(name)}</li>'
+        for name, drawn in swatches.items()
     )
     return f'<ul class="key">{"".join(shown)}</ul>'
+
+
+def scatter(series: Mapping[str, Sequence[Point]], about: str, *, x: str, y: str, size: int = 420) -> str:
+    """Draw points of several series in a square, where both sides have one scale, beside the line on which x is y."""
+    values = [v for points in series.values() for point in points for v in (point.x, point.y)]
+    low, high = _span(values)
+    across, up = _scale(low, high, 46, RIGHT - 8), _scale(low, high, size - FOOT, 12)
+    ticks = _ticks(low, high)
+    grid = [_level(up(tick), _tick_text(tick)) for tick in ticks]
+    labels = [
+        _text(at, size - 16, text, "tick", "middle")
+        for at, text in _spaced([(across(t), _tick_text(t)) for t in ticks])
+    ]
+    even = f'<line class="even" x1="{across(low):.1f}" y1="{up(low):.1f}" x2="{across(high):.1f}" y2="{up(high):.1f}"/>'
+    drawn = [_points(points, hue, across, up) for hue, points in enumerate(series.values())]
+    named = [_text(RIGHT, size - 1, x, "tick", "end"), _text(50, 12, y, "tick")]
+    return _drawing(about, size, [*grid, even, *labels, *named, *drawn])
+
+
+def strips(rows: Mapping[str, Mapping[str, Estimate]], styles: Mapping[str, str], about: str) -> str:
+    """Draw the scores of several series as dots in one line for each row."""
+    at, axis = _axis([e.value for found in rows.values() for e in found.values() if not math.isnan(e.value)], len(rows))
+    lines = [_strip(row, found, styles, number * ROW, at) for number, (row, found) in enumerate(rows.items())]
+    return _drawing(about, len(rows) * ROW + FOOT, [axis, *lines])
+
+
+def heat(rows: Mapping[str, Sequence[float | None]], columns: Sequence[str], about: str) -> str:
+    """Draw numbers in cells that are the darker the larger they are; names of columns stand upright."""
+    known = [value for values in rows.values() for value in values if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    top = 12 + round(6.6 * max(map(len, columns), default=0))
+    left = LEFT + min(150, round(6.6 * max(map(len, rows), default=0))) + 6
+    step = (RIGHT - left) / max(1, len(columns))
+    heads = [_upright(left + (n + 0.5) * step + 4, top - 6, name) for n, name in enumerate(columns)]
+    parts = []
+    for number, (name, values) in enumerate(rows.items()):
+        y = top + number * 24
+        parts.append(_text(LEFT, y + 16, _short(name, 23), "tick"))
+        for n, value in enumerate(values):
+            if value is not None:
+                share = (value - low) / ((high - low) or 1.0)
+                parts.append(_heat_cell(left + n * step, y, step, value, share, f"{name}, {columns[n]}"))
+    return _drawing(about, top + len(rows) * 24 + 6, [*heads, *parts])
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -93,6 +189,20 @@ def _row(row: Row, top: int, at: Scale) -> str:
     return f'<g class="row {row.style}">{"".join(parts)}</g>'
 
 
+def _bar(label: str, count: int, top: int, most: int) -> str:
+    said, end = f"{count:,}", _bar_end(count, most)
+    return (
+        f'<g class="row"><title>{escape(f"{label}: {said}")}</title>'
+        f"{_text(BAR_LEFT - 6, top + 15, _fitted(label, BAR_LEFT - 8), 'name', 'end')}"
+        f'<rect class="count" x="{BAR_LEFT}" y="{top + 4}" width="{end - BAR_LEFT:.1f}" height="{BAR_ROW - 6}"/>'
+        f"{_text(end + 5, top + 15, said, 'value')}</g>"
+    )
+
+
+def _bar_end(count: int, most: int) -> float:
+    return BAR_LEFT + log_share(count, most) * (BAR_RIGHT - BAR_LEFT)
+
+
 def _short(text: str, size: int) -> str:
     """Leave out the middle of a long name, for names differ most at their ends.
 
@@ -102,17 +212,64 @@ def _short(text: str, size: int) -> str:
     return text if len(text) <= size else f"{text[: size // 3]}…{text[-(size - size // 3 - 1) :]}"
 
 
-def _curve(name: str, points: Sequence[tuple[int, Estimate]], hue: int, across: Scale, up: Scale) -> str:
+def _fitted(text: str, room: float) -> str:
+    """Leave out the beginning of a name that is wider than there is room, by a guess at the widths of wide fonts.
+
+    >>> _fitted("Social Media -> Twitter", 200), _fitted("城市道路绿化", 70)
+    ('Social Media -> Twitter', '…道路绿化')
+    """
+    cut = (text if not at else f"…{text[at:].lstrip(' ->')}" for at in range(len(text)))
+    return next((one for one in cut if 13 * sum(map(_em, one)) <= room), text[-1:])
+
+
+def _em(character: str) -> float:
+    if east_asian_width(character) in "WF":
+        return 1.0
+    return 0.36 if character in " fijlrt.,:;-'()" else 0.95 if character in "mwMW@%>…" else 0.62
+
+
+def _curve(name: str, points: Sequence[tuple[int, Estimate]], hue: int, across: Scale, up: Scale, over: str) -> str:
     known = [(across(math.log1p(n)), e, n) for n, e in points if not math.isnan(e.value)]
     band = [(x, e) for x, e, _ in known if not math.isnan(e.low + e.high)]
     around = [(x, up(e.high)) for x, e in band] + [(x, up(e.low)) for x, e in reversed(band)]
     line = " ".join(f"{x:.1f},{up(e.value):.1f}" for x, e, _ in known)
     dot = "".join(f'<circle class="mark" cx="{x:.1f}" cy="{up(e.value):.1f}" r="3.5"/>' for x, e, _ in known)
-    said = "; ".join(f"{n} shots: {_tick_text(e.value)}" for _, e, n in known)
+    said = "; ".join(f"{n} {over}: {_tick_text(e.value)}" for _, e, n in known)
     return (
         f'<g class="hue{hue % HUES}"><title>{escape(f"{name}: {said}")}</title>'
         f'<polygon class="band" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in around)}"/>'
         f'<polyline class="line" points="{line}"{_dash(hue)}/>{dot}</g>'
+    )
+
+
+def _points(points: Sequence[Point], hue: int, across: Scale, up: Scale) -> str:
+    shown = (
+        f'<circle class="mark" cx="{across(p.x):.1f}" cy="{up(p.y):.1f}" r="4"><title>'
+        f"{escape(f'{p.label}: {_tick_text(p.x)}, {_tick_text(p.y)}')}</title></circle>"
+        for p in points
+    )
+    return f'<g class="hue{hue % HUES}">{"".join(shown)}</g>'
+
+
+def _strip(name: str, found: Mapping[str, Estimate], styles: Mapping[str, str], top: int, at: Scale) -> str:
+    marks = [
+        f'<g class="{styles[one]}"><title>{escape(f"{name}, {one}: {_tick_text(e.value)}")}</title>'
+        f'<circle class="mark" cx="{at(e.value):.1f}" cy="{top + 28}" r="5"/></g>'
+        for one, e in found.items()
+        if not math.isnan(e.value)
+    ]
+    return _text(LEFT, top + 15, name, "name") + "".join(marks)
+
+
+def _upright(x: float, y: float, text: str) -> str:
+    return f'<text class="tick" transform="translate({x:.1f} {y}) rotate(-90)">{escape(text)}</text>'
+
+
+def _heat_cell(x: float, y: float, width: float, value: float, share: float, label: str) -> str:
+    title, box = f"{label}: {_tick_text(value)}", f'x="{x:.1f}" y="{y}" width="{width - 1:.1f}" height="23"'
+    drawn = f'<rect class="heat" {box} fill-opacity="{0.08 + 0.5 * share:.2f}"/>'
+    return (
+        f"<g><title>{escape(title)}</title>{drawn}{_text(x + width / 2, y + 16, f'{value:.0f}', 'tick', 'middle')}</g>"
     )
 
 
@@ -172,6 +329,16 @@ def _ticks(low: float, high: float) -> list[float]:
     base = 10.0 ** math.floor(math.log10(rough))
     step = base * next(n for n in (1, 2, 5, 10) if base * n >= rough * 0.75)
     return [round(n * step, 10) for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _log_ticks(most: int) -> list[int]:
+    """Give powers of ten, and where there are few also twos and fives.
+
+    >>> _log_ticks(1040), _log_ticks(30)
+    ([1, 10, 100, 1000], [1, 2, 5, 10, 20])
+    """
+    powers = [10**n for n in range(len(str(most)))]
+    return powers if len(powers) > 2 else [tick for n in powers for tick in (n, 2 * n, 5 * n) if tick <= most]
 
 
 def _tick_text(value: float) -> str:

@@ -13,65 +13,23 @@ from contextlib import redirect_stdout
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..stats import Contrast, Estimate
+from ..stats import Estimate
 from ..studies.costs import Cost
-from ..texts import counted
+from ..texts import counted, inert
 from .boards import Board, Standing, differs
+from .cells import NONE, p_value, score
+from .exhibits import Exhibit
+from .exhibits import text as cell_text
 from .summary import Summary
 
-NONE = "no value"
 Rows = list[list[str]]
 COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "floor")
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "told apart"]
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
                 "requests", "dollars")  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-# --- cells -----------------------------------------------------------------------------------------------------------
-
-
-def number(value: float, points: bool) -> str:
-    """Write a score, in points where it is a share of one.
-
-    >>> number(0.1234, True), number(12345.678, False), number(float("nan"), True)
-    ('12.3', '12,350', 'no value')
-    """
-    if math.isnan(value):
-        return NONE
-    if points:
-        return f"{100 * value:.1f}".replace("-0.0", "0.0")
-    return f"{float(f'{value:.4g}'):,.10g}"
-
-
-def interval(found: Estimate | Contrast, points: bool) -> str:
-    """Write the ends of an interval.
-
-    >>> interval(Estimate(0.1234, 0.118, 0.129, 100), True)
-    '[11.8, 12.9]'
-    """
-    if math.isnan(found.low) or math.isnan(found.high):
-        return "[no interval]"
-    return f"[{number(found.low, points)}, {number(found.high, points)}]"
-
-
-def score(found: Estimate | Contrast, points: bool) -> str:
-    """Write a score with its interval; what has no value says so.
-
-    >>> score(Estimate(0.1234, 0.118, 0.129, 100), True)
-    '12.3 [11.8, 12.9]'
-    """
-    value = found.difference if isinstance(found, Contrast) else found.value
-    return NONE if math.isnan(value) else f"{number(value, points)} {interval(found, points)}"
-
-
-def p_value(p: float) -> str:
-    """Write a p-value.
-
-    >>> p_value(0.0004), p_value(0.0321)
-    ('< 0.001', '0.032')
-    """
-    return NONE if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+# --- words ---------------------------------------------------------------------------------------------------------
 
 
 def label(standing: Standing) -> str:
@@ -120,6 +78,11 @@ def categories(summary: Summary) -> tuple[list[str], Rows]:
         cells = [score(standings[name][n].score, board.points) if n in standings[name] else NONE for n in learners]
         rows.append([name, board.metric, str(board.shots), *cells])
     return ["category", "metric", "shots", *learners], rows
+
+
+def exhibited(of: Exhibit) -> tuple[list[str], Rows]:
+    """Write the table of an exhibit."""
+    return list(of.columns), [[cell_text(cell, of.points) for cell in row] for row in of.rows]
 
 
 def pairs(board: Board) -> Rows:
@@ -222,6 +185,12 @@ def terminal(summary: Summary) -> str:
             console.line("\nby category")
             console.table(columns, rows, figures=columns[2:])
         console.line(legend(summary))
+        for exhibit in summary.exhibits:
+            columns, rows = exhibited(exhibit)
+            console.line(f"\n{exhibit.title}")
+            console.table(columns, rows, figures=columns[1:])
+            for note in exhibit.notes:
+                console.line(note)
         if found := dropped(summary):
             console.line("\ncounted on the way")
             console.table(["learner", "what", "count"], found)
@@ -244,6 +213,9 @@ def markdown(summary: Summary) -> str:
     if summary.categories:
         parts += ["## By category", _md_table(*categories(summary))]
     parts += [legend(summary)]
+    for exhibit in summary.exhibits:
+        parts += [f"## {_md(exhibit.title)}", _md_table(*exhibited(exhibit))]
+        parts += ["\n".join(f"- {_md(note)}" for note in exhibit.notes)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
     parts += ["## What it took", _md_table(*costs(summary))] if summary.counts.done else []
@@ -277,28 +249,24 @@ def as_csv(summary: Summary) -> str:
 
 def _line(board: Board, task: str, learner: str, e: Estimate) -> list[Any]:
     values = ["" if math.isnan(v) else repr(v) for v in (e.value, e.low, e.high)]
-    return [_inert(board.metric), board.shots, _inert(task), _inert(learner), *values, e.n]
-
-
-def _inert(text: str) -> str:
-    """Keep a spreadsheet from taking a name for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return [inert(board.metric), board.shots, inert(task), inert(learner), *values, e.n]
 
 
 def latex(summary: Summary) -> str:
-    r"""Write a table for each metric; they need \usepackage{booktabs}."""
-    return (
-        "\n".join([f"% {' '.join(tally(summary).split())}", *(_tex_table(summary, m) for m in summary.metrics)]) + "\n"
-    )
+    r"""Write a table for each metric and each exhibit; they need \usepackage{booktabs}."""
+    tables = [f"% {' '.join(tally(summary).split())}"]
+    for metric in summary.metrics:
+        told = f"{metric}; {legend(summary)}. {'; '.join(summary.signatures[metric])}"
+        tables.append(_tex_table(*scores(summary, metric), told))
+    tables += [_tex_table(*exhibited(of), "; ".join([of.title, *of.notes])) for of in summary.exhibits]
+    return "\n".join(tables) + "\n"
 
 
-def _tex_table(summary: Summary, metric: str) -> str:
-    columns, rows = scores(summary, metric)
-    quoted = _tex("; ".join(summary.signatures[metric]))
+def _tex_table(columns: Sequence[str], rows: Rows, told: str) -> str:
     return "\n".join([
         r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule",
         _tex_row(columns), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}",
-        rf"\caption{{{_tex(metric)}; {_tex(legend(summary))}. {quoted}}}", r"\end{table}",
+        rf"\caption{{{_tex(told)}}}", r"\end{table}",
     ])  # fmt: skip
 
 
@@ -324,7 +292,7 @@ def as_json(summary: Summary) -> str:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if "drawn" not in f.metadata}
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, tuple | list):

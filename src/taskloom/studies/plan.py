@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,10 +13,11 @@ from ..core import Suite
 from ..episodes import Sampler, draw, draw_id
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json, fingerprint
-from ..learners import FLOORS, Learner, can_do, identity, learner, model_of
+from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings
 from ..models.load import Source, source
 from ..suites import store
 from .study import Chosen, Study, chosen_tasks
+from .views import faults as faults_of_views
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
@@ -89,6 +90,7 @@ def plan(
     learners = learners_of(study)
     models = models_of(study, learners)
     tasks = chosen_tasks(list(suite.tasks), _of_folds(suite, study.tasks))
+    _check_views(study, learners, {metric for task in tasks for metric in suite.tasks[task].metrics})
     names = [*tasks, *learners]
     if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names)]:
         told = "; ".join(f"{pattern!r}, {nearest(pattern, names)}" for pattern in unknown)
@@ -107,6 +109,12 @@ def plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
         left_out=dict(left_out),
     )  # fmt: skip
+
+
+def _check_views(study: Study, learners: Mapping[str, Learner], metrics: Set[str]) -> None:
+    found = {name: settings(of) for name, of in learners.items()}
+    if faults := faults_of_views(study.views, found, sorted(metrics)):
+        raise StudyError("\n  ".join(["the study's views can't be drawn:", *faults]))
 
 
 def _of_folds(suite: Suite, wanted: Sequence[str]) -> list[str]:

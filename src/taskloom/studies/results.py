@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..core import Answer, Suite
+from ..ids import Json
 from ..scores import Scored
 from .costs import Cost
+from .views import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +57,5 @@ class Results:
     missing: int  # cells that were not run yet
     left_out: Mapping[str, int]  # why cells or classes were left out, and how many
     smoke: bool = False  # whether sizes were limited for a trial
+    settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
+    views: tuple[View, ...] = ()  # what the study wants to see beside scores

@@ -21,7 +21,7 @@ from typing import Any
 from ..core import Fields, Suite, Task, answer_from_json
 from ..episodes import Deck, episode
 from ..errors import EpisodeError, LearnerError, LedgerError, ModelUnavailableError
-from ..learners import Learner, Toolbox, answer, model_of
+from ..learners import Learner, Toolbox, answer, model_of, settings
 from ..models import LanguageModel, Usage
 from ..models.load import Source
 from ..scores import Metric, Scored, metric, score, signature
@@ -376,6 +376,8 @@ def results(plan: Plan, ledger: Ledger, command: str) -> Results:
         missing=missing,
         left_out=reasons,
         smoke=any(cell.limit for cell in plan.cells),
+        settings={name: settings(of) for name, of in plan.learners.items()},
+        views=plan.study.views,
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from ..episodes import ALL
 from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
+from .views import VIEWS, View
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
@@ -57,6 +58,7 @@ class Study:
     protocol: Protocol = field(default_factory=Protocol)
     learners: Mapping[str, Chosen] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # names of its own, and what they stand for
+    views: tuple[View, ...] = ()  # what its report shows beside the scores
     folder: Path = Path()  # where the file lies: paths in it start there
 
 
@@ -105,7 +107,7 @@ class _Faults:
     file: str
     found: list[str] = field(default_factory=list)
 
-    def add(self, node: Any, key: str | None, what: str) -> None:
+    def add(self, node: Any, key: str | int | None, what: str) -> None:
         line, column = _place(node, key)
         self.found.append(f"{self.file}:{line}:{column}: {what}")
 
@@ -114,7 +116,7 @@ class _Faults:
             raise StudyError("\n  ".join(["the study can't be run as it is written:", *self.found]))
 
 
-def _place(node: Any, key: str | None) -> tuple[int, int]:
+def _place(node: Any, key: str | int | None) -> tuple[int, int]:
     marks = getattr(node, "lc", None)
     if marks is None:
         return 1, 1
@@ -197,6 +199,7 @@ def _study(node: _Node, folder: Path) -> Study:
     protocol = _protocol(_Node(node.take("protocol", dict, {}), node.faults, " of protocol"))
     learners = _learners(node.take("learners", dict, {}), node.faults)
     models = _models(node.take("models", dict, {}), node.faults)
+    views = tuple(_views(node.take("views", list, []), node.faults))
     if not learners:
         node.faults.add(node.values, "learners", "a study needs learners, such as {majority: {}, nearest: {}}")
     if node.take("floors", bool, True):
@@ -206,7 +209,9 @@ def _study(node: _Node, folder: Path) -> Study:
     for name_of, chosen in learners.items():
         if odd := [shots for shots in chosen.shots if shots not in protocol.shots]:
             node.faults.add(node.values, "learners", f"shots of {name_of!r} that the protocol has not: {odd}")
-    return Study(name=name, tasks=tasks, protocol=protocol, learners=learners, models=models, folder=folder, **where)
+    return Study(
+        name=name, tasks=tasks, protocol=protocol, learners=learners, models=models, views=views, folder=folder, **where
+    )
 
 
 def _built(node: _Node) -> dict[str, str]:
@@ -274,6 +279,31 @@ def _models(values: Mapping[str, Any], faults: _Faults) -> dict[str, dict[str, A
         if not isinstance(value, dict) or not isinstance(value.get("load"), str):
             faults.add(values, name, f"a model is written NAME: {{load: WHERE, option: value}}: {name!r}")
     return {str(name): dict(value) for name, value in values.items() if isinstance(value, dict)}
+
+
+def _views(values: Sequence[Any], faults: _Faults) -> Iterator[View]:
+    """Read views: `gain`, or `agreement: {x: exact-match, y: rouge-l}` with what it is set to."""
+    for at, value in enumerate(values):
+        named = {value: {}} if isinstance(value, str) else value
+        (name, options), *more = named.items() if isinstance(named, dict) and named else [("", None)]
+        if more or not isinstance(options or {}, dict):
+            faults.add(values, at, f"a view is written NAME, or NAME: {{option: value}}: {str(value)[:40]!r}")
+        elif name not in VIEWS:
+            faults.add(values, at, f"unknown view {str(name or value)[:40]!r}; {nearest(str(name), VIEWS)}")
+        else:
+            node = _Node(options or {}, faults, f" of view {name!r}")
+            for f in fields(VIEWS[name]):
+                if f.default is MISSING and f.name not in node.values:
+                    faults.add(values, at, f"view {name!r} needs {f.name}")
+            yield VIEWS[name](**{f.name: _option(node, f) for f in fields(VIEWS[name])})
+            node.finish()
+
+
+def _option(node: _Node, of: Field[Any]) -> Any:
+    """Take a text, or a list of them where that is what an option holds."""
+    if of.default == () and of.name in node.values:
+        return node.texts(of.name, ())
+    return node.take(of.name, str, "" if of.default is MISSING else of.default)
 
 
 def chosen_tasks(known: Sequence[str], wanted: Sequence[str]) -> list[str]:

@@ -1,0 +1,165 @@
+"""The card of a suite as it is shown: figures beside the published ones, and how tasks are spread over names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any, TypeAlias
+
+from .. import __version__
+from ..benchmarks import csl, natural_instructions
+from ..core import Suite
+from ..suites.cards import CardRow, Spread, is_tagged, records_of, task_card
+from ..suites.cards import card as table_card
+from ..texts import counted, length_unit
+from . import pages, svg
+
+Cell: TypeAlias = str | int | float | None
+WORDS: Mapping[str, str] = {  # fields of a task card, as people read them
+    "tasks": "tasks",
+    "types": "task types",
+    "languages": "languages of inputs and outputs",
+    "instruction_languages": "languages of instructions",
+    "domains": "domains",
+    "sources": "sources",
+    "non_english": "tasks not only in English",
+    "instances": "instances",
+    "words": "mean words of a definition",
+    "positive": "mean positive examples of a task",
+    "negative": "mean negative examples of a task",
+    "instances_per_task": "mean instances of a task",
+}
+NOUNS: Mapping[str, str] = {"types": "task type", "languages": "language", "domains": "domain"}
+BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a character
+BAR = 24  # characters of the longest bar
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A card made ready: a table, what is to be said of it, counts to be drawn, and all of it for programs."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    data: Any
+    notes: tuple[str, ...] = ()
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+def sheet(suite: Suite) -> Sheet:
+    """Make the card of a suite ready: of the table behind its tasks, or else of their tags."""
+    return _of_tags(suite) if is_tagged(suite) else _of_table(suite)
+
+
+# --- of tags ---------------------------------------------------------------------------------------------------------
+
+
+def _of_tags(suite: Suite) -> Sheet:
+    found = task_card(suite)
+    ours = suite.about.get("benchmark") == natural_instructions.NAME
+    published = natural_instructions.PUBLISHED_CARD if ours else {}
+    rows = [(words, getattr(found, name), published.get(name)) for name, words in WORDS.items()]
+    return Sheet(
+        title=suite.id,
+        columns=("what", "here", "published")[: 3 if published else 2],
+        rows=tuple(row if published else row[:2] for row in rows),
+        data=asdict(found) | {"published": dict(published) or None},
+        notes=(*_without(found.spreads), *([natural_instructions.CARD_NOTE] if published else [])),
+        spreads={what: spread for what, spread in found.spreads.items() if spread.counts},
+        about=_about(suite),
+    )
+
+
+def _without(spreads: Mapping[str, Spread]) -> Iterator[str]:
+    for what, spread in spreads.items():
+        if spread.without:
+            yield f"without a {NOUNS[what]}: {counted(spread.without, 'task')}"
+
+
+def _about(suite: Suite) -> dict[str, str]:
+    told = {name: str(value) for name, value in suite.about.items() if isinstance(value, str | int | float) and value}
+    return {"suite": suite.id, "fingerprint": suite.fingerprint, "taskloom": __version__, **told}
+
+
+# --- of a table ------------------------------------------------------------------------------------------------------
+
+
+def _of_table(suite: Suite) -> Sheet:
+    rows = table_card(suite)
+    published = csl.PUBLISHED_CARD if suite.about.get("benchmark") == "csl" else {}
+    labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
+    beside = ["in brackets: the paper's table 2, as published (400,000 records)"] if published else []
+    return Sheet(
+        title=suite.id,
+        columns=(*(labelled or [""]), *rows[0].means, "records"),
+        rows=tuple(_table_cells(row, len(labelled), published.get(row.label)) for row in rows),
+        data=[asdict(row) | {"published": published.get(row.label)} for row in rows],
+        notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *beside),
+        about=_about(suite),
+    )
+
+
+def _table_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> tuple[Cell, ...]:
+    """Write a row of the card, each figure with the published one in brackets where there is one."""
+    below = {"labels_below": row.labels_below} if labelled > 1 else {}
+    figures: dict[str, Cell] = {**below, **row.means, "records": row.records}
+    beside = published or {}
+    return (row.label, *(f"{_figure(v)} ({beside[k]:,})" if k in beside else v for k, v in figures.items()))
+
+
+def _figure(value: Cell) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+# --- shown -----------------------------------------------------------------------------------------------------------
+
+
+def blocks(count: int, most: int) -> str:
+    """Draw a count as a bar of characters whose length goes by its logarithm.
+
+    >>> blocks(100, 100) == BAR * "█", blocks(1, 100)
+    (True, '███▏')
+    """
+    eighths = round(8 * BAR * svg.log_share(count, most))
+    return (eighths // 8 * BLOCKS[-1] + BLOCKS[eighths % 8]).rstrip()
+
+
+def page(sheet: Sheet) -> str:
+    """Write a card as a page."""
+    rows = [[_written(cell) for cell in row] for row in sheet.rows]
+    return pages.document(f"{sheet.title}: card", [
+        f"<header><h1>{escape(sheet.title)}</h1></header><main>",
+        f"<h2>In numbers</h2>{pages.table(sheet.columns, rows, 'figures')}",
+        *(f'<p class="small soft">{escape(note)}</p>' for note in sheet.notes),
+        _spreads(sheet.spreads),
+        f"<h2>About</h2>{pages.table(['what', 'value'], sheet.about.items(), 'loose')}</main>",
+    ])  # fmt: skip
+
+
+def _spreads(spreads: Mapping[str, Spread]) -> str:
+    if not spreads:
+        return ""
+    how = "Bars go by the logarithm of the number of tasks; a task counts once for each name it has."
+    drawn = "".join(_spread(NOUNS[what], spread) for what, spread in spreads.items())
+    return f'<h2>How tasks are spread</h2><p class="small soft">{how}</p><div class="spreads">{drawn}</div>'
+
+
+def _spread(noun: str, spread: Spread) -> str:
+    """Draw counts, and list them with their whole names."""
+    rows = [(name, f"{count:,}") for name, count in spread.counts.items()]
+    drawn = svg.bars(list(spread.counts.items()), f"number of tasks by {noun}")
+    listed = pages.table([noun, "tasks"], rows, "figures")
+    return (
+        f"<section><h3>{counted(len(rows), noun).capitalize()}</h3><figure>{drawn}</figure>"
+        f"<details><summary>As a table</summary>{listed}</details></section>"
+    )
+
+
+def _written(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:,.1f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell

@@ -1,0 +1,33 @@
+"""What pages are made of: a document that loads nothing and runs no script, and tables whose text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from .style import CSS
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def document(title: str, body: Iterable[str]) -> str:
+    """Write a whole page of parts that are HTML already."""
+    head = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{escape(title)} · taskloom</title><style>{CSS}</style></head>\n<body>"
+    )
+    return "\n".join([head, *filter(None, body), "</body></html>\n"])
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:
+    """Write rows of plain text; the first cell of each names it."""
+    lines = (f"<th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) for row in rows)
+    return box(columns, "".join(f"<tr>{line}</tr>" for line in lines), style)
+
+
+def box(columns: Sequence[str], rows: str, style: str = "") -> str:
+    """Write a table of rows that are HTML already, in a box that scrolls where the screen is narrow."""
+    heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    return f'<div class="box {style}"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'

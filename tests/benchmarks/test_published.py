@@ -1,0 +1,35 @@
+"""Figures of papers."""
+
+from __future__ import annotations
+
+import pytest
+
+from taskloom.benchmarks.published import names, published
+from taskloom.encodings import TABLE_4, encoding
+from taskloom.errors import UnknownNameError
+from taskloom.learners import LEARNERS
+
+
+@pytest.mark.parametrize("name", names())
+def test_figures_are_points_of_metrics_that_we_have(name: str):
+    for figures in published(name).figures:
+        assert figures.where
+        assert all(0 <= value <= 100 for row in figures.values.values() for value in row.values())
+
+
+def test_the_tables_of_natural_instructions_are_whole():
+    paper = published("natural-instructions")
+    english, cross_lingual = paper.by("")
+    assert (len(english.values), len(cross_lingual.values)) == (9, 6)
+    assert {"copy-input", "copy-demonstration"} <= english.values.keys() & LEARNERS.keys()
+    (categories,) = paper.by("category")
+    assert {len(row) for row in categories.values.values()} == {12}
+    (encodings,) = paper.by("encoding")
+    assert [list(row) for row in encodings.values.values()] == [list(TABLE_4)] * 10
+    assert encodings.values["trained on def+pos2"]["def+pos2"] == 54.3
+    assert all(encoding(name.removeprefix("trained on ")) for name in encodings.values)
+
+
+def test_an_unknown_paper_gets_the_nearest_name():
+    with pytest.raises(UnknownNameError, match="did you mean natural-instructions"):
+        published("natural-instruction")

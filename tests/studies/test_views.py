@@ -1,0 +1,74 @@
+"""Views that a study declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskloom.errors import StudyError
+from taskloom.studies.plan import plan
+from taskloom.studies.study import load, names, parse
+from taskloom.studies.views import VIEWS
+
+STUDY = """
+name: s
+suite: {suite}
+tasks: [abstract->title]
+protocol: {{seeds: 1, shots: [1], query: 4}}
+learners: {{nearest: {{}}}}
+views: [{views}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("view", "told"),
+    [
+        (
+            "published: {paper: natural-instruction}",
+            "unknown paper: 'natural-instruction'; did you mean natural-instructions",
+        ),
+        ("gain: {learner: nearst}", "unknown learner: 'nearst'; did you mean nearest"),
+        ("gain: {over: [copy-input, other]}", "unknown learner: 'other'"),
+        ("agreement: {x: rouge-l, y: rouge-1}", "unknown metric of the study's tasks: 'rouge-1'; did you mean rouge-l"),
+        ("scaling: {over: shots}", "unknown setting of the study's learners: 'shots'"),
+        ("matrix: {rows: model, columns: k}", "unknown setting of the study's learners: 'model'"),
+    ],
+)
+def test_what_a_view_names_is_known_before_any_work(papers: Path, tmp_path: Path, view: str, told: str):
+    study = parse(STUDY.format(suite=papers, views=view))
+    with pytest.raises(StudyError, match="the study's views can't be drawn") as refused:
+        plan(study, tmp_path)
+    assert told in str(refused.value)
+
+
+def test_the_studies_of_instructions_can_be_planned_and_use_every_view(tmp_path: Path):
+    instructions = [name for name in names() if name.startswith("natural-instructions")]
+    used = {type(view) for name in instructions for view in load(name)[0].views}
+    assert used == set(VIEWS.values())
+    for name in instructions:
+        study, _ = load(name)
+        known = {"smollm2": "an id, so that nothing is fetched"}
+        plan(study, tmp_path / name, only=["copy-input"])
+        assert plan(study, tmp_path / name, known=known).cells
+
+
+def test_a_named_study_runs_on_another_suite_in_a_folder_of_its_own(
+    tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    taskloom("build", "natural-instructions", "-o", "suites/mine")
+    planned = taskloom("plan", "natural-instructions", "--suite", "suites/mine", "--only", "copy-*")
+    assert "runs/natural-instructions-mine" in planned.out
+    done = taskloom("run", "natural-instructions", "--suite", "suites/mine", "--only", "copy-*")
+    assert done.code == 0, done.err
+    assert "Beside published figures" in done.out
+    assert not Path("runs/natural-instructions-mine/suite").exists()
+    report = taskloom("report", "runs/natural-instructions-mine", "--to", "md")
+    assert "Beside published figures" in report.out
+    assert f"--suite {tmp_path / 'suites/mine'}" in report.out.replace("\\", "")
+    missing = taskloom("run", "natural-instructions", "--suite", "nowhere")
+    assert missing.code != 0
+    assert "nowhere" in missing.err
