@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import socket
@@ -63,6 +64,7 @@ def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
         (("build", "fields", "-o", "out", *FILMS), 2, "name a table"),
         (("show", "nowhere"), 2, "no such folder"),
         (("show", "{suite}", "title->keyword"), 2, "did you mean title->keywords"),
+        (("show", "{suite}", "-o", "out"), 2, "-o goes with --card: 'out'"),
         (("check", "nowhere"), 2, "no such folder"),
         (("check",), 2, "name a suite"),
         (("list", "benchmark"), 2, "did you mean benchmarks"),
@@ -121,6 +123,44 @@ def test_show_the_card(taskloom, suite: Path):
         "records": 3,
         "published": None,
     }
+
+
+@pytest.fixture
+def told(taskloom, tmp_path: Path) -> Path:
+    """The dozen instruction tasks that come with taskloom."""
+    assert taskloom("build", "natural-instructions", "-o", tmp_path / "told").code == 0
+    return tmp_path / "told"
+
+
+def test_show_the_card_of_tags(taskloom, told: Path):
+    lines = taskloom("show", told, "--card").out.splitlines()
+    assert lines[:2] == ["what\there\tpublished", "tasks\t12\t1616"]
+    assert lines[lines.index("language\ttasks") + 1] == "English\t10"
+    shown = json.loads(taskloom("show", told, "--card", "--json").out)
+    assert (shown["types"], shown["published"]["types"]) == (12, 76)
+    assert shown["spreads"]["languages"] == {"counts": {"English": 10, "Chinese": 1, "Spanish": 1}, "without": 0}
+
+
+def test_the_card_as_a_page_is_written_again(taskloom, told: Path, suite: Path, tmp_path: Path):
+    page = tmp_path / "card.html"
+    ran = taskloom("show", suite, "--card", "-o", page)
+    assert (ran.code, ran.out, str(page) in ran.err.replace("\n", "")) == (0, "", True)
+    assert "<svg" not in page.read_text(encoding="utf-8")
+    ran = taskloom("show", told, "--card", "-o", page, "--json")
+    assert page.read_text(encoding="utf-8").count("<svg") == 3
+    assert json.loads(ran.out)["tasks"] == 12
+
+
+def test_a_terminal_shows_the_first_names_with_bars(taskloom, told: Path, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("taskloom.listings.NAMES", 2)
+    few, every = taskloom("show", told, "--card"), taskloom("show", told, "--card", "--all")
+    assert re.search(r"English +10 +█{24} *\n", few.out)
+    assert re.search(r"Chinese +1 +█{5}▌", few.out)
+    assert "Spanish" not in few.out
+    assert "1 more language: --all shows them" in few.err
+    assert re.search(r"Spanish +1 +█{5}▌", every.out)
+    assert "--all" not in every.err
 
 
 def test_check_ends_with_1_when_there_are_faults(taskloom, suite: Path):

@@ -23,9 +23,10 @@ LAYERS = [
     {"stats"},
     {"learners", "benchmarks"},
     {"studies"},
+    {"people"},
     {"reports"},
     {"listings"},
-    {"cli_runs", "cli_models"},
+    {"cli_runs", "cli_models", "cli_people"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

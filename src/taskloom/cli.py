@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer import rich_utils
 
-from . import __version__, cli_models, cli_runs, console
+from . import __version__, cli_models, cli_people, cli_runs, console
 from .errors import TaskloomError, UsageError
 from .texts import counted
 
@@ -28,6 +28,8 @@ models_app = typer.Typer(no_args_is_help=True, help="Models: fetch, list, show, 
 app.add_typer(models_app, name="models")
 ledger_app = typer.Typer(no_args_is_help=True, help="What runs have finished.")
 app.add_typer(ledger_app, name="ledger")
+people_app = typer.Typer(no_args_is_help=True, help="What people think: sheets to fill in, and their sum.")
+app.add_typer(people_app, name="people")
 
 LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -134,7 +136,7 @@ def build(
     make = builder(name)
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(make(source, fields, reading, language), output, replace=force)
-    for told in ("note", "left_out", "left_out_of_training", "faults"):
+    for told in ("note", "left_out", "leakage", "faults"):
         if suite.about.get(told):
             console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
@@ -168,6 +170,7 @@ def _told(value: object) -> str:
         "taskloom show suites/csl 'abstract->title' --prompt",
         "taskloom show suites/mine task9007_everyday_word_analogy --prompt --encoding def+pos2 --model smollm2",
         "taskloom show suites/csl --card",
+        "taskloom show suites/instructions --card -o card.html",
         "taskloom show suites/csl --json | jq .fingerprint",
     )
 )
@@ -175,17 +178,20 @@ def show(
     suite: SuiteFolder,
     task: Annotated[str, typer.Argument(help="A task of it.")] = "",
     *,
-    card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks.")] = False,
+    card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks, or their tags.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="With --card: a page, instead of standard output.")
+    ] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of the first example.")] = False,
     encoding: Annotated[
         str, typer.Option(help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...")
     ] = "",
     model: Annotated[str, typer.Option(help="Count the prompt's tokens as this model does.")] = "",
-    everything: Annotated[bool, typer.Option("--all", help="List all tasks on a terminal, too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Show a suite's tasks, one task with examples, or the card of its table."""
+    """Show a suite's tasks, one task with examples, or the suite's card."""
     from . import listings
     from .suites.store import open_suite
 
@@ -195,9 +201,11 @@ def show(
         raise UsageError("--encoding and --model go with --prompt")
     if card and task:
         raise UsageError("--card is for the whole suite, not for a task")
+    if output and not card:
+        raise UsageError(f"-o goes with --card: {str(output)!r}")
     opened = open_suite(suite)
     if card:
-        listings.show_card(opened, as_json=as_json)
+        listings.show_card(opened, everything=everything, as_json=as_json, to=output)
     elif task and prompt:
         listings.show_prompt(opened, task, encoding, model)
     elif task:
@@ -360,7 +368,13 @@ models_app.command("get", epilog=example("taskloom models get smollm2", "taskloo
 )
 models_app.command("rm", epilog=example("taskloom models rm smollm2"))(cli_models.rm)
 app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
-app.command(epilog=example("taskloom run quickstart", "taskloom run study.yaml -w 2 --limit 4"))(cli_runs.run)
+app.command(
+    epilog=example(
+        "taskloom run quickstart",
+        "taskloom run study.yaml -w 2 --limit 4",
+        "taskloom run natural-instructions --suite suites/superni",
+    )
+)(cli_runs.run)
 app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)
 app.command(epilog=example("taskloom score suites/superni predicted.jsonl", "taskloom score SUITE FILE --json"))(
     cli_runs.score
@@ -368,6 +382,22 @@ app.command(epilog=example("taskloom score suites/superni predicted.jsonl", "tas
 app.command(epilog=example("taskloom compare nearest tfidf-linear", "taskloom compare runs/a:nearest runs/b:nearest"))(
     cli_runs.compare
 )
+people_app.command(
+    epilog=example(
+        "taskloom people compare runs/demo -o compare.csv",
+        "taskloom people compare runs/demo -o compare.jsonl --learner told --tasks 20 --items 5",
+    )
+)(cli_people.compare)
+people_app.command(epilog=example("taskloom people rate suites/instructions -o rate.csv --task 'task90*'"))(
+    cli_people.rate
+)
+people_app.command(
+    "sum",
+    epilog=example(
+        "taskloom people sum rate-ann.csv rate-bo.csv",
+        "taskloom people sum back/ann.csv back/bo.csv --key compare.key.jsonl --run runs/demo",
+    ),
+)(cli_people.sum_)
 ledger_app.command("merge", epilog=example("taskloom ledger merge runs/all runs/first runs/second"))(cli_runs.merge)
 
 

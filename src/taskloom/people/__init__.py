@@ -1,0 +1,1 @@
+"""What people think of instructions and of answers: sheets to fill in, and what comes of them."""

@@ -1,0 +1,265 @@
+"""Sheets that came back, and their key: read as they are, with every fault by file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
+
+from ..errors import SourceError, UsageError
+from ..sources.files import Faults, Layout, Row, format_of, lines, read
+from ..texts import alive
+from .judgements import CHOICES, SCALE, Choice, Comparison, Pair, Rating, Settled, Side
+from .sheets import KEY, key_path
+
+Kind: TypeAlias = Literal["comparisons", "ratings"]
+KINDS: Mapping[str, Kind] = {"choice": "comparisons", "rating": "ratings"}  # by the column that only these have
+DELIMITERS = (",", ";", "\t")  # spreadsheets write what their country is used to
+SHOWN = 20  # faults
+Said = TypeVar("Said", Comparison, Rating)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a sheet: where it stands, and who filled it in."""
+
+    place: str
+    rater: str
+    cells: Mapping[str, Any]
+
+    def text(self, column: str) -> str:
+        """Give what stands in a cell, without blanks around it; a column that is missing is empty."""
+        value = self.cells.get(column)
+        return "" if value is None else str(value).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Sheets:
+    """The rows of some sheets of one kind, and what is wrong with those that can't be read."""
+
+    kind: Kind
+    lines: tuple[Line, ...]
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[Said]):
+    """What people said, each of them once of each thing; how many rows they left empty; what rows are about."""
+
+    said: tuple[Said, ...]
+    blank: int
+    about: tuple[str, ...]
+
+
+# --- sheets ----------------------------------------------------------------------------------------------------------
+
+
+def read_sheets(paths: Sequence[Path], encoding: str = "utf-8-sig") -> Sheets:
+    """Read sheets that people filled in; who names nobody in the column `rater` goes by the file's name."""
+    faults: list[str] = []
+    found: list[Line] = []
+    kinds: dict[Kind, Path] = {}
+    unnamed: dict[str, Path] = {}
+    for path in _different(paths):
+        rows = _rows(path, encoding, faults)
+        kinds.setdefault(_kind(path, rows, faults), path)
+        if not all(line.rater for line in rows) and unnamed.setdefault(path.stem, path) != path:
+            told = "two files of one name, and rows without a rater: fill in the column, or rename one"
+            raise UsageError(f"{told}: {unnamed[path.stem]}, {path}")
+        found += [line if line.rater else replace(line, rater=path.stem) for line in rows]
+    if len(kinds) > 1:
+        told = " and ".join(f"{kind} ({path})" for kind, path in kinds.items())
+        raise UsageError(f"one kind of sheet at a time: {told}")
+    return Sheets(next(iter(kinds)), tuple(found), tuple(faults))
+
+
+def _different(paths: Sequence[Path]) -> list[Path]:
+    """Leave out files that are named again."""
+    by_place: dict[Path, Path] = {}
+    for path in paths:
+        by_place.setdefault(path.resolve(), path)
+    return list(by_place.values())
+
+
+def _rows(path: Path, encoding: str, faults: list[str]) -> list[Line]:
+    """Read one file, but for empty rows; places are told with its folder, for copies often have one name."""
+    own = Faults("skip")
+    inert = path.is_file() and format_of(path) != "jsonl"
+    layout = Layout(encoding=encoding, delimiter=_delimiter(path, encoding))
+    found = []
+    for place, row in read(path, own, layout):
+        cells = {name: alive(cell) if inert and isinstance(cell, str) else cell for name, cell in row.items()}
+        line = Line(_where(path, place), "", cells)
+        if any(map(line.text, cells)):
+            found.append(replace(line, rater=line.text("rater")))
+    faults += [_where(path, fault) for fault in own.shown]
+    faults += [f"{path}: and {own.count - len(own.shown):,} more"] if own.count > len(own.shown) else []
+    return found
+
+
+def _where(path: Path, place: str) -> str:
+    return place if path.parent == Path() else f"{path.parent}/{place}"
+
+
+def _delimiter(path: Path, encoding: str) -> str:
+    """Look which sign stands beside the column `id`."""
+    if not path.is_file() or format_of(path) != "csv":
+        return DELIMITERS[0]
+    header = next((line for _, line, _ in lines(path, Faults("skip"), encoding)), "")
+    split = {sign: [cell.strip(' "') for cell in header.split(sign)] for sign in DELIMITERS}
+    return next((sign for sign, cells in split.items() if "id" in cells), DELIMITERS[0])
+
+
+def _kind(path: Path, rows: Sequence[Line], faults: Sequence[str]) -> Kind:
+    """Tell a sheet by its columns."""
+    if not rows:
+        raise SourceError(f"no rows that can be read: {path}", faults)
+    columns = {name for line in rows for name in line.cells}
+    found = [kind for column, kind in KINDS.items() if column in columns]
+    if "id" not in columns or len(found) != 1:
+        shown = ", ".join(sorted(columns)[:12])
+        raise SourceError(f"a sheet has a column id, and either choice or rating; {path} has: {shown}")
+    return found[0]
+
+
+# --- what people said ------------------------------------------------------------------------------------------------
+
+
+def comparisons(sheets: Sheets, key: Mapping[str, Pair]) -> Answers[Comparison]:
+    """Give what people said of the questions of a key."""
+    ids = {line.text("id") for line in sheets.lines}
+    if not any(id_ in key for id_ in ids):
+        raise UsageError(f"none of the {len(ids):,} ids is in the key; name the right one with --key")
+
+    def said(line: Line) -> Comparison:
+        pair = key.get(line.text("id"))
+        if pair is None or pair.settled:
+            raise ValueError(f"no id of the key: {line.text('id')[:40]!r}")
+        return Comparison(pair.id, line.rater, _choice(line), line.text("comment"))
+
+    return _answers(sheets, said, _merged_comparison)
+
+
+def ratings(sheets: Sheets) -> Answers[Rating]:
+    """Give what people said of instructions."""
+
+    def said(line: Line) -> Rating:
+        if not line.text("id"):
+            raise ValueError("no id of a task")
+        return Rating(line.text("id"), line.rater, _score(line), line.text("typos"), line.text("clarity"))
+
+    return _answers(sheets, said, _merged_rating)
+
+
+def _answers(
+    sheets: Sheets, said: Callable[[Line], Said], merged: Callable[[Said, Said], Said | None]
+) -> Answers[Said]:
+    """Gather what was said, once for each rater and thing; refuse with all faults at once."""
+    found: dict[tuple[str, str], tuple[str, Said]] = {}
+    faults = list(sheets.faults)
+    things: set[str] = set()
+    blank = 0
+    for line in sheets.lines:
+        try:
+            one = said(line)
+        except ValueError as error:
+            faults.append(f"{line.place}: {error}")
+            continue
+        about, rater, mark, *words = astuple(one)
+        things.add(about)
+        blank += mark is None
+        if mark is None and not any(words):
+            continue
+        place, before = found.get((about, rater), (line.place, one))
+        both = merged(before, one)
+        if both is None:
+            faults.append(f"{line.place}: another answer of {rater!r} than at {place}: {about!r}")
+        else:
+            found[about, rater] = place, both
+    _settle(faults, "the sheets can't be used as they are")
+    return Answers(tuple(one for _, one in found.values()), blank, tuple(sorted(things)))
+
+
+def _settle(faults: Sequence[str], message: str) -> None:
+    """Refuse, with all faults, or the first of many."""
+    if faults:
+        more = [f"and {len(faults) - SHOWN:,} more"] if len(faults) > SHOWN else []
+        raise SourceError(f"{message}:", [*faults[:SHOWN], *more])
+
+
+def _choice(line: Line) -> Choice | None:
+    typed = line.text("choice").casefold()
+    if typed and typed not in CHOICES:
+        raise ValueError(f"a choice is one of {', '.join(CHOICES)}: {line.text('choice')[:40]!r}")
+    return next((choice for choice in CHOICES if choice == typed), None)
+
+
+def _score(line: Line) -> int | None:
+    typed = line.text("rating")
+    if not typed:
+        return None
+    try:
+        return SCALE[SCALE.index(float(typed))]  # type: ignore[arg-type]  # 4.0 is 4
+    except ValueError:
+        wanted = f"a rating is a whole number from {SCALE[0]} to {SCALE[-1]}"
+        raise ValueError(f"{wanted}: {typed[:40]!r}") from None
+
+
+def _merged_comparison(ours: Comparison, theirs: Comparison) -> Comparison | None:
+    if None not in (ours.choice, theirs.choice) and ours.choice != theirs.choice:
+        return None
+    return replace(ours, choice=ours.choice or theirs.choice, comment=_both(ours.comment, theirs.comment))
+
+
+def _merged_rating(ours: Rating, theirs: Rating) -> Rating | None:
+    if None not in (ours.score, theirs.score) and ours.score != theirs.score:
+        return None
+    typos, clarity = _both(ours.typos, theirs.typos), _both(ours.clarity, theirs.clarity)
+    return replace(ours, score=ours.score or theirs.score, typos=typos, clarity=clarity)
+
+
+def _both(ours: str, theirs: str) -> str:
+    """Join two texts, each line once."""
+    return "\n".join(dict.fromkeys(line for text in (ours, theirs) for line in text.splitlines()))
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+def find_key(sheets: Sequence[Path]) -> Path:
+    """Find the key beside the first sheet: the one of its name, or the only one in the folder."""
+    beside = key_path(sheets[0])
+    if beside.is_file():
+        return beside
+    there = sorted(sheets[0].parent.glob(f"*{KEY}"))
+    if len(there) != 1:
+        told = ", ".join(map(str, there)) or "none"
+        raise UsageError(f"name the key to the sheet with --key; in {sheets[0].parent} there are: {told}")
+    return there[0]
+
+
+def read_key(path: Path) -> dict[str, Pair]:
+    """Read the key to a sheet."""
+    odd, faults = Faults("skip"), []
+    found: dict[str, Pair] = {}
+    for place, row in read(path, odd, Layout(format="jsonl")):
+        pair = _pair(row)
+        if pair is None or pair.id in found:
+            faults.append(f"{place}: " + ("no row of a key" if pair is None else f"stands twice: {pair.id!r}"))
+        else:
+            found[pair.id] = pair
+    _settle([*odd.shown, *faults], f"not a key to a sheet: {path}")
+    if not found:
+        raise SourceError(f"the key is empty: {path}")
+    return found
+
+
+def _pair(row: Row) -> Pair | None:
+    texts = {name: row.get(name) for name in ("id", "task", "item", "learner", "cell", "side", "settled")}
+    numbers = {name: row.get(name) for name in ("shots", "seed")}
+    good = all(isinstance(v, str) for v in texts.values()) and all(type(v) is int for v in numbers.values())
+    sides = ("",) if texts["settled"] else get_args(Side)
+    if not good or texts["settled"] not in get_args(Settled) or texts["side"] not in sides:
+        return None
+    return Pair(**texts, **numbers)  # type: ignore[arg-type]

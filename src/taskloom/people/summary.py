@@ -1,0 +1,270 @@
+"""What people said to numbers: how good answers and instructions are, and how far people agree."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import fmean, stdev
+
+import numpy as np
+
+from ..errors import SourceError, UsageError
+from ..scores.reduce import Array, mean, ratio, sums
+from ..stats import Contrast, Estimate, Reduce, bootstrap, compare, correlation, holm
+from ..studies.results import Results
+from .agreement import RESAMPLES, Agreement, agreement
+from .answers import Answers
+from .judgements import GOOD, RATERS, SCALE, VERDICTS, Comparison, Pair, Rating, Verdict, verdict
+
+FEWEST = 3  # learners for a correlation
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that a person wrote in a column, of a task or of a learner's answer."""
+
+    task: str
+    rater: str
+    column: str
+    text: str
+    learner: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """How a learner's answers did against the reference."""
+
+    score: Estimate  # how often at least as good; n counts items
+    wins: int  # what people said; several may have judged one item
+    ties: int
+    losses: int
+    equal: int  # items whose answer is the reference: ties, without asking
+    unusable: int  # items without an answer: losses, without asking
+    unanswered: int  # items that nobody judged
+    tasks: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What comparisons say: of learners, of each two of them (p-values are Holm's), and of raters."""
+
+    learners: Mapping[str, Judged]
+    contrasts: tuple[Contrast, ...]
+    agreement: Agreement
+    raters: Mapping[str, int]  # how much each judged
+    blank: int  # rows that were left empty
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What people think of one instruction."""
+
+    mean: float
+    deviation: float  # NaN of one rating
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratings:
+    """What ratings say of all instructions."""
+
+    mean: Estimate
+    good: Estimate  # the share of ratings of 4 or more
+    tasks: Mapping[str, Rated]
+    few: tuple[str, ...]  # tasks with fewer raters than are wanted, or none
+    agreement: Agreement
+    raters: Mapping[str, int]
+    blank: int
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A metric beside people: its score of each learner on the items that people were asked about."""
+
+    metric: str
+    learners: Mapping[str, Estimate]
+    correlation: Estimate
+
+
+# --- comparisons -----------------------------------------------------------------------------------------------------
+
+
+def compared(key: Mapping[str, Pair], answers: Answers[Comparison]) -> Compared:
+    """Say how learners did, by the key of what was asked."""
+    said: dict[str, dict[str, Verdict]] = {}
+    for one in answers.said:
+        if one.choice is not None:
+            said.setdefault(one.id, {})[one.rater] = verdict(key[one.id], one.choice)
+    if not said:
+        raise SourceError(f"nobody has chosen yet; rows that were left empty: {answers.blank:,}")
+    credits = {id_: credit for id_, pair in key.items() if (credit := _credit(pair, said.get(id_, {}))) is not None}
+    learners = sorted({pair.learner for pair in key.values()})
+    pairs = {name: [pair for pair in key.values() if pair.learner == name] for name in learners}
+    numbers = {id_: {rater: VERDICTS.index(v) for rater, v in by.items()} for id_, by in said.items()}
+    return Compared(
+        learners={name: _judged(name, pairs[name], credits, said) for name in learners},
+        contrasts=tuple(_contrasts(pairs, credits)),
+        agreement=agreement(numbers, len(VERDICTS), "nominal"),
+        raters=dict(sorted(Counter(rater for by in said.values() for rater in by).items())),
+        blank=answers.blank,
+        remarks=tuple(
+            Remark(pair.task, one.rater, "comment", one.comment, pair.learner, pair.item)
+            for one in answers.said
+            if one.comment and (pair := key[one.id])
+        ),
+    )
+
+
+def _credit(pair: Pair, said: Mapping[str, Verdict]) -> float | None:
+    """Give 1 to what is at least as good, else 0, as published; of several raters the mean, of none nothing."""
+    if pair.settled:
+        return float(pair.settled == "equal")
+    return fmean(float(one != "loss") for one in said.values()) if said else None
+
+
+def _judged(
+    name: str, pairs: Sequence[Pair], credits: Mapping[str, float], said: Mapping[str, Mapping[str, Verdict]]
+) -> Judged:
+    verdicts = Counter(one for pair in pairs for one in said.get(pair.id, {}).values())
+    tasks: dict[str, list[Pair]] = {}
+    for pair in sorted(pairs, key=lambda pair: (pair.task, pair.item)):
+        tasks.setdefault(pair.task, []).append(pair)
+    return Judged(
+        score=_share([pair for found in tasks.values() for pair in found], credits, name),
+        wins=verdicts["win"],
+        ties=verdicts["tie"],
+        losses=verdicts["loss"],
+        equal=sum(pair.settled == "equal" for pair in pairs),
+        unusable=sum(pair.settled == "unusable" for pair in pairs),
+        unanswered=sum(pair.id not in credits for pair in pairs),
+        tasks={task: _share(found, credits, name) for task, found in tasks.items()},
+    )
+
+
+def _share(pairs: Sequence[Pair], credits: Mapping[str, float], learner: str) -> Estimate:
+    """Average credits over items, with an interval over tasks and items.
+
+    What nobody judged is taken to be like what was judged: else what needs no asking would count for too much.
+    """
+    known = [pair for pair in pairs if pair.id in credits]
+    asked, judged = sum(not pair.settled for pair in pairs), sum(not pair.settled for pair in known)
+    if asked and not judged:
+        return Estimate(math.nan, math.nan, math.nan, len(known))
+    weights = [1.0 if pair.settled else asked / judged for pair in known]
+    units = np.array([[credits[pair.id] * weight, weight] for pair, weight in zip(known, weights, strict=True)])
+    return _estimate(units, _weighted, [pair.task for pair in known], learner)
+
+
+def _weighted(units: Array, weights: Array | None) -> Array:
+    """Give the weighted mean of (credit * weight, weight)."""
+    found = sums(units, weights)
+    return ratio(found[:, 0], found[:, 1])
+
+
+def _estimate(units: Array, reduce: Reduce, tasks: Sequence[str], key: str) -> Estimate:
+    """Resample tasks, and what is in each of them; one unit has no interval."""
+    found = bootstrap(units, reduce, groups=[_numbers(tasks)], count=RESAMPLES, key=key)
+    return found if found.n > 1 else replace(found, low=math.nan, high=math.nan)
+
+
+def _numbers(names: Sequence[str]) -> list[int]:
+    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return [known[name] for name in names]
+
+
+def _contrasts(pairs: Mapping[str, Sequence[Pair]], credits: Mapping[str, float]) -> list[Contrast]:
+    """Compare each two learners on the items that both were judged on; whole tasks change sides in the test."""
+    by_item = {
+        name: {(pair.task, pair.item): credits[pair.id] for pair in found if pair.id in credits}
+        for name, found in pairs.items()
+    }
+    found = []
+    for a, b in combinations(by_item, 2):
+        both = sorted(by_item[a].keys() & by_item[b].keys())
+        if both:
+            ours, theirs = ((n, np.array([by_item[n][place] for place in both])) for n in (a, b))
+            groups = [_numbers([task for task, _ in both])]
+            found.append(compare(ours, theirs, mean, groups=groups, count=RESAMPLES, key=[a, b]))
+    return [replace(c, p=p) for c, p in zip(found, holm([c.p for c in found]), strict=True)]
+
+
+# --- ratings ---------------------------------------------------------------------------------------------------------
+
+
+def rated(answers: Answers[Rating], wanted: int = RATERS) -> Ratings:
+    """Say how good instructions are, and which were rated by fewer people than wanted."""
+    scores: dict[str, dict[str, int]] = {}
+    for one in sorted(answers.said, key=lambda one: (one.task, one.rater)):
+        if one.score is not None:
+            scores.setdefault(one.task, {})[one.rater] = one.score
+    if not scores:
+        raise SourceError(f"nobody has rated yet; rows that were left empty: {answers.blank:,}")
+    tasks = [task for task, by in scores.items() for _ in by]
+    values = np.array([[score] for by in scores.values() for score in by.values()], dtype=np.float64)
+    numbers = {task: {rater: score - SCALE[0] for rater, score in by.items()} for task, by in scores.items()}
+    return Ratings(
+        mean=_estimate(values, mean, tasks, "mean"),
+        good=_estimate((values >= GOOD).astype(np.float64), mean, tasks, "good"),
+        tasks={task: _rated(list(by.values())) for task, by in scores.items()},
+        few=tuple(task for task in answers.about if len(scores.get(task, ())) < wanted),
+        agreement=agreement(numbers, len(SCALE), "ordinal"),
+        raters=dict(sorted(Counter(rater for by in scores.values() for rater in by).items())),
+        blank=answers.blank,
+        remarks=tuple(_remarks(answers.said)),
+    )
+
+
+def _rated(scores: Sequence[int]) -> Rated:
+    return Rated(fmean(scores), stdev(scores) if len(scores) > 1 else math.nan, len(scores))
+
+
+def _remarks(said: Iterable[Rating]) -> Iterable[Remark]:
+    for one in said:
+        texts = {"typos": one.typos, "clarity": one.clarity}
+        yield from (Remark(one.task, one.rater, kind, text) for kind, text in texts.items() if text)
+
+
+# --- a metric beside people ------------------------------------------------------------------------------------------
+
+
+def beside(results: Results, key: Mapping[str, Pair], people: Mapping[str, Judged]) -> Against:
+    """Score the answers that people were asked about by the first metric that all their tasks have."""
+    cells = {outcome.cell: outcome for outcome in results.outcomes}
+    lost = {pair.cell for pair in key.values() if pair.cell not in cells or pair.item not in cells[pair.cell].items}
+    if lost:
+        raise UsageError(f"the key is of another run than {results.name!r}, which has no cell {min(lost)}")
+    metric = _common_metric(results, {pair.task for pair in key.values()})
+    scores = {}
+    for name in people:
+        pairs = sorted((pair for pair in key.values() if pair.learner == name), key=lambda pair: (pair.task, pair.item))
+        found = [(cells[pair.cell].scores[metric], cells[pair.cell].items.index(pair.item)) for pair in pairs]
+        units = np.array([scored.units[at] for scored, at in found])
+        scores[name] = _estimate(units, found[0][0].metric.reduce, [pair.task for pair in pairs], name)
+    values = {name: estimate.value for name, estimate in scores.items()}
+    return Against(metric, scores, against(values, {name: one.score.value for name, one in people.items()}))
+
+
+def _common_metric(results: Results, tasks: Iterable[str]) -> str:
+    first, *others = (results.suite.tasks[task].metrics for task in sorted(tasks))
+    shared = [name for name in first if all(name in other for other in others)]
+    if not shared:
+        raise UsageError(f"the {1 + len(others)} tasks that were asked about have no metric in common")
+    return shared[0]
+
+
+def against(metric: Mapping[str, float], people: Mapping[str, float]) -> Estimate:
+    """Correlate a metric's scores of learners with people's; fewer than three have no correlation to speak of.
+
+    >>> against({"a": 0.1, "b": 0.2, "c": 0.3}, {"a": 0.5, "b": 0.6, "c": 0.7}).value
+    1.0
+    """
+    both = [n for n in sorted(metric.keys() & people.keys()) if not math.isnan(metric[n]) and not math.isnan(people[n])]
+    if len(both) < FEWEST:
+        return Estimate(math.nan, math.nan, math.nan, len(both))
+    return correlation([metric[name] for name in both], [people[name] for name in both])

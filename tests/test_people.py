@@ -1,0 +1,612 @@
+"""What people think: questions, sheets, what comes back, and the numbers made of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskloom.core import Answer, Example, Item, Labels, Shown, Suite, Task, Text
+from taskloom.errors import SourceError, UnknownNameError, UsageError
+from taskloom.people import answers, judgements, questions, sheets, summary
+from taskloom.people.agreement import Level, agreement, alpha
+from taskloom.people.judgements import Comparison, Pair, Rating
+from taskloom.scores import metric, score
+from taskloom.studies.costs import Cost
+from taskloom.studies.results import Outcome, Results
+from taskloom.suites import rows
+from taskloom.texts import alive, inert
+
+NASTY = "=1+1, \"quoted\"\n第二行，道路; 'end'"
+TASKS = ("colours", "capitals", "names")
+
+
+def text_task(name: str) -> Task:
+    return Task(id=name, instruction=f"Say {name}.", output=Text(), metrics=("exact-match", "rouge-l"))
+
+
+def suite(size: int = 12) -> Suite:
+    """Three tasks of texts, and one of labels; the reference of item n is "right n"."""
+    labels = Task(id="labels", instruction="", output=Labels(("yes", "no")), metrics=("accuracy",))
+    tasks = {name: text_task(name) for name in TASKS} | {"labels": labels}
+    pools = {
+        name: {
+            "test": rows.pool(
+                task,
+                [
+                    Example(
+                        Item(f"{name}-{n}", {"input": f"{name} {n}"}),
+                        ("yes",) if name == "labels" else (f"right {n}", f"also right {n}"),
+                        "",
+                    )
+                    for n in range(size)
+                ],
+            )
+        }
+        for name, task in tasks.items()
+    }
+    return Suite(id="s", tasks=tasks, pools=pools)
+
+
+def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], **where: int) -> Outcome:
+    examples = of.pools[task]["test"].take(range(len(said)))
+    gold = tuple(example.gold for example in examples)
+    scores = {name: score(metric(name, of.tasks[task].output), gold, said) for name in of.tasks[task].metrics}
+    place = {"shots": 0, "seed": 0, "index": 0} | where
+    return Outcome(
+        cell=f"{learner}/{task}/{place}", task=task, learner=learner, items=tuple(e.item.id for e in examples),
+        answers=tuple(said), gold=gold, scores=scores, counts={}, cost=Cost(), **place,
+    )  # fmt: skip
+
+
+def results(
+    said: Mapping[str, Sequence[Answer | None]], tasks: Sequence[str] = TASKS, floors: Sequence[str] = (), **where: int
+) -> Results:
+    """A run in which learners give the same answers in every task."""
+    size = max(len(found) for found in said.values())
+    of = suite(size)
+    outcomes = [outcome(of, task, name, found, **where) for task in tasks for name, found in said.items()]
+    return Results(
+        name="run", command="", suite=of, learners={name: name for name in said}, floors=tuple(floors),
+        outcomes=tuple(outcomes), failures=(), missing=0, left_out={},
+    )  # fmt: skip
+
+
+def wrong(learner: str, size: int = 12) -> list[str]:
+    return [f"{learner} says {n}" for n in range(size)]
+
+
+@pytest.fixture
+def run() -> Results:
+    return results({"a": wrong("a"), "b": wrong("b"), "copy": wrong("copy")}, floors=["copy"])
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def test_every_learner_but_floors_is_asked_about_on_the_same_items(run: Results):
+    drawn = questions.draw(run, tasks=2, items=5)
+    asked = {name: {(p.task, p.item) for p in drawn.key if p.learner == name} for name in ("a", "b")}
+    assert len(drawn.asked) == len(drawn.key) == 20
+    assert asked["a"] == asked["b"]
+    assert len({task for task, _ in asked["a"]}) == 2
+    assert {p.learner for p in questions.draw(run, ["copy"]).key} == {"copy"}
+
+
+def test_a_question_shows_the_answer_and_the_reference_and_no_more(run: Results):
+    drawn = questions.draw(run, items=3)
+    for question, pair in zip(drawn.asked, drawn.key, strict=True):
+        number = pair.item.rpartition("-")[2]
+        ours, theirs = f"{pair.learner} says {number}", f"right {number}"
+        assert (question.first, question.second) == ((ours, theirs) if pair.side == "first" else (theirs, ours))
+        assert (question.instruction, question.input) == (f"Say {pair.task}.", f"{pair.task} {number}")
+        assert set(asdict(question)) == {"id", "task", "instruction", "input", "first", "second"}
+
+
+def test_the_same_run_and_seed_give_the_same_questions(run: Results):
+    drawn = questions.draw(run, items=4)
+    backwards = replace(run, outcomes=run.outcomes[::-1], learners=dict(sorted(run.learners.items(), reverse=True)))
+    assert questions.draw(backwards, items=4) == drawn
+    assert questions.draw(run, items=4, seed=1).key != drawn.key
+    assert not {p.id for p in questions.draw(run, items=4, seed=1).key} & {p.id for p in drawn.key}
+
+
+def test_more_questions_keep_those_that_were_there(run: Results):
+    few, many = questions.draw(run, tasks=2, items=3), questions.draw(run, tasks=3, items=6)
+    assert set(few.key) < set(many.key)
+
+
+def test_sides_are_even_and_ids_do_not_tell_them():
+    drawn = questions.draw(results({"a": wrong("a", 400), "b": wrong("b", 400)}), items=400)
+    first = np.array([pair.side == "first" for pair in drawn.key])
+    assert len(first) == 2400
+    assert 0.46 < first.mean() < 0.54
+    digits = np.array([[int(digit, 16) % 2 for digit in pair.id[1:]] for pair in drawn.key])
+    assert all(0.46 < (digits[:, at] == first).mean() < 0.54 for at in range(digits.shape[1]))
+    assert all(pair.id[0] == "q" for pair in drawn.key)  # no spreadsheet takes it for a number
+    in_order = [pair.side for pair in sorted(drawn.key, key=lambda pair: pair.id)]
+    assert 0.46 < np.mean([a == b for a, b in pairwise(in_order)]) < 0.54
+
+
+def test_an_item_comes_again_only_after_all_others(run: Results):
+    items = [pair.item for pair in questions.draw(run, items=4).key]
+    assert items[:12] == items[12:]
+    assert len(set(items[:12])) == 12
+
+
+def test_what_equals_the_reference_or_is_no_answer_is_not_asked():
+    found = results({"a": [" right 0\n", "also right 1", None, "  ", "Right 4", "x"]}, tasks=["names"])
+    drawn = questions.draw(found)
+    settled = {pair.item: (pair.settled, pair.side != "") for pair in drawn.key}
+    assert settled == {
+        "names-0": ("equal", False), "names-1": ("equal", False), "names-2": ("unusable", False),
+        "names-3": ("unusable", False), "names-4": ("", True), "names-5": ("", True),
+    }  # fmt: skip
+    assert len(drawn.asked) == 2
+
+
+def test_an_item_of_several_episodes_is_asked_about_once():
+    of = suite()
+    outcomes = [outcome(of, "names", "a", wrong(f"seed {seed}"), seed=seed) for seed in range(3)]
+    found = replace(results({"a": wrong("a")}), suite=of, outcomes=tuple(outcomes))
+    drawn = questions.draw(found, items=12)
+    assert len({pair.item for pair in drawn.key}) == len(drawn.key) == 12
+    assert len({pair.seed for pair in drawn.key}) > 1
+
+
+def test_the_most_shots_are_asked_about_unless_others_are_named():
+    of = suite()
+    found = replace(
+        results({"a": wrong("a")}),
+        suite=of,
+        learners={"a": "", "b": ""},
+        outcomes=tuple(outcome(of, "names", n, wrong(n), shots=s) for n, s in (("a", 0), ("a", 4), ("b", 0))),
+    )
+    drawn = questions.draw(found)
+    assert drawn.shots == 4
+    assert drawn.left_out == {"learner b: no texts with 4 shots": 1}
+    assert {pair.learner for pair in questions.draw(found, shots=0).key} == {"a", "b"}
+    with pytest.raises(UsageError, match="0, 4 shots, and none with 1"):
+        questions.draw(found, shots=1)
+    with pytest.raises(UsageError, match="no texts with 4 shots of b"):
+        questions.draw(found, ["b"])
+
+
+def test_what_can_not_be_asked_is_counted_or_refused(run: Results):
+    of = suite()
+    more = (*run.outcomes, outcome(of, "labels", "a", ["yes", "no"]))
+    assert questions.draw(replace(run, outcomes=more)).left_out == {"tasks that ask for no text": 1}
+    fewer = [o for o in run.outcomes if (o.task, o.learner) != ("names", "b")]
+    left_out = questions.draw(replace(run, outcomes=tuple(fewer))).left_out
+    assert left_out == {"items that not all learners have answered": 12}
+    with pytest.raises(UsageError, match="no answers yet"):
+        questions.draw(replace(run, outcomes=()))
+    with pytest.raises(UsageError, match="no task of the run asks for a text"):
+        questions.draw(replace(run, outcomes=more[-1:]))
+    with pytest.raises(UnknownNameError, match="did you mean copy"):
+        questions.draw(run, ["coppy"])
+    apart = [o for o in run.outcomes if (o.learner == "a") == (o.task == "names")]
+    with pytest.raises(UsageError, match="answered by all of them; name those to ask about: a, b"):
+        questions.draw(replace(run, outcomes=tuple(apart)))
+
+
+def test_items_without_a_reference_are_left_out():
+    found = results({"a": wrong("a", 3)}, tasks=["names"])
+    (only,) = found.outcomes
+    bare = replace(only, gold=((" ", "x"), *only.gold[1:]))
+    drawn = questions.draw(replace(found, outcomes=(bare,)))
+    assert drawn.left_out == {"items without a reference": 1}
+    assert len(drawn.key) == 2
+
+
+# --- sheets ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.jsonl"])
+def test_nasty_texts_come_back_from_a_sheet(tmp_path: Path, name: str):
+    drawn = questions.draw(results({"a": [NASTY, "'=x", "-", "x\r\ny\udc00", "＝", "'tis"]}), items=6)
+    sheets.write_comparisons(drawn, tmp_path / name)
+    read = answers.read_sheets([tmp_path / name])
+    shown = [{column: line.cells[column] for column in asdict(drawn.asked[0])} for line in read.lines]
+    assert shown == [asdict(question) for question in drawn.asked]
+    assert any(NASTY in (row["first"], row["second"]) for row in shown)
+    assert answers.read_key(tmp_path / "sheet.key.jsonl") == {pair.id: pair for pair in drawn.key}
+
+
+def test_no_cell_of_a_csv_sheet_is_a_formula(tmp_path: Path):
+    drawn = questions.draw(results({"a": ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\t=1", "＝1+1"]}), items=6)
+    sheets.write_comparisons(drawn, tmp_path / "sheet.csv")
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "＝"))]
+    assert "'=cmd|' /C calc'!A0" in cells
+
+
+@given(st.text())
+def test_inert_texts_come_alive_again(text: str):
+    assert alive(inert(text)) == text
+    assert not inert(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+def test_the_same_run_gives_the_same_bytes(run: Results, tmp_path: Path):
+    for folder in ("one", "two"):
+        sheets.write_comparisons(questions.draw(run), tmp_path / folder / "sheet.csv")
+    for name in ("sheet.csv", "sheet.key.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert (tmp_path / "one" / "sheet.csv").read_bytes().startswith(b"\xef\xbb\xbfid,task")  # so that Excel knows
+
+
+def test_a_sheet_is_not_replaced_unless_it_is_meant(run: Results, tmp_path: Path):
+    drawn = questions.draw(run)
+    sheets.write_comparisons(drawn, tmp_path / "sheet.csv")
+    (tmp_path / "sheet.csv").unlink()
+    with pytest.raises(UsageError, match=r"pass --force to replace it: .*sheet\.key\.jsonl"):
+        sheets.write_comparisons(drawn, tmp_path / "sheet.csv")
+    assert not (tmp_path / "sheet.csv").exists()
+    sheets.write_comparisons(drawn, tmp_path / "sheet.csv", replace=True)
+    with pytest.raises(UsageError, match=r"ends in \.csv or \.jsonl: .*sheet\.xlsx"):
+        sheets.write_comparisons(drawn, tmp_path / "sheet.xlsx")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(UsageError, match="a folder"):
+        sheets.write_comparisons(drawn, tmp_path / "folder.csv", replace=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.csv", "sheet.csv", "sheet.key.jsonl"]
+
+
+def test_nothing_to_ask_is_refused(tmp_path: Path):
+    drawn = questions.draw(results({"a": ["right 0", None]}))
+    with pytest.raises(UsageError, match="nothing to ask: all 6 answers"):
+        sheets.write_comparisons(drawn, tmp_path / "sheet.csv")
+
+
+def test_instructions_are_written_to_be_read():
+    shown = (
+        Shown({"input": "2 + 2"}, "4", "It is."),
+        Shown({"input": "1 + 1"}, "3", "It is 2.", right=False),
+        Shown({"input": "0"}, "0"),
+    )
+    (row,) = sheets.rating_rows([replace(text_task("sums"), examples=shown)])
+    assert row == {
+        "id": "sums",
+        "definition": "Say sums.",
+        "positive": "1. Input: 2 + 2\nOutput: 4\nWhy: It is.\n\n2. Input: 0\nOutput: 0",
+        "negative": "1. Input: 1 + 1\nOutput: 3\nWhy: It is 2.",
+        "rating": "", "typos": "", "clarity": "", "rater": "",
+    }  # fmt: skip
+
+
+def test_cells_that_a_spreadsheet_cuts_are_counted():
+    assert sheets.too_long([{"id": "x" * 32_767, "input": "x" * 32_768}]) == 1
+
+
+# --- what comes back -------------------------------------------------------------------------------------------------
+
+
+def pair(id_: str, learner: str = "a", task: str = "t", **more: Any) -> Pair:
+    settled = {"side": "", "settled": more["settled"]} if "settled" in more else {"side": more.get("side", "first")}
+    return Pair(id=id_, task=task, item=f"i-{id_}", learner=learner, cell="c", shots=0, seed=0, **settled)
+
+
+KEY = {name: pair(name) for name in ("q1", "q2", "q3")} | {"q4": pair("q4", settled="equal")}
+
+
+def sheet(path: Path, *lines: str, header: str = "id,choice,rater,comment") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def compared(*paths: Path, encoding: str = "utf-8-sig") -> answers.Answers[Comparison]:
+    return answers.comparisons(answers.read_sheets(paths, encoding), KEY)
+
+
+def test_choices_are_read_whatever_their_case_and_blanks(tmp_path: Path):
+    found = compared(sheet(tmp_path / "s.csv", "q1, First ,ann,", "q2,TIE, bo ,fine", "q3,,ann,", ",,,"))
+    assert found.said == (Comparison("q1", "ann", "first"), Comparison("q2", "bo", "tie", "fine"))
+    assert (found.blank, found.about) == (1, ("q1", "q2", "q3"))
+
+
+def test_who_names_nobody_goes_by_the_name_of_the_file(tmp_path: Path):
+    named = sheet(tmp_path / "ann.csv", "q1,tie,,")
+    without = sheet(tmp_path / "bo.csv", "q1;tie;so, so", header="id;choice;comment")  # as some countries write it
+    found = compared(named, without, named)
+    assert [(one.rater, one.comment) for one in found.said] == [("ann", ""), ("bo", "so, so")]
+    again = sheet(tmp_path / "other" / "ann.csv", "q2,tie,,")
+    with pytest.raises(UsageError, match=r"two files of one name.*other/ann\.csv"):
+        compared(named, again)
+    sheet(tmp_path / "other" / "ann.csv", "q2,tie,cy,")
+    assert [one.rater for one in compared(named, again).said] == ["ann", "cy"]
+
+
+def test_json_lines_are_read_with_their_types(tmp_path: Path):
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"id": "q1", "choice": "tie", "more": [1], "comment": "\'=x"}\n{"id": "q2", "choice": null}\n')
+    found = compared(path)
+    assert (found.said, found.blank) == ((Comparison("q1", "s", "tie", "'=x"),), 1)
+
+
+def test_all_faults_are_named_by_file_and_line(tmp_path: Path):
+    lines = ["q1,frist,ann,", "q2,tie,ann,", "q2,first,ann,", "zz,tie,ann,", "q3,tie", "q4,tie,ann,", '"q1\n",tie,bo,']
+    with pytest.raises(SourceError) as refused:
+        compared(sheet(tmp_path / "s.csv", *lines), sheet(tmp_path / "t.csv", "q2,second,ann,"))
+    told = str(refused.value)
+    for fault in (
+        "s.csv:2: a choice is one of first, second, tie: 'frist'",
+        "s.csv:4: another answer of 'ann' than at",
+        "s.csv:5: no id of the key: 'zz'",
+        "s.csv:6: 2 cells, the header has 4",
+        "s.csv:7: no id of the key: 'q4'",  # nobody was asked about it
+        "t.csv:2: another answer of 'ann' than at",
+    ):
+        assert fault in told
+    assert len(refused.value.faults) == 6
+
+
+def test_many_faults_are_cut_short(tmp_path: Path):
+    with pytest.raises(SourceError, match="and 11 more"):
+        compared(sheet(tmp_path / "s.csv", "q1,tie,ann,", *["q1,x,ann,"] * 31))
+
+
+def test_the_same_answer_twice_counts_once_and_no_word_is_lost(tmp_path: Path):
+    found = compared(sheet(tmp_path / "s.csv", "q1,,ann,hm", "q1,tie,ann,fine", "q1,tie,ann,fine", "q2,,ann,odd"))
+    assert found.said == (Comparison("q1", "ann", "tie", "hm\nfine"), Comparison("q2", "ann", None, "odd"))
+
+
+def test_ratings_are_whole_numbers_of_the_scale(tmp_path: Path):
+    header = "id,rating,typos,clarity,rater"
+    good = sheet(tmp_path / "s.csv", "t,4,,,ann", "t, 4.0 ,teh,,bo", "u,,,long,ann", "u,,,,bo", header=header)
+    found = answers.ratings(answers.read_sheets([good]))
+    assert found.said == (
+        Rating("t", "ann", 4), Rating("t", "bo", 4, "teh"), Rating("u", "ann", None, clarity="long"),
+    )  # fmt: skip
+    assert found.blank == 2
+    lines = [f"t,{text},,,{n}" for n, text in enumerate(["0", "6", "3.5", "good", "nan", "-1"])]
+    with pytest.raises(SourceError) as refused:
+        answers.ratings(answers.read_sheets([sheet(good, *lines, ",4,,,ann", header=header)]))
+    assert len(refused.value.faults) == 7
+    assert "s.csv:4: a rating is a whole number from 1 to 5: '3.5'" in str(refused.value)
+
+
+def test_a_task_whose_id_looks_like_a_formula_comes_back(tmp_path: Path):
+    sheets.write_ratings([text_task("=a+b")], tmp_path / "s.csv")
+    text = (tmp_path / "s.csv").read_text(encoding="utf-8")
+    (tmp_path / "s.csv").write_text(text.replace(",,,,\n", ",5,-,'@,ann\n"), encoding="utf-8")
+    found = answers.ratings(answers.read_sheets([tmp_path / "s.csv"]))
+    assert found.said == (Rating("=a+b", "ann", 5, "-", "@"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "the file is empty"),
+        (b"id,choice\n", "no rows"),
+        (b"a,b\n1,2\n", "a column id, and either choice or rating; .* has: a, b"),
+        (b"id,choice,rating\nq1,tie,4\n", "either choice or rating"),
+        (b"id,choice,comment\nq1,tie,caf\xe9\n", "--encoding latin-1"),
+        (b'id,choice\nq1,"tie\n', "never closed"),
+    ],
+)
+def test_what_is_no_sheet_is_refused(tmp_path: Path, content: bytes, told: str):
+    (tmp_path / "s.csv").write_bytes(content)
+    with pytest.raises(SourceError, match=told):
+        compared(tmp_path / "s.csv")
+
+
+def test_sheets_of_two_kinds_and_of_another_key_are_refused(tmp_path: Path):
+    ours, ratings = sheet(tmp_path / "s.csv", "q9,tie,,"), sheet(tmp_path / "r.csv", "t,4", header="id,rating")
+    with pytest.raises(UsageError, match=r"one kind of sheet at a time: comparisons .* and ratings"):
+        answers.read_sheets([ours, ratings])
+    with pytest.raises(UsageError, match="none of the 1 ids is in the key; name the right one with --key"):
+        compared(ours)
+
+
+def test_another_encoding_can_be_said(tmp_path: Path):
+    (tmp_path / "s.csv").write_bytes("id,choice,comment\nq1,tie,道路\n".encode("gb18030"))
+    assert compared(tmp_path / "s.csv", encoding="gb18030").said[0].comment == "道路"
+
+
+def test_the_key_is_found_beside_the_first_sheet(tmp_path: Path):
+    with pytest.raises(UsageError, match=r"--key; in .* there are: none"):
+        answers.find_key([tmp_path / "ann.csv"])
+    (tmp_path / "sheet.key.jsonl").touch()
+    assert answers.find_key([tmp_path / "ann.csv"]) == tmp_path / "sheet.key.jsonl"
+    (tmp_path / "ann.key.jsonl").touch()
+    assert answers.find_key([tmp_path / "ann.csv"]) == tmp_path / "ann.key.jsonl"
+    with pytest.raises(UsageError, match=r"ann\.key\.jsonl, .*sheet\.key\.jsonl"):
+        answers.find_key([tmp_path / "bo.csv"])
+
+
+@pytest.mark.parametrize(
+    "change", [{"side": "left"}, {"settled": "maybe"}, {"shots": "0"}, {"id": None}, {"settled": "equal"}]
+)
+def test_what_is_no_key_is_refused(tmp_path: Path, change: dict[str, object]):
+    path = tmp_path / "s.key.jsonl"
+    path.write_text(json.dumps(asdict(KEY["q1"])) + "\n" + json.dumps(asdict(KEY["q1"]) | change) + "\n")
+    with pytest.raises(SourceError, match=r"not a key to a sheet: .*:\n  s\.key\.jsonl:2: no row of a key"):
+        answers.read_key(path)
+    path.write_text((json.dumps(asdict(KEY["q1"])) + "\n") * 2)
+    with pytest.raises(SourceError, match="stands twice: 'q1'"):
+        answers.read_key(path)
+
+
+# --- agreement -------------------------------------------------------------------------------------------------------
+
+NONE = math.nan
+BINARY = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]
+LETTERS = [[0, 0, 1, 1, 3, 2, 2, 2, 4, 3, 3, 0], [1, 0, 1, 1, 1, 2, 2, 2, 4, 3, 3, 3]]
+FOUR = [  # observers, on twelve units, with gaps
+    [0, 1, 2, 2, 1, 0, 3, 0, 1, NONE, NONE, NONE],
+    [0, 1, 2, 2, 1, 1, 3, 0, 1, 4, NONE, 2],
+    [NONE, 2, 2, 2, 1, 2, 3, 1, 1, 4, 0, NONE],
+    [0, 1, 2, 2, 1, 3, 3, 0, 1, 4, 0, NONE],
+]
+
+
+def units(observers: Sequence[Sequence[float]]) -> list[list[int]]:
+    found = [[int(value) for value in unit if not math.isnan(value)] for unit in zip(*observers, strict=True)]
+    return [unit for unit in found if len(unit) > 1]
+
+
+@pytest.mark.parametrize(
+    ("observers", "level", "published"),
+    [(BINARY, "nominal", 0.095), (LETTERS, "nominal", 0.692), (FOUR, "nominal", 0.743), (FOUR, "ordinal", 0.815)],
+)
+def test_alpha_is_what_krippendorff_worked_out(observers: list[list[float]], level: Level, published: float):
+    """The examples of Krippendorff (2011), "Computing Krippendorff's alpha-reliability"."""
+    found = alpha(units(observers), 5, level)
+    assert found.value == pytest.approx(published, abs=5e-4)
+    assert found.low < found.value <= found.high
+    assert found.n == len(units(observers))
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=4), min_size=1, max_size=12), st.booleans())
+def test_alpha_equals_the_reference_package(judged: list[list[int]], ordinal: bool):
+    level: Level = "ordinal" if ordinal else "nominal"
+    found = alpha(judged, 5, level).value
+    if len({value for unit in judged for value in unit}) < 2:
+        assert math.isnan(found)
+        return
+    counts = [[unit.count(value) for value in range(5)] for unit in judged]
+    assert found == pytest.approx(krippendorff.alpha(value_counts=counts, level_of_measurement=level), abs=1e-9)
+
+
+def test_there_is_no_agreement_where_nobody_overlapped():
+    found = agreement({"x": {"ann": 1}, "y": {"bo": 1}}, 3, "nominal")
+    assert (found.alpha.n, found.raters, math.isnan(found.alpha.value)) == (0, 0, True)
+    found = agreement({"x": {"ann": 1, "bo": 1}, "y": {"bo": 0, "cy": 0}, "z": {"dee": 2}}, 3, "nominal")
+    assert (found.alpha.value, found.alpha.n, found.raters) == (1.0, 2, 3)
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+
+def said(*comparisons: tuple[str, str, str]) -> answers.Answers[Comparison]:
+    found = tuple(Comparison(id_, rater, choice) for id_, rater, choice in comparisons)  # type: ignore[arg-type]
+    return answers.Answers(found, 0, ())
+
+
+def test_the_score_is_how_often_an_answer_is_at_least_as_good():
+    key = {
+        "q1": pair("q1"), "q2": pair("q2", side="second"), "q3": pair("q3"), "q4": pair("q4", settled="equal"),
+        "q5": pair("q5", settled="unusable", task="u"), "q6": pair("q6", task="u"),
+    }  # fmt: skip
+    choices = [("q1", "ann", "first"), ("q2", "ann", "tie"), ("q3", "ann", "second"), ("q6", "ann", "second")]
+    found = summary.compared(key, said(*choices)).learners["a"]
+    assert found.score.value == pytest.approx(3 / 6)  # win, tie, loss, equal, unusable, loss
+    assert found.score.n == 6
+    assert found.score.low < 0.5 < found.score.high
+    assert (found.wins, found.ties, found.losses) == (1, 1, 2)
+    assert (found.equal, found.unusable, found.unanswered) == (1, 1, 0)
+    assert {task: (e.value, e.n) for task, e in found.tasks.items()} == {"t": (0.75, 4), "u": (0.0, 2)}
+
+
+def test_what_nobody_judged_counts_as_what_was():
+    key = {f"q{n}": pair(f"q{n}") for n in range(4)} | {f"e{n}": pair(f"e{n}", settled="equal") for n in range(4)}
+    found = summary.compared(key, said(("q0", "ann", "second"), ("q1", "ann", "first"))).learners["a"]
+    assert found.score.value == pytest.approx((4 * 1 / 2 + 4) / 8)  # half of the four that were asked, and four equal
+    assert (found.score.n, found.unanswered) == (6, 2)
+    other = key | {"r0": pair("r0", "b"), "r1": pair("r1", "b", settled="equal")}
+    silent = summary.compared(other, said(("q0", "ann", "second"))).learners["b"]
+    assert math.isnan(silent.score.value)  # one that is equal says nothing of the other
+
+
+def test_several_raters_share_an_item_and_agree_by_verdicts():
+    key = {"q1": pair("q1"), "q2": pair("q2", side="second")}
+    votes = [("q1", "ann", "first"), ("q1", "bo", "second"), ("q2", "ann", "second"), ("q2", "bo", "second")]
+    found = summary.compared(key, said(*votes))
+    assert found.learners["a"].score.value == pytest.approx((0.5 + 1) / 2)
+    assert found.learners["a"].score.n == 2
+    # wins and losses, not sides: [win, loss], [win, win] is o = 2, n = (3, 1), so 1 - 3 * 2 / 6
+    assert found.agreement.alpha.value == pytest.approx(0.0)
+    assert found.raters == {"ann": 2, "bo": 2}
+
+
+def test_two_learners_are_compared_on_the_same_items():
+    key = {f"{name}{n}": pair(f"{name}{n}", name, task=f"t{n % 8}") for name in "ab" for n in range(40)}
+    same = {id_: replace(p, item=f"i{id_[1:]}") for id_, p in key.items()}
+    choices = [(id_, "ann", "first" if p.learner == "a" else "second") for id_, p in same.items()]
+    (contrast,) = summary.compared(same, said(*choices)).contrasts
+    assert (contrast.a, contrast.b, contrast.difference, contrast.n) == ("a", "b", 1.0, 40)
+    assert contrast.p == pytest.approx(2 / 2**8)  # all eight tasks on one side, of all ways
+    assert summary.compared(same, said(("a0", "ann", "tie"))).contrasts == ()
+
+
+def test_nothing_filled_in_is_no_score():
+    with pytest.raises(SourceError, match="nobody has chosen yet; rows that were left empty: 7"):
+        summary.compared(KEY, answers.Answers((Comparison("q1", "ann", None, "odd"),), 7, ()))
+    with pytest.raises(SourceError, match="nobody has rated yet"):
+        summary.rated(answers.Answers((Rating("t", "ann", None),), 1, ("t",)))
+
+
+def test_ratings_by_task_and_over_all():
+    scores = {"t": [5, 4, 4], "u": [2, 3, 1], "v": [4]}
+    given = [Rating(task, f"r{n}", score) for task, by in scores.items() for n, score in enumerate(by)]
+    given[0] = replace(given[0], typos="teh", clarity="long")
+    found = summary.rated(answers.Answers(tuple(given), 2, ("t", "u", "v", "w")))
+    assert found.tasks["t"].n == 3
+    assert found.tasks["t"].mean == pytest.approx(13 / 3)
+    assert found.tasks["t"].deviation == pytest.approx(math.sqrt(1 / 3))
+    assert math.isnan(found.tasks["v"].deviation)
+    assert found.mean.n == 7
+    assert found.mean.value == pytest.approx(23 / 7)
+    assert found.mean.low < 23 / 7 < found.mean.high
+    assert found.good.value == pytest.approx(4 / 7)
+    assert found.few == ("v", "w")
+    assert [(r.column, r.text, r.rater) for r in found.remarks] == [("typos", "teh", "r0"), ("clarity", "long", "r0")]
+    counts = np.array([[0, 0, 0, 2, 1], [1, 1, 1, 0, 0]])
+    expected = krippendorff.alpha(value_counts=counts, level_of_measurement="ordinal")
+    assert found.agreement.alpha.n == 2
+    assert found.agreement.alpha.value == pytest.approx(expected)
+
+
+def test_order_of_sheets_and_rows_changes_no_number():
+    key = {f"q{n}": pair(f"q{n}", task=f"t{n % 3}") for n in range(9)}
+    choices = [
+        (id_, rater, judgements.CHOICES[(n + len(rater)) % 3]) for n, id_ in enumerate(key) for rater in ("a", "bo")
+    ]
+    backwards = dict(reversed(key.items()))
+    one, other = summary.compared(key, said(*choices)), summary.compared(backwards, said(*choices[::-1]))
+    assert one == other
+
+
+# --- a metric beside people ------------------------------------------------------------------------------------------
+
+
+def test_people_and_a_metric_are_correlated_over_learners():
+    learners = {"good": 9, "fair": 5, "poor": 1}
+    run = results({name: [f"right {n}" if n < k else "no" for n in range(10)] for name, k in learners.items()})
+    drawn = questions.draw(run, items=10)
+    key = {pair.id: pair for pair in drawn.key}
+    losses = said(*((p.id, "ann", "second" if p.side == "first" else "first") for p in key.values() if not p.settled))
+    found = summary.beside(run, key, summary.compared(key, losses).learners)
+    assert found.metric == "exact-match"
+    assert {name: e.value for name, e in found.learners.items()} == {"good": 0.9, "fair": 0.5, "poor": 0.1}
+    assert found.correlation.value == pytest.approx(1.0)
+    assert found.correlation.n == 3
+    with pytest.raises(UsageError, match="the key is of another run"):
+        summary.beside(results({"good": wrong("good")}, seed=7), key, {})
+
+
+def test_two_learners_have_no_correlation_to_speak_of():
+    assert math.isnan(summary.against({"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0}).value)
+    assert summary.against({"a": 1.0, "b": 2.0, "c": math.nan}, {"a": 1.0, "b": 2.0, "c": 3.0}).n == 2
+
+
+def test_the_published_correlation_of_five_systems_comes_out():
+    """Figure 3 of the paper on Super-NaturalInstructions prints 0.998, and no interval."""
+    systems = ("copying the input", "T0", "InstructGPT", "Tk-Instruct 3B", "Tk-Instruct 11B")
+    people = dict(zip(systems, (15.2, 40.0, 64.6, 64.1, 76.9), strict=True))
+    found = summary.against(dict(zip(systems, (14.2, 32.3, 52.1, 54.3, 62.0), strict=True)), people)
+    assert found.value == pytest.approx(0.998, abs=5e-4)
+    assert found.n == 5
+    assert 0.9 < found.low < found.value < found.high < 1
