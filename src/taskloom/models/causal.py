@@ -19,7 +19,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 Ids: TypeAlias = Sequence[int]
 CHUNK = 512  # tokens that are read in one go: enough to keep a CPU busy, and little that can't see each other
-ROWS, KEYS = 32, 8192  # prompts, and tokens of them, that are gone on from together: each is shown the keys of all
+ROWS, KEYS = 64, 8192  # prompts, and tokens of them, that are gone on from together: each is shown the keys of all
 ROOT = -1
 # Takes the numbers of rows and the logits of their next tokens; gives the tokens, and the places of rows that go on.
 Step: TypeAlias = "Callable[[Sequence[int], torch.Tensor], tuple[torch.Tensor, list[int]]]"
