@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from taskloom.core import Example, Item, Shown, Suite, Task, Text
-from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lessons
+from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lacking, lessons
 from taskloom.errors import UsageError
 from taskloom.suites import rows
 
@@ -64,6 +64,10 @@ def test_the_ten_of_table_4_are_ten_encodings():
 def test_what_is_no_encoding_is_refused(name: str):
     with pytest.raises(UsageError, match=r"an encoding joins id, def, posN, negN and expl"):
         encoding(name)
+
+
+def test_examples_that_a_task_has_not_are_counted():
+    assert [lacking(TASK, encoding(name)) for name in ("def", "pos2+neg1", "pos4", "pos4+neg2")] == [0, 0, 2, 3]
 
 
 def test_examples_that_do_not_fit_are_dropped_last_first():

@@ -133,9 +133,20 @@ def _head(task: Task, how: Encoding) -> str:
     return (f"{named}. " if how.task_id else "") + (definition if how.definition else "")
 
 
+def lacking(task: Task, how: Encoding) -> int:
+    """Count the examples that an encoding asks for and a task has not."""
+    right, wrong = _chosen(task, how)
+    return how.positive - len(right) + how.negative - len(wrong)
+
+
+def _chosen(task: Task, how: Encoding) -> tuple[list[Shown], list[Shown]]:
+    right = [shown for shown in task.examples if shown.right]
+    wrong = [shown for shown in task.examples if not shown.right]
+    return right[: how.positive], wrong[: how.negative]
+
+
 def _shown(task: Task, how: Encoding) -> list[str]:
-    right = [shown for shown in task.examples if shown.right][: how.positive]
-    wrong = [shown for shown in task.examples if not shown.right][: how.negative]
+    right, wrong = _chosen(task, how)
     return _examples(task, "Positive", right, how) + _examples(task, "Negative", wrong, how)
 
 

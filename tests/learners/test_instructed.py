@@ -106,3 +106,8 @@ def test_a_demonstration_may_be_copied_of_the_tasks_own_examples():
     assert not can_do(of, Task(id="t", instruction="", output=Text(), metrics=()), shots=0)
     found = of.fit(TASK, [], [], seed=0, tools=Toolbox({})).predict(ITEMS)
     assert set(found) <= {"glad", "sad"}
+
+
+def test_examples_that_the_task_has_not_are_counted():
+    _, counts = answers(Instructed(encoding="def+pos4+neg1"), Recorder())
+    assert counts == {"examples that the encoding asks for and the task has not": 3}

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from .. import prompts
 from ..core import Answer, Example, Item, Task
-from ..encodings import DEFAULT, Encoding, encoding, fitted
+from ..encodings import DEFAULT, Encoding, encoding, fitted, lacking
 from ..errors import LearnerError
 from ..ids import Json
 from ..models import Decoding
@@ -53,6 +53,8 @@ class Instructed:
         tools: Tools,
     ) -> Predictor:
         """Learn nothing: all that the model is told is in the task."""
+        if short := lacking(task, encoding(self.encoding)):
+            tools.count("examples that the encoding asks for and the task has not", short)
         several = any("\n" in prompts.write(task, shown.answer) for shown in task.examples)
         stop = (prompts.GAP if several else "\n",)
         how = Decoding(tokens=self.tokens, stop=stop, chat=self.chat, temperature=self.temperature, seed=seed)
