@@ -9,6 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "Instead": "studies.api",
     "Sampler": "episodes",
     "Study": "studies.study",
     "check": "suites.check",

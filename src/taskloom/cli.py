@@ -372,7 +372,7 @@ app.command(
     epilog=example(
         "taskloom run quickstart",
         "taskloom run study.yaml -w 2 --limit 4",
-        "taskloom run natural-instructions --suite suites/superni",
+        "taskloom run natural-instructions --suite suites/superni --model hf:org/name",
     )
 )(cli_runs.run)
 app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)

@@ -12,7 +12,7 @@ import typer
 
 from . import console
 from .errors import UsageError
-from .studies.api import LEDGER, RUNS, again, gather, known_models, prepare
+from .studies.api import LEDGER, RUNS, Instead, again, gather, known_models, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a 
 OnSuite = Annotated[
     Path | None, typer.Option("--suite", help="A suite's folder, in the place of the one that the study names.")
 ]
+OnModel = Annotated[
+    str,
+    typer.Option("--model", help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ..."),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME.")]
 
 
@@ -49,6 +53,7 @@ def plan(
     *,
     output: Output = None,
     suite: OnSuite = None,
+    model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
     as_json: AsJson = False,
@@ -57,7 +62,7 @@ def plan(
     from .studies.estimate import Spent, expected_seconds
     from .studies.ledger import Ledger
 
-    found, folder = prepare(study, output, suite=suite, only=only, limit=limit)
+    found, folder = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit)
     with Ledger(folder / LEDGER) as ledger:
         states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
     waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
@@ -90,6 +95,7 @@ def run(
     *,
     output: Output = None,
     suite: OnSuite = None,
+    model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that share the cores.")] = 1,
@@ -101,13 +107,14 @@ def run(
     from .studies.run import results
     from .studies.run import run as run_cells
 
-    found, folder = prepare(study, output, suite=suite, only=only, limit=limit, get=_get_model)
+    instead = Instead.of(suite, model)
+    found, folder = prepare(study, output, instead=instead, only=only, limit=limit, get=_get_model)
     _tell_left_out(found, briefly=True)
     with Ledger(folder / LEDGER) as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress)
         whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
-        gathered = results(whole, ledger, again(study, suite, limit))
+        gathered = results(whole, ledger, again(study, instead, limit))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)

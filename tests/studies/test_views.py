@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,22 +51,3 @@ def test_the_studies_of_instructions_can_be_planned_and_use_every_view(tmp_path:
         known = {"smollm2": "an id, so that nothing is fetched"}
         plan(study, tmp_path / name, only=["copy-input"])
         assert plan(study, tmp_path / name, known=known).cells
-
-
-def test_a_named_study_runs_on_another_suite_in_a_folder_of_its_own(
-    tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    taskloom("build", "natural-instructions", "-o", "suites/mine")
-    planned = taskloom("plan", "natural-instructions", "--suite", "suites/mine", "--only", "copy-*")
-    assert "runs/natural-instructions-mine" in planned.out
-    done = taskloom("run", "natural-instructions", "--suite", "suites/mine", "--only", "copy-*")
-    assert done.code == 0, done.err
-    assert "Beside published figures" in done.out
-    assert not Path("runs/natural-instructions-mine/suite").exists()
-    report = taskloom("report", "runs/natural-instructions-mine", "--to", "md")
-    assert "Beside published figures" in report.out
-    assert f"--suite {tmp_path / 'suites/mine'}" in report.out.replace("\\", "")
-    missing = taskloom("run", "natural-instructions", "--suite", "nowhere")
-    assert missing.code != 0
-    assert "nowhere" in missing.err

@@ -1,0 +1,80 @@
+"""A study on another suite, or with another model, than it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import taskloom as package
+from taskloom.errors import StudyError
+from taskloom.studies.api import Instead, gather
+from taskloom.studies.study import load, parse
+
+
+def test_a_named_study_runs_on_another_suite_in_a_folder_of_its_own(
+    tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    taskloom("build", "natural-instructions", "-o", "suites/mine")
+    planned = taskloom("plan", "natural-instructions", "--suite", "suites/mine", "--only", "copy-*")
+    assert "runs/natural-instructions-mine" in planned.out
+    done = taskloom("run", "natural-instructions", "--suite", "suites/mine", "--only", "copy-*")
+    assert done.code == 0, done.err
+    assert "Beside published figures" in done.out
+    assert not Path("runs/natural-instructions-mine/suite").exists()
+    report = taskloom("report", "runs/natural-instructions-mine", "--to", "md")
+    assert "Beside published figures" in report.out
+    assert f"--suite {tmp_path / 'suites/mine'}" in report.out.replace("\\", "")
+    missing = taskloom("run", "natural-instructions", "--suite", "nowhere")
+    assert missing.code != 0
+    assert "nowhere" in missing.err
+
+
+def test_a_named_study_runs_with_another_model_in_a_folder_of_its_own(
+    tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    done = taskloom(
+        "run", "natural-instructions", "--model", "fake:echo", "--only", "definition+2", "--only", "task9007*"
+    )
+    assert done.code == 0, done.err
+    found = gather(tmp_path / "runs" / "natural-instructions-echo")
+    assert found.settings["definition+2"]["model"] == "fake:echo"
+    assert found.command.endswith("--model fake:echo")
+    assert taskloom("run", "natural-instructions", "--model", "fake:ecko").code != 0
+
+
+def test_a_learner_that_is_named_after_its_model_is_renamed():
+    study = Instead(model="fake:echo").in_place(load("quickstart")[0])
+    assert "smollm2" not in study.learners
+    assert study.learners["fake:echo"].options["model"] == "fake:echo"
+    assert study.learners["nearest"] == load("quickstart")[0].learners["nearest"]
+
+
+def test_a_study_without_models_takes_none():
+    with pytest.raises(StudyError, match="no learner of the study needs a model: 'smollm2'"):
+        Instead(model="smollm2").in_place(parse("name: a\nsuite: x\nlearners: {nearest: {}}"))
+
+
+@pytest.mark.parametrize(
+    ("suite", "model", "folder", "options"),
+    [
+        ("", "", "s", ""),
+        ("/suites/mine", "", "s-mine", " --suite /suites/mine"),
+        ("", "hf:org/name@main", "s-org-name-main", " --model hf:org/name@main"),
+        ("/a b/c", "path:/models/d e", "s-c-d-e", " --suite '/a b/c' --model 'path:/models/d e'"),
+        ("", "smollm2", "s-smollm2", " --model smollm2"),
+    ],
+)
+def test_a_run_has_a_folder_by_what_was_changed(suite: str, model: str, folder: str, options: str):
+    made = Instead.of(suite, model)
+    assert (made.folder("s"), made.options()) == (folder, options)
+
+
+def test_paths_mean_the_same_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    made = package.Instead.of("mine", "path:models/mine")
+    assert made == Instead(suite=str(tmp_path / "mine"), model=f"path:{tmp_path / 'models/mine'}")
