@@ -163,7 +163,7 @@ def test_scores_go_over_a_setting_that_is_a_number_with_a_trend():
     assert scaling.columns == ("learner", "0", "1", "3")
     (row,) = scaling.rows
     assert [round(e.value, 4) for e in row[1:]] == [0.2917, 0.25, 0.6667]  # type: ignore[union-attr]
-    assert scaling.notes[0].startswith("m: 18.75 [")  # (66.67 - 29.17) / 2 doublings of 1 + x: 1, 2, 4
+    assert scaling.notes[0].startswith("m: 18.7 [")  # (66.67 - 29.17) / 2 doublings of 1 + x: 1, 2, 4
     assert shown(Scaling(over="positive"), model={"model": "m"}) == []
 
 

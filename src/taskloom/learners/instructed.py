@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from .. import prompts
@@ -40,8 +40,9 @@ class Instructed:
 
     @property
     def facets(self) -> dict[str, Json]:
-        """Tell the parts of the encoding: tables and curves go by them."""
-        return asdict(encoding(self.encoding))
+        """Tell how many examples are shown: curves go over them."""
+        how = encoding(self.encoding)
+        return {"positive examples": how.positive, "negative examples": how.negative}
 
     def fit(
         self,

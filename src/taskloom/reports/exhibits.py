@@ -278,17 +278,18 @@ def _matrix(seen: Seen, view: Matrix) -> Iterator[Exhibit]:
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*at.values(), strict=True))
     ours = {row: [scores.get((row, column)) for column in columns] for row in rows}
     tables = [f for f in published(view.paper).by(view.columns) if f.metric == seen.first.metric] if view.paper else []
-    theirs = {
-        f"{name}, published": [values.get(c) for c in columns] for f in tables for name, values in f.values.items()
-    }
+    theirs = {name: [values.get(c) for c in columns] for f in tables for name, values in f.values.items()}
     heat = {row: [_points_of(found) for found in values] for row, values in ours.items()} | theirs
+    styles = {"here": "hue0", "published": "hue1"} if theirs else {}
     about = f"{seen.first.metric} by {view.rows} and {view.columns}"
+    told = [(f"{name}, published", *found) for name, found in theirs.items()]
+    plot = svg.heat(heat, columns, about, {name: f"hue{int(name in theirs)}" for name in heat})
     yield Exhibit(
         title=about,
         columns=(view.rows, *columns),
-        rows=(*((name, *found) for name, found in ours.items()), *((name, *found) for name, found in theirs.items())),
+        rows=(*((name, *found) for name, found in ours.items()), *told),
         notes=tuple(note for f in tables for note in _apart(seen, seen.first, f, published(view.paper).paper)),
-        plot=svg.heat(heat, columns, about),
+        plot=plot + svg.dot_key(styles),
     )
 
 
@@ -321,8 +322,8 @@ def _series(settings: Mapping[str, Json], over: str) -> str:
 
 def _trend(name: str, points: Sequence[tuple[int, Estimate]], level: float) -> Iterator[str]:
     if len(points) > 2:
-        fit = line([math.log2(1 + x) for x, _ in points], [100 * e.value for _, e in points], level=level)
-        slope = cells.score(fit.slope, points=False)
+        fit = line([math.log2(1 + x) for x, _ in points], [e.value for _, e in points], level=level)
+        slope = cells.score(fit.slope, points=True)
         yield f"{name}: {slope} points for each doubling of 1 + x, by a straight line (r² {fit.r_squared:.2f})"
 
 

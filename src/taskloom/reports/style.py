@@ -40,7 +40,7 @@ padding-right:0}.spreads{columns:22rem;column-gap:2rem}.spreads section{break-in
 .spreads h3{margin-top:0}
 .row:hover .name,.row:hover .value{font-weight:600}
 .hollow .mark{fill:var(--paper);stroke:var(--hue);stroke-width:2}.even{stroke:var(--soft);stroke-dasharray:4 3}
-.heat{fill:var(--accent)}.published .dot{stroke:var(--c1)}
+.heat{fill:var(--hue)}.plot .inside{font-size:12px;stroke:none}.published .dot{stroke:var(--c1)}
 .line{fill:none;stroke:var(--hue);stroke-width:2}.band{fill:var(--hue);opacity:.13}.mark{fill:var(--hue)}
 .hue0{--hue:var(--c0)}.hue1{--hue:var(--c1)}.hue2{--hue:var(--c2)}.hue3{--hue:var(--c3)}.hue4{--hue:var(--c4)}
 .hue5{--hue:var(--c5)}.hue6{--hue:var(--c6)}.hue7{--hue:var(--c7)}

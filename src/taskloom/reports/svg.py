@@ -145,23 +145,26 @@ def strips(rows: Mapping[str, Mapping[str, Estimate]], styles: Mapping[str, str]
     return _drawing(about, len(rows) * ROW + FOOT, [axis, *lines])
 
 
-def heat(rows: Mapping[str, Sequence[float | None]], columns: Sequence[str], about: str) -> str:
+def heat(
+    rows: Mapping[str, Sequence[float | None]], columns: Sequence[str], about: str, styles: Mapping[str, str]
+) -> str:
     """Draw numbers in cells that are the darker the larger they are; names of columns stand upright."""
     known = [value for values in rows.values() for value in values if value is not None]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
-    top = 12 + round(6.6 * max(map(len, columns), default=0))
-    left = LEFT + min(150, round(6.6 * max(map(len, rows), default=0))) + 6
+    share = _scale(min(known, default=0), max(known, default=1), 0.08, 0.6)
+    top = 14 + round(7.2 * max(map(len, columns), default=0))
+    left = LEFT + min(200, round(6.8 * max(map(len, rows), default=0))) + 8
     step = (RIGHT - left) / max(1, len(columns))
     heads = [_upright(left + (n + 0.5) * step + 4, top - 6, name) for n, name in enumerate(columns)]
-    parts = []
+    drawn = []
     for number, (name, values) in enumerate(rows.items()):
         y = top + number * 24
-        parts.append(_text(LEFT, y + 16, _short(name, 23), "tick"))
-        for n, value in enumerate(values):
-            if value is not None:
-                share = (value - low) / ((high - low) or 1.0)
-                parts.append(_heat_cell(left + n * step, y, step, value, share, f"{name}, {columns[n]}"))
-    return _drawing(about, top + len(rows) * 24 + 6, [*heads, *parts])
+        boxes = [
+            _heat_cell(left + n * step, y, step, value, share(value), f"{name}, {columns[n]}")
+            for n, value in enumerate(values)
+            if value is not None
+        ]
+        drawn.append(f'<g class="{styles[name]}">{_text(LEFT, y + 16, _short(name, 30), "tick")}{"".join(boxes)}</g>')
+    return _drawing(about, top + len(rows) * 24 + 6, [*heads, *drawn])
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -267,10 +270,9 @@ def _upright(x: float, y: float, text: str) -> str:
 
 def _heat_cell(x: float, y: float, width: float, value: float, share: float, label: str) -> str:
     title, box = f"{label}: {_tick_text(value)}", f'x="{x:.1f}" y="{y}" width="{width - 1:.1f}" height="23"'
-    drawn = f'<rect class="heat" {box} fill-opacity="{0.08 + 0.5 * share:.2f}"/>'
-    return (
-        f"<g><title>{escape(title)}</title>{drawn}{_text(x + width / 2, y + 16, f'{value:.0f}', 'tick', 'middle')}</g>"
-    )
+    drawn = f'<rect class="heat" {box} fill-opacity="{share:.2f}"/>'
+    number = _text(x + width / 2, y + 16, f"{value:.0f}", "inside", "middle")
+    return f"<g><title>{escape(title)}</title>{drawn}{number}</g>"
 
 
 def _dash(hue: int) -> str:
