@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from taskloom.benchmarks import builder
+from taskloom.people import judgements
 from taskloom.sources.table import Field
 from taskloom.suites.build import Reading
 from taskloom.suites.store import write
@@ -115,6 +116,7 @@ def test_answers_are_compared_from_the_sheet_to_the_sum(taskloom, here: Path):
     assert told["metric"]["metric"] == "rouge-l"
     assert told["metric"]["correlation"]["n"] == 3
     assert told["metric"]["correlation"]["low"] is None  # three points have no interval
+    assert told["learners"]["two"]["score"]["low"] is None  # and neither has one task
     shown = taskloom("people", "sum", "ann.csv", "--by-task")
     assert shown.out.startswith("learner\tas good, %\t95 % interval\tn\n")
     assert "abstract->title\teight\t" in shown.out
@@ -133,6 +135,7 @@ def test_instructions_are_rated_from_the_sheet_to_the_sum(taskloom, here: Path):
     assert told["few"] == []
     shown = taskloom("people", "sum", "ann.csv", "bo.csv")
     assert "all tasks\tvalue\t95 % interval\tn\n" in shown.out
+    assert f"\n{judgements.GOOD} or above, %\t" in shown.out
     assert "rated by fewer than 3 people: 3 tasks" in shown.err
 
 

@@ -23,6 +23,7 @@ from taskloom.people import answers, judgements, questions, sheets, summary
 from taskloom.people.agreement import Level, agreement, alpha
 from taskloom.people.judgements import Comparison, Pair, Rating
 from taskloom.scores import metric, score
+from taskloom.stats import Contrast, Estimate
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
 from taskloom.suites import rows
@@ -328,6 +329,22 @@ def test_who_names_nobody_goes_by_the_name_of_the_file(tmp_path: Path):
     assert [one.rater for one in compared(named, again).said] == ["ann", "cy"]
 
 
+def test_who_is_named_in_one_row_only_is_the_rater_of_the_file(tmp_path: Path):
+    ann = sheet(tmp_path / "a.csv", "q1,tie,,", "q2,tie,Ann,", "q3,,,odd")
+    bo = sheet(tmp_path / "other" / "a.csv", "q1,tie,Bo,", "q2,tie,,")  # the files' names are not needed
+    assert [one.rater for one in compared(ann, bo).said] == ["Ann"] * 3 + ["Bo"] * 2
+
+
+def test_rows_without_a_rater_are_faults_where_a_file_has_several(tmp_path: Path):
+    lines = ["q1,tie,ann,", "q2,tie,,", "q1,tie,bo,", "q3,,,odd", "q2,,,"]
+    with pytest.raises(SourceError) as refused:
+        compared(sheet(tmp_path / "s.csv", *lines))
+    told = "no rater, and the file has several; fill in who said this"
+    assert refused.value.faults == (f"{tmp_path}/s.csv:3: {told}: 'q2'", f"{tmp_path}/s.csv:5: {told}: 'q3'")
+    found = compared(sheet(tmp_path / "s.csv", lines[0], lines[2], lines[4]))
+    assert ([one.rater for one in found.said], found.blank) == (["ann", "bo"], 1)  # nothing said needs no name
+
+
 def test_json_lines_are_read_with_their_types(tmp_path: Path):
     path = tmp_path / "s.jsonl"
     path.write_text('{"id": "q1", "choice": "tie", "more": [1], "comment": "\'=x"}\n{"id": "q2", "choice": null}\n')
@@ -541,6 +558,76 @@ def test_two_learners_are_compared_on_the_same_items():
     assert summary.compared(same, said(("a0", "ann", "tie"))).contrasts == ()
 
 
+def half_settled(size: int = 100) -> dict[str, Pair]:
+    """Two learners on ten tasks; what is odd equals the reference for both of them."""
+    return {
+        f"{name}{n}": replace(
+            pair(f"{name}{n}", name, f"t{n % 20 // 2}", **({"settled": "equal"} if n % 2 else {})), item=f"i{n}"
+        )
+        for name in "ab"
+        for n in range(size)
+    }
+
+
+@pytest.mark.parametrize(("step_a", "step_b", "n"), [(10, 10, 60), (4, 6, 59), (2, 2, 100)])
+def test_contrasts_are_the_differences_of_scores(step_a: int, step_b: int, n: int):
+    key = half_settled()
+    wins = [(f"a{n}", "ann", "first") for n in range(0, 100, step_a)]
+    losses = [(f"b{n}", "ann", "second") for n in range(0, 100, step_b)]
+    found = summary.compared(key, said(*wins, *losses))
+    (contrast,) = found.contrasts
+    assert [one.score.value for one in found.learners.values()] == pytest.approx([1.0, 0.5])
+    assert contrast.difference == pytest.approx(0.5)
+    assert contrast.low <= 0.5 <= contrast.high
+    assert contrast.n == n
+
+
+def test_what_is_settled_for_one_learner_counts_for_it_in_a_contrast():
+    settled = {"a0": replace(pair("a0", settled="equal"), item="i0")}
+    asked = {f"{name}{n}": replace(pair(f"{name}{n}", name), item=f"i{n}") for name in "ab" for n in range(4)}
+    votes = [("a1", "ann", "second"), ("a2", "ann", "first"), ("b1", "ann", "first"), ("b3", "ann", "second")]
+    (found,) = summary.compared(asked | settled, said(*votes)).contrasts
+    # of both only i1 is judged: a has one equal and three like i1, (1 + 0) / 4; b four like i1, 4 / 4
+    assert found.difference == pytest.approx(0.25 - 1.0)
+    assert found.n == 1
+    apart = [("a1", "ann", "first"), ("b3", "ann", "first")]
+    assert summary.compared(asked | settled, said(*apart)).contrasts == ()
+
+
+def test_many_learners_can_still_be_told_apart():
+    key = {
+        f"{name}{n}": replace(pair(f"{name}{n}", name, f"t{n}"), item=f"i{n}")
+        for name in "abcdefghijk"
+        for n in range(20)
+    }
+    votes = [(id_, "ann", "first" if p.learner == "a" else "second") for id_, p in key.items()]
+    found = summary.compared(key, said(*votes)).contrasts
+    assert len(found) == 55
+    assert [c.p for c in found if c.a == "a"] == pytest.approx([55 / 5501] * 10)  # one of 5,501, and Holm's 55 times
+    assert {c.p for c in found if c.a != "a"} == {1.0}
+
+
+def no_interval(of: Estimate | Contrast) -> bool:
+    return math.isnan(of.low) and math.isnan(of.high)
+
+
+def test_one_task_or_one_item_has_no_interval():
+    key = {f"{name}{n}": replace(pair(f"{name}{n}", name), item=f"i{n}") for name in "ab" for n in range(6)}
+    votes = [(id_, "ann", "first" if n % 2 else "second") for n, id_ in enumerate(key)]
+    found = summary.compared(key, said(*votes))
+    assert no_interval(found.learners["a"].score)
+    assert no_interval(found.contrasts[0])
+    assert found.learners["a"].tasks["t"].low < 0.5 < found.learners["a"].tasks["t"].high  # over the items of the task
+    more = key | {"a6": replace(pair("a6", "a", "u"), item="i6")}
+    found = summary.compared(more, said(*votes, ("a6", "ann", "first")))
+    assert not no_interval(found.learners["a"].score)
+    assert no_interval(found.learners["a"].tasks["u"])
+    rated = summary.rated(answers.Answers(tuple(Rating("t", f"r{n}", n + 2) for n in range(3)), 0, ("t",)))
+    assert (rated.mean.value, rated.mean.n) == (3.0, 3)
+    assert no_interval(rated.mean)
+    assert no_interval(rated.good)
+
+
 def test_nothing_filled_in_is_no_score():
     with pytest.raises(SourceError, match="nobody has chosen yet; rows that were left empty: 7"):
         summary.compared(KEY, answers.Answers((Comparison("q1", "ann", None, "odd"),), 7, ()))
@@ -588,13 +675,27 @@ def test_people_and_a_metric_are_correlated_over_learners():
     drawn = questions.draw(run, items=10)
     key = {pair.id: pair for pair in drawn.key}
     losses = said(*((p.id, "ann", "second" if p.side == "first" else "first") for p in key.values() if not p.settled))
-    found = summary.beside(run, key, summary.compared(key, losses).learners)
+    found = summary.beside(run, key, answers=losses, people=summary.compared(key, losses).learners)
     assert found.metric == "exact-match"
     assert {name: e.value for name, e in found.learners.items()} == {"good": 0.9, "fair": 0.5, "poor": 0.1}
     assert found.correlation.value == pytest.approx(1.0)
     assert found.correlation.n == 3
     with pytest.raises(UsageError, match="the key is of another run"):
-        summary.beside(results({"good": wrong("good")}, seed=7), key, {})
+        summary.beside(results({"good": wrong("good")}, seed=7), key, answers=losses, people={})
+
+
+def test_a_metric_is_scored_on_the_items_that_people_judged():
+    given = [f"right {n}" for n in range(5)] + ["RIGHT 5", *["no"] * 4]  # what differs in case is asked about
+    run = results({"a": given, "b": wrong("b", 10)})
+    key = {pair.id: pair for pair in questions.draw(run, items=10).key}
+    judged = [p for p in key.values() if p.learner == "a" and p.item.endswith(("-5", "-6"))]
+    votes = said(*((p.id, "ann", p.side) for p in judged))
+    people = summary.compared(key, votes).learners
+    found = summary.beside(run, key, answers=votes, people=people).learners
+    assert found["a"].value == pytest.approx((5 + 5 * 1 / 2) / 10)  # one right of the two judged stands for five
+    assert found["a"].n == people["a"].score.n == 3 * 7
+    assert math.isnan(found["b"].value)
+    assert found["b"].n == people["b"].score.n == 0
 
 
 def test_two_learners_have_no_correlation_to_speak_of():

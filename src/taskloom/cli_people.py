@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import console
+from .people.judgements import GOOD, ITEMS, RATERS, TASKS
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Sheet = Annotated[Path, typer.Option("--output", "-o", help="The sheet to write: .csv or .jsonl.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a sheet that is there.")]
 
-GOOD = "as good, %"
+AS_GOOD = "as good, %"
 INTERVAL = ("95 % interval", "n")
 
 
@@ -32,8 +31,8 @@ def compare(
     *,
     output: Sheet,
     learner: Annotated[list[str], typer.Option(help="A learner; say it again for more. Else all but floors.")] = [],  # noqa: B006
-    tasks: Annotated[int, typer.Option(min=1, help="How many tasks, at random.")] = 60,
-    items: Annotated[int, typer.Option(min=1, help="How many items of each, at random.")] = 10,
+    tasks: Annotated[int, typer.Option(min=1, help="How many tasks, at random.")] = TASKS,
+    items: Annotated[int, typer.Option(min=1, help="How many items of each, at random.")] = ITEMS,
     shots: Annotated[int | None, typer.Option(min=0, help="With so many examples; else the most of the run.")] = None,
     seed: Annotated[int, typer.Option(help="Another one gives other tasks, items and orders.")] = 0,
     force: Force = False,
@@ -79,7 +78,6 @@ def rate(
 ) -> None:
     """Write a sheet on which people rate the instructions of tasks."""
     from .people import sheets
-    from .people.judgements import RATERS
     from .studies.study import chosen_tasks
     from .suites.store import open_suite
 
@@ -113,8 +111,9 @@ def sum_(
         show_ratings(summary.rated(answers.ratings(read)), as_json=as_json)
         return
     pairs = answers.read_key(key or answers.find_key(sheet))
-    found = summary.compared(pairs, answers.comparisons(read, pairs))
-    beside = summary.beside(gather(run), pairs, found.learners) if run else None
+    said = answers.comparisons(read, pairs)
+    found = summary.compared(pairs, said)
+    beside = summary.beside(gather(run), pairs, answers=said, people=found.learners) if run else None
     show_compared(found, beside, by_task=by_task, as_json=as_json)
 
 
@@ -124,10 +123,12 @@ def sum_(
 def show_compared(found: Compared, beside: Against | None, *, by_task: bool, as_json: bool) -> None:
     """Show how learners did against the reference."""
     if as_json:
-        console.as_json(_plain(asdict(found) | {"metric": asdict(beside) if beside else None}))
+        from .reports.tables import plain
+
+        console.as_json(plain(found) | {"metric": plain(beside)})
         return
     scores = [(name, *_told(one.score)) for name, one in found.learners.items()]
-    console.table(["learner", GOOD, *INTERVAL], scores, figures=[GOOD, INTERVAL[0]], whole=["learner"])
+    console.table(["learner", AS_GOOD, *INTERVAL], scores, figures=[AS_GOOD, INTERVAL[0]], whole=["learner"])
     counts = [
         (name, one.wins, one.ties, one.losses, one.equal, one.unusable, one.unanswered)
         for name, one in found.learners.items()
@@ -147,7 +148,7 @@ def show_compared(found: Compared, beside: Against | None, *, by_task: bool, as_
 def _show_tasks(found: Compared) -> None:
     rows = [(task, name, *_told(e)) for name, one in found.learners.items() for task, e in one.tasks.items()]
     console.line()
-    console.table(["task", "learner", GOOD, *INTERVAL], sorted(rows), figures=[GOOD, INTERVAL[0]])
+    console.table(["task", "learner", AS_GOOD, *INTERVAL], sorted(rows), figures=[AS_GOOD, INTERVAL[0]])
 
 
 def _show_contrasts(found: Compared) -> None:
@@ -195,16 +196,17 @@ def _tell_compared(found: Compared) -> None:
 
 def show_ratings(found: Ratings, *, as_json: bool) -> None:
     """Show what people think of instructions."""
-    from .people.judgements import RATERS
     from .reports.cells import number
 
     if as_json:
-        console.as_json(_plain(asdict(found)))
+        from .reports.tables import plain
+
+        console.as_json(plain(found))
         return
     rows = [(task, number(one.mean, False), number(one.deviation, False), one.n) for task, one in found.tasks.items()]
     console.table(["task", "mean rating", "deviation", "n"], rows, figures=["mean rating", "deviation"], whole=["task"])
     console.line()
-    overall = [("mean rating", *_told(found.mean, points=False)), ("4 or above, %", *_told(found.good))]
+    overall = [("mean rating", *_told(found.mean, points=False)), (f"{GOOD} or above, %", *_told(found.good))]
     console.table(["all tasks", "value", *INTERVAL], overall, figures=["value"])
     _show_agreement(found.agreement, "ratings, ordinal")
     _show_remarks(found.remarks)
@@ -223,12 +225,3 @@ def _told(of: Estimate, *, points: bool = True) -> tuple[str, str, int]:
     from .reports.cells import interval, number
 
     return number(of.value, points), interval(of, points), of.n
-
-
-def _plain(value: Any) -> Any:
-    """Give what JSON can hold: no value is null."""
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

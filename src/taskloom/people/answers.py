@@ -22,7 +22,7 @@ Said = TypeVar("Said", Comparison, Rating)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a sheet: where it stands, and who filled it in."""
+    """A row of a sheet: where it stands, and who filled it in (empty where nobody can tell)."""
 
     place: str
     rater: str
@@ -56,7 +56,11 @@ class Answers(Generic[Said]):
 
 
 def read_sheets(paths: Sequence[Path], encoding: str = "utf-8-sig") -> Sheets:
-    """Read sheets that people filled in; who names nobody in the column `rater` goes by the file's name."""
+    """Read sheets that people filled in.
+
+    Rows without a name in the column `rater` are by the only one whom the file names; where it names nobody, the rater
+    goes by the file's name; where it names several, nobody can tell.
+    """
     faults: list[str] = []
     found: list[Line] = []
     kinds: dict[Kind, Path] = {}
@@ -64,10 +68,12 @@ def read_sheets(paths: Sequence[Path], encoding: str = "utf-8-sig") -> Sheets:
     for path in _different(paths):
         rows = _rows(path, encoding, faults)
         kinds.setdefault(_kind(path, rows, faults), path)
-        if not all(line.rater for line in rows) and unnamed.setdefault(path.stem, path) != path:
-            told = "two files of one name, and rows without a rater: fill in the column, or rename one"
+        names = {line.rater for line in rows if line.rater}
+        if not names and unnamed.setdefault(path.stem, path) != path:
+            told = "two files of one name, and no rater in either: fill in the column, or rename one"
             raise UsageError(f"{told}: {unnamed[path.stem]}, {path}")
-        found += [line if line.rater else replace(line, rater=path.stem) for line in rows]
+        whose = "" if len(names) > 1 else next(iter(names), path.stem)
+        found += [line if line.rater else replace(line, rater=whose) for line in rows]
     if len(kinds) > 1:
         told = " and ".join(f"{kind} ({path})" for kind, path in kinds.items())
         raise UsageError(f"one kind of sheet at a time: {told}")
@@ -170,6 +176,9 @@ def _answers(
         things.add(about)
         blank += mark is None
         if mark is None and not any(words):
+            continue
+        if not rater:
+            faults.append(f"{line.place}: no rater, and the file has several; fill in who said this: {about!r}")
             continue
         place, before = found.get((about, rater), (line.place, one))
         both = merged(before, one)

@@ -15,6 +15,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 SCALE = range(1, 6)
 GOOD = 4  # from here on an instruction is fine
 RATERS = 3  # people for each instruction, as published
+TASKS, ITEMS = 60, 10  # that answers are compared on, as published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,8 @@ from ..core import Answer, Item, Suite, Text
 from ..errors import SuiteError, UnknownNameError, UsageError
 from ..ids import fingerprint, raw_bits
 from ..studies.results import Outcome, Results
-from .judgements import Pair, Question, Settled, Side
+from .judgements import ITEMS, TASKS, Pair, Question, Settled, Side
 
-TASKS, ITEMS = 60, 10  # as published
 CHUNK = 4096  # examples that are read at a time
 SIDES: tuple[Side, Side] = ("first", "second")
 Place: TypeAlias = tuple[str, str, int, int]  # a task, an item, and the seed and index of the episode

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, stdev
+from typing import TypeVar
 
 import numpy as np
 
 from ..errors import SourceError, UsageError
-from ..scores.reduce import Array, mean, ratio, sums
-from ..stats import Contrast, Estimate, Reduce, bootstrap, compare, correlation, holm
-from ..studies.results import Results
+from ..scores.reduce import Array, mean, ratio, sums, weights_or_ones
+from ..stats import Contrast, Estimate, Reduce, bootstrap, compare, correlation, holm, permutation_p
+from ..studies.results import Outcome, Results
 from .agreement import RESAMPLES, Agreement, agreement
 from .answers import Answers
 from .judgements import GOOD, RATERS, SCALE, VERDICTS, Comparison, Pair, Rating, Verdict, verdict
 
 FEWEST = 3  # learners for a correlation
+SIDES = 100  # changes of sides for each contrast, so that what Holm corrects is fine enough
+Found = TypeVar("Found", Estimate, Contrast)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Ratings:
     """What ratings say of all instructions."""
 
     mean: Estimate
-    good: Estimate  # the share of ratings of 4 or more
+    good: Estimate  # the share of ratings that are GOOD or above
     tasks: Mapping[str, Rated]
     few: tuple[str, ...]  # tasks with fewer raters than are wanted, or none
     agreement: Agreement
@@ -85,7 +88,7 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A metric beside people: its score of each learner on the items that people were asked about."""
+    """A metric beside people: its score of each learner on the same items, each counted as in people's."""
 
     metric: str
     learners: Mapping[str, Estimate]
@@ -143,22 +146,35 @@ def _judged(
         equal=sum(pair.settled == "equal" for pair in pairs),
         unusable=sum(pair.settled == "unusable" for pair in pairs),
         unanswered=sum(pair.id not in credits for pair in pairs),
-        tasks={task: _share(found, credits, name) for task, found in tasks.items()},
+        tasks={task: _share(found, credits, name, one_task=True) for task, found in tasks.items()},
     )
 
 
-def _share(pairs: Sequence[Pair], credits: Mapping[str, float], learner: str) -> Estimate:
-    """Average credits over items, with an interval over tasks and items.
+def _share(pairs: Sequence[Pair], credits: Mapping[str, float], learner: str, *, one_task: bool = False) -> Estimate:
+    """Average credits over items, with an interval over tasks and items, or over the items of one task."""
+    weights = _weights(pairs, credits)
+    known = [pair for pair in pairs if pair.id in weights]
+    if not known:
+        return _no_value(pairs)
+    units = _units([pair.id for pair in known], credits, weights)
+    return _estimate(units, _weighted, [pair.item if one_task else pair.task for pair in known], learner)
+
+
+def _weights(pairs: Sequence[Pair], judged: Container[str]) -> dict[str, float]:
+    """Say how much each item counts that is judged or settled; none does where people were asked, and judged none.
 
     What nobody judged is taken to be like what was judged: else what needs no asking would count for too much.
     """
-    known = [pair for pair in pairs if pair.id in credits]
-    asked, judged = sum(not pair.settled for pair in pairs), sum(not pair.settled for pair in known)
-    if asked and not judged:
-        return Estimate(math.nan, math.nan, math.nan, len(known))
-    weights = [1.0 if pair.settled else asked / judged for pair in known]
-    units = np.array([[credits[pair.id] * weight, weight] for pair, weight in zip(known, weights, strict=True)])
-    return _estimate(units, _weighted, [pair.task for pair in known], learner)
+    asked = [pair.id for pair in pairs if not pair.settled]
+    known = [id_ for id_ in asked if id_ in judged]
+    if asked and not known:
+        return {}
+    return {pair.id: 1.0 for pair in pairs if pair.settled} | {id_: len(asked) / len(known) for id_ in known}
+
+
+def _units(ids: Sequence[str], credits: Mapping[str, float], weights: Mapping[str, float]) -> Array:
+    """Give (credit * weight, weight) of each item, and nothing of one that does not count: (n, 2)."""
+    return np.array([[credits[id_] * weights[id_], weights[id_]] if id_ in weights else [0.0, 0.0] for id_ in ids])
 
 
 def _weighted(units: Array, weights: Array | None) -> Array:
@@ -167,10 +183,18 @@ def _weighted(units: Array, weights: Array | None) -> Array:
     return ratio(found[:, 0], found[:, 1])
 
 
-def _estimate(units: Array, reduce: Reduce, tasks: Sequence[str], key: str) -> Estimate:
-    """Resample tasks, and what is in each of them; one unit has no interval."""
-    found = bootstrap(units, reduce, groups=[_numbers(tasks)], count=RESAMPLES, key=key)
-    return found if found.n > 1 else replace(found, low=math.nan, high=math.nan)
+def _no_value(pairs: Iterable[Pair]) -> Estimate:
+    return Estimate(math.nan, math.nan, math.nan, sum(pair.settled != "" for pair in pairs))
+
+
+def _estimate(units: Array, reduce: Reduce, groups: Sequence[str], key: str) -> Estimate:
+    """Resample groups, and what is in each of them."""
+    return _bounded(bootstrap(units, reduce, groups=[_numbers(groups)], count=RESAMPLES, key=key), groups)
+
+
+def _bounded(found: Found, groups: Sequence[str]) -> Found:
+    """Take the interval from what rests on one group: it leaves out how groups differ, and promises too much."""
+    return found if len(set(groups)) > 1 else replace(found, low=math.nan, high=math.nan)
 
 
 def _numbers(names: Sequence[str]) -> list[int]:
@@ -179,19 +203,35 @@ def _numbers(names: Sequence[str]) -> list[int]:
 
 
 def _contrasts(pairs: Mapping[str, Sequence[Pair]], credits: Mapping[str, float]) -> list[Contrast]:
-    """Compare each two learners on the items that both were judged on; whole tasks change sides in the test."""
-    by_item = {
-        name: {(pair.task, pair.item): credits[pair.id] for pair in found if pair.id in credits}
-        for name, found in pairs.items()
-    }
-    found = []
-    for a, b in combinations(by_item, 2):
-        both = sorted(by_item[a].keys() & by_item[b].keys())
-        if both:
-            ours, theirs = ((n, np.array([by_item[n][place] for place in both])) for n in (a, b))
-            groups = [_numbers([task for task, _ in both])]
-            found.append(compare(ours, theirs, mean, groups=groups, count=RESAMPLES, key=[a, b]))
+    """Compare each two learners that were judged on the same items; p-values are Holm's."""
+    count = max(RESAMPLES, SIDES * math.comb(len(pairs), 2))
+    each = [_contrast(ours, theirs, credits, count) for ours, theirs in combinations(pairs.values(), 2)]
+    found = [contrast for contrast in each if contrast]
     return [replace(c, p=p) for c, p in zip(found, holm([c.p for c in found]), strict=True)]
+
+
+def _contrast(
+    ours: Sequence[Pair], theirs: Sequence[Pair], credits: Mapping[str, float], count: int
+) -> Contrast | None:
+    """Compare two learners on the n items that are known of both; whole tasks change sides in the test.
+
+    Items count as in scores: what is settled for one learner counts for it, though nobody may have judged the other's.
+    """
+    a, b = sides = [{(pair.task, pair.item): pair for pair in pairs} for pairs in (ours, theirs)]
+    shared = sorted(a.keys() & b.keys())
+    both = [place for place in shared if a[place].id in credits and b[place].id in credits]
+    weights = [_weights([of[place] for place in shared], {of[place].id for place in both}) for of in sides]
+    if not all(weights):
+        return None
+    weight = weights[0] | weights[1]
+    places = [place for place in shared if a[place].id in weight or b[place].id in weight]
+    first, second = (_units([of[place].id for place in places], credits, weight) for of in sides)
+    one, other = ours[0].learner, theirs[0].learner
+    tasks = [task for task, _ in places]
+    groups = _numbers(tasks)
+    found = compare((one, first), (other, second), _weighted, groups=[groups], count=RESAMPLES, key=[one, other])
+    p = permutation_p(first, second, _weighted, groups=groups, count=count, key=[one, other])
+    return _bounded(replace(found, p=p, n=len(both)), tasks)
 
 
 # --- ratings ---------------------------------------------------------------------------------------------------------
@@ -233,21 +273,36 @@ def _remarks(said: Iterable[Rating]) -> Iterable[Remark]:
 # --- a metric beside people ------------------------------------------------------------------------------------------
 
 
-def beside(results: Results, key: Mapping[str, Pair], people: Mapping[str, Judged]) -> Against:
-    """Score the answers that people were asked about by the first metric that all their tasks have."""
+def beside(
+    results: Results, key: Mapping[str, Pair], *, answers: Answers[Comparison], people: Mapping[str, Judged]
+) -> Against:
+    """Score what people judged, and what is settled, by the first metric that all tasks of the key have."""
     cells = {outcome.cell: outcome for outcome in results.outcomes}
     lost = {pair.cell for pair in key.values() if pair.cell not in cells or pair.item not in cells[pair.cell].items}
     if lost:
         raise UsageError(f"the key is of another run than {results.name!r}, which has no cell {min(lost)}")
     metric = _common_metric(results, {pair.task for pair in key.values()})
-    scores = {}
-    for name in people:
-        pairs = sorted((pair for pair in key.values() if pair.learner == name), key=lambda pair: (pair.task, pair.item))
-        found = [(cells[pair.cell].scores[metric], cells[pair.cell].items.index(pair.item)) for pair in pairs]
-        units = np.array([scored.units[at] for scored, at in found])
-        scores[name] = _estimate(units, found[0][0].metric.reduce, [pair.task for pair in pairs], name)
+    judged = {one.id for one in answers.said if one.choice is not None}
+    pairs = {name: [pair for pair in key.values() if pair.learner == name] for name in people}
+    scores = {name: _scored(metric, cells, pairs[name], judged) for name in people}
     values = {name: estimate.value for name, estimate in scores.items()}
     return Against(metric, scores, against(values, {name: one.score.value for name, one in people.items()}))
+
+
+def _scored(metric: str, cells: Mapping[str, Outcome], pairs: Sequence[Pair], judged: Container[str]) -> Estimate:
+    weights = _weights(pairs, judged)
+    known = sorted((pair for pair in pairs if pair.id in weights), key=lambda pair: (pair.task, pair.item))
+    if not known:
+        return _no_value(pairs)
+    scored = [cells[pair.cell].scores[metric] for pair in known]
+    at = [cells[pair.cell].items.index(pair.item) for pair in known]
+    units = np.array([found.units[n] for found, n in zip(scored, at, strict=True)])
+    counted = np.array([weights[pair.id] for pair in known])
+
+    def reduce(units: Array, drawn: Array | None) -> Array:
+        return scored[0].metric.reduce(units, weights_or_ones(units, drawn) * counted)
+
+    return _estimate(units, reduce, [pair.task for pair in known], known[0].learner)
 
 
 def _common_metric(results: Results, tasks: Iterable[str]) -> str:
