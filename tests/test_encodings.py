@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from taskloom.core import Example, Item, Shown, Suite, Task, Text
-from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lacking, lessons
+from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lacking, lessons, without_item
 from taskloom.errors import UsageError
 from taskloom.suites import rows
 
@@ -129,3 +129,36 @@ def test_lessons_may_have_one_encoding():
 def test_what_is_scored_is_never_trained_on():
     with pytest.raises(UsageError, match="none is left to train on: 'task1_moods'"):
         list(lessons(lesson_suite(test=5), [TASK.id]))
+
+
+@pytest.mark.parametrize(("most", "first"), [(64, 100), (100, 100), (150, 150)])
+def test_lessons_are_drawn_from_the_first_instances_which_were_compared(most: int, first: int):
+    found = list(lessons(lesson_suite(all=400), [TASK.id], most=most))
+    numbers = {int(lesson.item.removeprefix("all")) for lesson in found}
+    assert len(numbers) == most
+    assert max(numbers) in range(first // 2, first)
+
+
+def taught_suite(*examples: Example) -> Suite:
+    pools = {"all": rows.pool(TASK, examples, but=("empty output",))}
+    return Suite(id="s", tasks={TASK.id: TASK}, pools={TASK.id: pools})
+
+
+def test_empty_answers_are_not_taught():
+    none = Example(Item("none", {"input": "a"}), ("", " "), "")
+    some = [Example(Item(f"some{n}", {"input": f"b{n}"}), ("", "glad", ""), "") for n in range(9)]
+    found = list(lessons(taught_suite(none, *some), [TASK.id], most=9))
+    assert [(lesson.item, lesson.answer) for lesson in found] == [(f"some{n}", "glad") for n in range(9)]
+
+
+def test_the_item_itself_is_not_shown_in_its_own_lesson():
+    own, other = (Example(Item(text, {"input": text}), ("glad",), "") for text in ("Hooray!", "Hooray"))
+    first, second = lessons(taught_suite(own, other), [TASK.id])
+    assert first.prompt.count("Hooray!") == 1
+    assert " Positive Example 1 -\nInput: So it goes.\n" in first.prompt
+    assert second.prompt.count("Hooray!") == 1  # another item: the example is shown
+
+
+def test_a_task_without_the_item_keeps_its_other_examples():
+    assert without_item(TASK, ITEM) is TASK
+    assert without_item(TASK, Item("9", {"input": "Alas."})).examples == TASK.examples[:2]

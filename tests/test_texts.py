@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.texts import SHINGLE_CHARACTERS, SHINGLE_WORDS, length, overlaps, shingles, tokens
+from taskloom.texts import SHINGLE_CHARACTERS, SHINGLE_WORDS, comparable, equals, length, overlaps, shingles, tokens
 
 
 def words(start: int, stop: int) -> str:
@@ -65,6 +65,17 @@ def test_a_text_has_a_shingle_for_each_run_of_13_words_or_30_characters() -> Non
     assert (SHINGLE_WORDS, SHINGLE_CHARACTERS) == (13, 30)
     assert [len(shingles(words(0, n))) for n in (0, 6, 7, 13, 14, 20)] == [0, 0, 1, 1, 2, 8]
     assert [len(shingles(characters(0, n))) for n in (14, 15, 30, 31, 40)] == [0, 1, 1, 2, 11]
+
+
+def test_texts_of_4_words_or_8_characters_can_be_compared() -> None:
+    assert [n for n in range(9) if comparable(words(0, n))] == [4, 5, 6, 7, 8]
+    assert [n for n in range(10) if comparable(characters(0, n))] == [8, 9]
+
+
+def test_short_texts_are_pairs_where_they_are_equal() -> None:
+    ours = ["", words(0, 3), words(0, 4), words(0, 4), words(0, 6), words(0, 7), characters(0, 7), characters(0, 14)]
+    assert list(equals(ours, [text.upper() + "!" for text in ours])) == [(2, 2), (2, 3), (4, 4), (7, 7)]
+    assert list(overlaps(ours, ours)) == [(5, 5, 1.0)]  # longer ones have shingles
 
 
 def test_case_and_punctuation_make_no_other_shingles() -> None:

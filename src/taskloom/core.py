@@ -159,7 +159,7 @@ class Pool(Protocol):
         """Read these rows, in this order."""
 
 
-Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role ("meta", "target") -> task ids
+Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role ("meta", "target", ...) -> task ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ MARKS = "".join(c for c in map(chr, range(sys.maxunicode)) if unicodedata.catego
 TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{MARKS}])*")
 UNSPACED = ("zh", "ja")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
 
 
@@ -80,12 +81,29 @@ def shingles(text: str) -> set[int]:
 
     Shorter texts have none: that a word or a name comes again says nothing.
     """
-    found = [token.lower() for token in tokens(text)]
-    characters = sum(len(token) == 1 and re.match(f"[{CJK}]", token) is not None for token in found)
-    size = SHINGLE_CHARACTERS if characters * 2 > len(found) else SHINGLE_WORDS
+    found, size, _ = _measured(text)
     if 2 * len(found) < size:
         return set()
-    return {hash(tuple(found[at : at + size])) for at in range(max(1, len(found) - size + 1))}
+    return {hash(found[at : at + size]) for at in range(max(1, len(found) - size + 1))}
+
+
+def comparable(text: str) -> bool:
+    """Tell a text that can be compared with others from one that is too short.
+
+    >>> comparable("Why did he leave?"), comparable("Why, then?")
+    (True, False)
+    """
+    found, _, least = _measured(text)
+    return len(found) >= least
+
+
+def _measured(text: str) -> tuple[tuple[str, ...], int, int]:
+    """Give the tokens of a text in lower case, how many make a run, and how many a text needs to be compared."""
+    found = tuple(token.lower() for token in tokens(text))
+    characters = sum(len(token) == 1 and re.match(f"[{CJK}]", token) is not None for token in found)
+    if characters * 2 > len(found):
+        return found, SHINGLE_CHARACTERS, SHORTEST_CHARACTERS
+    return found, SHINGLE_WORDS, SHORTEST_WORDS
 
 
 def overlaps(ours: Sequence[str], theirs: Sequence[str], least: float = 0.5) -> Iterator[tuple[int, int, float]]:
@@ -97,6 +115,27 @@ def overlaps(ours: Sequence[str], theirs: Sequence[str], least: float = 0.5) -> 
             holders.setdefault(shingle, []).append(number)
     for number, text in enumerate(theirs):
         yield from _pairs(number, shingles(text), sets, holders, least)
+
+
+def equals(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of equal texts, by number, that are too short for shingles; of several of ours the first.
+
+    >>> list(equals(["To be or not", "Yes."], ["Yes.", "to be, or not!"]))
+    [(0, 1)]
+    """
+    first: dict[tuple[str, ...], int] = {}
+    for number, text in enumerate(ours):
+        first.setdefault(_short(text), number)
+    for number, text in enumerate(theirs):
+        found = _short(text)
+        if found and found in first:
+            yield first[found], number
+
+
+def _short(text: str) -> tuple[str, ...]:
+    """Give the tokens of a text that has no shingles and can yet be compared; none of others."""
+    found, size, least = _measured(text)
+    return found if least <= len(found) and 2 * len(found) < size else ()
 
 
 def _pairs(

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from taskloom.core import Shown
-from taskloom.errors import SourceError
+from taskloom.core import Folds, Shown, Suite
+from taskloom.errors import SourceError, SuiteError
+from taskloom.ids import Json
 from taskloom.suites import instructions
 from taskloom.suites.leaks import without_leaks
 from taskloom.suites.store import open_suite
@@ -114,7 +115,7 @@ def test_splits_are_written_back_too(tmp_path: Path):
     files, found = instructions.read(at)
     store(without_leaks(instructions.suite(files, found, id="s")), tmp_path / "suite")
     made = open_suite(tmp_path / "suite")
-    assert (made.folds["default"], "empty" in made.folds) == ({"meta": (), "target": ("one",)}, False)  # one source
+    assert made.folds == {"default": {"meta": (), "target": ("one",), "leaking": ("two",)}}  # both of one source
     instructions.write(made, tmp_path / "to")
     lists = sorted(path.relative_to(at) for path in (at / "splits").rglob("*.txt"))
     assert len(lists) == 4
@@ -126,6 +127,93 @@ def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
     made = replace(instructions.suite(files, found, id="s"), folds={"mine": {"meta": ("two",), "target": ("one",)}})
     instructions.write(made, tmp_path / "to")
     assert instructions.read(tmp_path / "to")[1] == {"mine": {"train": ["two"], "test": ["one"]}}
+
+
+def written(made: Suite, at: Path) -> dict[str, dict[str, list[str]]]:
+    instructions.write(made, at)
+    found = instructions.splits(at)
+    return {track: {name: list(names) for name, names in lists.items()} for track, lists in found.items()}
+
+
+def three_tasks(at: Path) -> Suite:
+    of = folder(at, one=content(), two=content(), three=content())
+    splits(of, "default", train="away\ntwo\none\n", test="three\nfar\n", excluded="never\n")
+    splits(of, "other", train="one\n", test="two\n")
+    splits(of, "elsewhere", train="away\n", test="far\n", excluded="one\n")
+    return instructions.suite(*instructions.read(of), id="s")
+
+
+def test_edited_folds_decide_for_the_tasks_at_hand(tmp_path: Path):
+    made = three_tasks(tmp_path / "from")
+    folds: Folds = {"default": {"meta": ("three", "two"), "target": ("one",)}, "mine": {"meta": ("one",)}}
+    assert written(replace(made, folds=folds), tmp_path / "to") == {
+        "default": {"train": ["away", "two", "three"], "test": ["far", "one"], "excluded": ["never"]},
+        "elsewhere": {"train": ["away"], "test": ["far"], "excluded": ["one"]},  # none of its tasks is at hand
+        "mine": {"train": ["one"]},
+    }  # and the track "other" was taken away
+
+
+def test_an_excluded_task_that_was_given_a_role_is_excluded_no_more(tmp_path: Path):
+    at = folder(tmp_path / "from", one=content(), two=content(), three=content())
+    splits(at, "default", train="one\n", excluded="three\ntwo\none\n")
+    made = instructions.suite(*instructions.read(at), id="s")
+    assert written(made, tmp_path / "as-read")["default"] == instructions.splits(at)["default"]
+    edited = replace(made, folds={"default": {"meta": ("one",), "target": ("two",)}})
+    assert written(edited, tmp_path / "edited")["default"] == {
+        "train": ["one"],
+        "test": ["two"],
+        "excluded": ["three", "one"],
+    }
+
+
+ODD_NAMES = ["../../../escaped", "..", ".", "", "a/b", "a\\b", "C:a", "a..b", "a\nb", "a\0b"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_tracks_that_lead_out_of_the_folder_are_refused_before_anything_is_written(name: str, tmp_path: Path):
+    made = instructions.suite([], {name: {"train": ["away"]}}, id="s")
+    for odd in (made, replace(made, about={}, folds={name: {"meta": ("away",)}})):
+        with pytest.raises(SuiteError, match="can't be written as files, or in lists") as refused:
+            instructions.write(odd, tmp_path / "a" / "b" / "c" / "to")
+        assert repr(name) in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_tasks_that_lead_out_of_the_folder_are_refused_too(name: str, tmp_path: Path):
+    made = instructions.suite([instructions.TaskFile(name, content())], {}, id="s")
+    with pytest.raises(SuiteError, match="can't be written as files, or in lists") as refused:
+        instructions.write(made, tmp_path / "to")
+    assert repr(name) in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ({"default": {"../../train": ["a"]}}, "no other: '../../train'"),
+        ({"default": {"train": ["a b"]}}, "in lists: 'a b'"),
+        ({"default": {"train": "a"}}, "must be lists of names"),
+        ({"default": {"train": [1]}}, "must be lists of names"),
+        ({"default": ["train"]}, "must be lists of names"),
+        (["default"], "must be lists of names"),
+    ],
+)
+def test_kept_splits_that_are_none_are_refused(kept: Json, told: str, tmp_path: Path):
+    made = Suite(id="s", tasks={}, pools={}, about={instructions.KEPT_SPLITS: kept})
+    with pytest.raises(SuiteError, match=told):
+        instructions.write(made, tmp_path / "to")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_real_splits_are_written_back_byte_by_byte_though_leaks_were_left_out(real_data: Path, tmp_path: Path):
+    at = real_data / "superni"
+    store(without_leaks(instructions.suite(*instructions.read(at), id="s")), tmp_path / "suite")
+    made = open_suite(tmp_path / "suite")
+    instructions.write(made, tmp_path / "to")
+    lists = sorted(path.relative_to(at) for path in (at / "splits").rglob("*.txt"))
+    assert (len(made.folds["default"]["leaking"]), len(lists)) == (4, 4)
+    assert [(tmp_path / "to" / path).read_bytes() for path in lists] == [(at / path).read_bytes() for path in lists]
 
 
 @pytest.mark.parametrize("name", ["superni", "superni_xlingual"])

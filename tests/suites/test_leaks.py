@@ -6,12 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from taskloom.benchmarks import builder
-from taskloom.core import Example, Item, Suite, Task, Text
+from taskloom.core import Example, Folds, Item, Suite, Task, Text
 from taskloom.suites import rows
 from taskloom.suites.build import Reading
-from taskloom.suites.leaks import LEAKAGE, find, without_leaks
+from taskloom.suites.check import check
+from taskloom.suites.instructions import LEAKING, taught
+from taskloom.suites.leaks import LEAKAGE, without_leaks
 
 LONG = "the quick brown fox jumps over the lazy dog and runs away from all the hounds of the town"
+
+
+def pool(task: Task, *texts: str) -> rows.Rows:
+    return rows.pool(task, [Example(Item(f"{task.id}-{n}", {"input": t}), ("x",), "") for n, t in enumerate(texts)])
 
 
 def suite(**texts: tuple[str, str]) -> Suite:
@@ -19,10 +25,7 @@ def suite(**texts: tuple[str, str]) -> Suite:
         name: Task(id=name, instruction="", output=Text(), metrics=(), tags={"source": (source,)})
         for name, (source, _) in texts.items()
     }
-    pools = {
-        name: {"all": rows.pool(tasks[name], [Example(Item(f"{name}-1", {"input": text}), ("x",), "")])}
-        for name, (_, text) in texts.items()
-    }
+    pools = {name: {"all": pool(tasks[name], text)} for name, (_, text) in texts.items()}
     folds = {"default": {"meta": tuple(n for n in tasks if n != "test"), "target": ("test",)}}
     return Suite(id="s", tasks=tasks, pools=pools, folds=folds)
 
@@ -36,20 +39,23 @@ def told_of(made: Suite) -> list[str]:
 def test_tasks_of_the_same_source_or_text_are_left_out_and_told():
     made = suite(test=("a", LONG), same=("a", "other"), overlap=("b", f"So {LONG}!"), fine=("c", "nothing in common"))
     kept = without_leaks(made)
-    assert kept.folds == {"default": {"meta": ("fine",), "target": ("test",)}}
+    assert kept.folds == {"default": {"meta": ("fine",), "target": ("test",), LEAKING: ("same", "overlap")}}
     certificate, *told = told_of(kept)
     assert certificate == (
         "default: 3 training tasks and 1 test task were compared by source, and by the texts of their first "
-        "100 examples (half of one in another, by runs of 13 words or 30 characters): 2 left out"
+        "100 examples (half of one in another, by runs of 13 words or 30 characters; texts of less than half a run, "
+        "from 4 words or 8 characters on, for being equal): 2 left out"
     )
     assert told == [
+        "default: too short to compare: 2 of 3 training texts and 0 of 1 test text",
+        "default: compared by source alone, for no text of theirs could be: 2 training tasks and 0 test tasks",
         "default: same is not trained on, for source 'a' is also that of test",
         "default: overlap is not trained on, for 100% of a text is in test",
     ]
 
 
 def test_a_suite_without_leaks_has_a_certificate_too():
-    made = suite(test=("a", LONG), fine=("c", "nothing in common"))
+    made = suite(test=("a", LONG), fine=("c", "nothing at all in common"))
     kept = without_leaks(made)
     assert kept.folds == made.folds
     (certificate,) = told_of(kept)
@@ -63,11 +69,87 @@ def test_a_suite_without_folds_stays_as_it_is():
 
 def test_a_task_is_named_once():
     made = suite(test=("a", LONG), both=("a", LONG))
-    assert len(find(made, "default", ["both"], ["test"])) == 1
+    assert [text for text in told_of(without_leaks(made)) if "both" in text] == [
+        "default: both is not trained on, for source 'a' is also that of test"
+    ]
+
+
+def test_short_texts_are_compared_for_being_equal_and_told_in_words_of_their_own():
+    made = suite(test=("a", "Why did he leave?"), same=("b", "why did HE leave"), near=("c", "Why did she leave?"))
+    _, *told = told_of(without_leaks(made))
+    assert told == ["default: same is not trained on, for a short text ('why did HE leave') is equal to one of test"]
+
+
+def test_texts_that_are_too_short_to_compare_are_counted():
+    made = suite(test=("a", "Yes."), same=("b", "yes"), other=("c", "Is this a question?"))
+    certificate, *told = told_of(without_leaks(made))
+    assert certificate.endswith(": none left out")
+    assert told == [
+        "default: too short to compare: 1 of 2 training texts and 1 of 1 test text",
+        "default: compared by source alone, for no text of theirs could be: 1 training task and 1 test task",
+    ]
+
+
+def test_what_may_be_taught_is_compared_with_what_is_scored():
+    made = suite(test=("a", ""), taught=("b", ""), scored=("c", ""), alone=("d", ""))
+    of = made.tasks
+    pools = {
+        "test": {"train": pool(of["test"], f"Not {LONG.upper()}"), "test": pool(of["test"], "Why did he leave?")},
+        "taught": {"train": pool(of["taught"], "Why did he leave?"), "test": pool(of["taught"], "Who is it then?")},
+        "scored": {"train": pool(of["scored"], LONG), "test": pool(of["scored"], "Why did he leave?")},
+        "alone": {"test": pool(of["alone"], "Why did he leave?")},
+    }
+    kept = without_leaks(replace(made, pools=pools))
+    assert kept.folds["default"][LEAKING] == ("taught",)
+    assert told_of(kept)[1].endswith("could be: 1 training task and 0 test tasks")  # alone, which can't be taught
+    assert taught(kept, "alone") is None
+
+
+def test_a_task_that_is_tested_is_not_trained_on():
+    made = suite(test=("", ""), other=("", ""))
+    of = replace(made.tasks["test"], tags={})
+    pools = {**made.pools, "test": {"train": pool(of, "Who is it then?"), "test": pool(of, "Why did he leave?")}}
+    folds: Folds = {"default": {"meta": ("test",), "target": ("test",)}}
+    kept = without_leaks(replace(made, tasks={**made.tasks, "test": of}, pools=pools, folds=folds))
+    assert kept.folds["default"] == {"meta": (), "target": ("test",), LEAKING: ("test",)}
+    assert told_of(kept)[1] == "default: test is not trained on, for it is also the test task test"
+
+
+def test_a_fold_with_nothing_to_compare_is_told_too():
+    folds: Folds = {"xlingual": {"target": ("test",)}, "mine": {"meta": ("test",), "target": ()}}
+    made = replace(suite(test=("a", LONG)), folds=folds)
+    kept = without_leaks(made)
+    assert kept.folds == made.folds
+    assert told_of(kept) == [
+        "xlingual: no training tasks at hand, nothing to compare",
+        "mine: no test tasks at hand, nothing to compare",
+    ]
+
+
+def test_leaving_leaks_out_again_changes_nothing():
+    once = without_leaks(suite(test=("a", LONG), same=("a", "other"), fine=("c", "nothing at all in common")))
+    again = without_leaks(once)
+    assert (again.folds, told_of(again)) == (once.folds, told_of(once))
+
+
+def test_a_suite_whose_leaks_were_left_out_passes_the_check_unless_they_are_trained_on():
+    kept = without_leaks(
+        suite(test=("a", LONG), same=("a", "x"), overlap=("b", LONG), fine=("c", "y"), more=("c", "z"))
+    )
+    assert [fault.code for fault in check(kept)] == []
+    roles = {**kept.folds["default"], "meta": ("fine", "same")}
+    faults = list(check(replace(kept, folds={"default": roles})))
+    assert [(fault.code, fault.place) for fault in faults] == [
+        ("E303", "default/meta+target"),
+        ("E302", "default/meta+leaking"),
+    ]
 
 
 def test_the_real_training_tasks_keep_apart_by_source(real_data: Path):
     made = builder("natural-instructions")(str(real_data / "superni"), (), Reading(), "")
-    _, *told = told_of(made)
-    assert not [text for text in told if "source" in text]
-    assert len(made.folds["default"]["meta"]) == 25 - len(told)
+    _, short, alone, *told = told_of(made)
+    assert short == "default: too short to compare: 821 of 2,315 training texts and 620 of 6,210 test texts"
+    assert alone.endswith(": 6 training tasks and 6 test tasks")
+    assert not [text for text in told if "for source" in text]
+    assert (len(made.folds["default"]["meta"]), len(told)) == (21, 4)
+    assert not [fault for fault in check(made) if fault.code.startswith("E3")]

@@ -117,7 +117,8 @@ def identity(of: Learner, model: Json = None) -> dict[str, Json]:
 
 def settings(of: Learner) -> dict[str, Json]:
     """Give all that a learner is set to, and what it tells of that in `facets`: tables are laid out by these."""
-    return {f.name: getattr(of, f.name) for f in fields(of)} | dict(getattr(of, "facets", {}))  # type: ignore[arg-type]
+    own = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
+    return {"learner": type(of).__name__} | own | dict(getattr(of, "facets", {}))
 
 
 def _kind(name: str, folder: Path) -> type:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from .. import prompts
 from ..core import Answer, Example, Item, Task
-from ..encodings import DEFAULT, Encoding, encoding, fitted, lacking
+from ..encodings import DEFAULT, Encoding, encoding, fitted, lacking, without_item
 from ..errors import LearnerError
 from ..ids import Json
 from ..models import Decoding
 from . import Predictor, Tools
 from .baselines import settle
 from .in_context import ALL_BUT_RANKINGS, read_reply
+
+NAMES = {"task_id": "task id", "positive": "positive examples", "negative": "negative examples"}  # of parts, for people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,8 @@ class Instructed:
 
     @property
     def facets(self) -> dict[str, Json]:
-        """Tell how many examples are shown: curves go over them."""
-        how = encoding(self.encoding)
-        return {"positive examples": how.positive, "negative examples": how.negative}
+        """Tell the parts of the encoding: tables and curves go by them."""
+        return {NAMES.get(part, part): shown for part, shown in asdict(encoding(self.encoding)).items()}
 
     def fit(
         self,
@@ -86,12 +87,11 @@ class _Told:
         return [read_reply(self.task, reply, self.how, self.tools) for reply in model.generate(texts, self.how)]
 
     def _without(self, item: Item) -> Task:
-        """Leave out of a task's examples what is the item itself."""
-        others = tuple(shown for shown in self.task.examples if dict(shown.fields) != dict(item.fields))
-        if len(others) == len(self.task.examples):
-            return self.task
-        self.tools.count("demonstrations left out: the item itself", len(self.task.examples) - len(others))
-        return replace(self.task, examples=others)
+        """Leave out of a task's examples what is the item itself, and count it."""
+        task = without_item(self.task, item)
+        if left := len(self.task.examples) - len(task.examples):
+            self.tools.count("demonstrations left out: the item itself", left)
+        return task
 
 
 def _open(text: str) -> str:

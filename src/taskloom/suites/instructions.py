@@ -7,13 +7,13 @@ it stood (an odd type, a key of its own) is kept beside the suite, so that writi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, TypeAlias
 
 from ..core import Example, Folds, Item, Pool, Shown, Suite, Task, Text
-from ..errors import SourceError
+from ..errors import SourceError, SuiteError
 from ..ids import Json, fingerprint
 from . import rows
 
@@ -40,11 +40,14 @@ NEEDED = (DEFINITION, POSITIVE, NEGATIVE, INSTANCES)
 EMPTY = ("empty output",)  # some released instances have no answer; they count as published, and `check` names them
 KEPT = "task_files"  # in a suite's `about`: what its tasks can't hold
 KEPT_SPLITS = "task_splits"  # and what its folds can't: excluded tasks, and those that are not at hand
-SPLITS = {
-    "train": "meta",
-    "test": "target",
-    "excluded": "",
-}  # the lists of a track -> the role of their tasks in a fold
+LEAKING = "leaking"  # the role of training tasks that are not trained on, for they would give a test task away
+SPLITS: Mapping[
+    str, tuple[str, ...]
+] = {  # the lists of a track -> the roles of their tasks in a fold; read as the first
+    "train": ("meta", LEAKING),
+    "test": ("target",),
+    "excluded": (),
+}
 
 Splits: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]  # by track: the names in each list
 
@@ -177,7 +180,7 @@ def folds_of(found: Splits, known: Sequence[str]) -> Folds:
     """Make each track a fold, of the tasks that are at hand."""
     here = set(known)
     folds = {
-        track: {SPLITS[name]: tuple(n for n in names if n in here) for name, names in lists.items() if SPLITS[name]}
+        track: {SPLITS[name][0]: tuple(n for n in names if n in here) for name, names in lists.items() if SPLITS[name]}
         for track, lists in found.items()
     }
     return {track: roles for track, roles in folds.items() if any(roles.values())}
@@ -235,31 +238,90 @@ def _example(of: Task, number: int, instance: Mapping[str, Any]) -> Example:
     return Example(Item(id_, {"input": instance["input"]}), gold, fingerprint(instance["input"])[:16])
 
 
+def taught(suite: Suite, name: str) -> Pool | None:
+    """Give the examples of a task that may be taught: never those that are scored, and none where all are."""
+    pools = suite.pools[suite.task(name).id]
+    return pools.get("train", pools.get("all"))
+
+
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
 def write(suite: Suite, folder: Path) -> None:
-    """Write a suite's tasks as task files, with its splits."""
+    """Write a suite's tasks as task files, with its splits; names that would lead elsewhere are refused before."""
+    splits = _splits_of(suite)
+    _refuse_odd(suite.tasks, splits)
     (folder / "tasks").mkdir(parents=True, exist_ok=True)
     for name in suite.tasks:
         text = json.dumps(content_of(suite, name), ensure_ascii=False, indent=4)
         (folder / "tasks" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    for track, lists in _splits_of(suite).items():
+    for track, lists in splits.items():
         (folder / "splits" / track).mkdir(parents=True, exist_ok=True)
         for name, names in lists.items():
             text = "".join(f"{one}\n" for one in names)
             (folder / "splits" / track / f"{name}_tasks.txt").write_text(text, encoding="utf-8")
 
 
+def _refuse_odd(tasks: Iterable[str], splits: Splits) -> None:
+    """Refuse tasks and tracks that would be files of another folder, on any system, and what is no name in a list."""
+    listed = [name for lists in splits.values() for names in lists.values() for name in names]
+    odd = [name for name in (*tasks, *splits) if not _is_file_name(name)]
+    odd += [name for name in listed if name.split() != [name]]
+    if odd:
+        shown = ", ".join(map(repr, dict.fromkeys(odd)))
+        raise SuiteError(f"names that can't be written as files, or in lists: {shown}")
+
+
+def _is_file_name(name: str) -> bool:
+    r"""Tell a name that stays in its folder, on any system.
+
+    >>> [name for name in ("task1", "", ".", "..", "a/b", r"a\b", "C:a", "a\n") if _is_file_name(name)]
+    ['task1']
+    """
+    return bool(name) and PureWindowsPath(name).name == name and ".." not in name and name.isprintable()
+
+
 def _splits_of(suite: Suite) -> Splits:
-    """Give the lists of tracks as they were read, or those that folds make."""
+    """Give the lists of tracks: folds decide on tasks at hand, and what was read adds the others and the order."""
+    kept, here = _kept_splits(suite), set(suite.tasks)
+    gone = [  # tracks without a fold, though they had one: it was taken away
+        track
+        for track, lists in kept.items()
+        if track not in suite.folds and any(SPLITS[name] and here & {*names} for name, names in lists.items())
+    ]
+    tracks = [track for track in dict.fromkeys([*kept, *suite.folds]) if track not in gone]
+    return {track: _lists(kept.get(track, {}), suite.folds.get(track, {}), here) for track in tracks}
+
+
+def _kept_splits(suite: Suite) -> Splits:
+    """Give the lists as they were read; no fingerprint covers them, so they are looked at."""
     kept: Any = suite.about.get(KEPT_SPLITS, {})
-    made = {
-        fold: {name: roles[role] for name, role in SPLITS.items() if role in roles}
-        for fold, roles in suite.folds.items()
-        if fold not in kept
-    }
-    return {**kept, **made}
+    lists = [*kept.values()] if isinstance(kept, Mapping) else [kept]
+    if odd := [part for part in lists if not isinstance(part, Mapping) or not all(map(_are_names, part.values()))]:
+        raise SuiteError(f"the splits that were kept must be lists of names, by track and list: {odd[0]!r}")
+    if unknown := [name for part in lists for name in part if name not in SPLITS]:
+        raise SuiteError(f"a track has the lists {', '.join(SPLITS)}, and no other: {', '.join(map(repr, unknown))}")
+    return dict(kept)
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _lists(
+    kept: Mapping[str, Sequence[str]], roles: Mapping[str, Sequence[str]], here: set[str]
+) -> dict[str, list[str]]:
+    """Merge the lists of a track with the roles of its fold: in the order that was read, and what is new after it."""
+    known = {name for split, names in kept.items() if SPLITS[split] for name in names}
+    placed = {name for names in roles.values() for name in names}
+    found = {}
+    for split, of in SPLITS.items():
+        wanted = dict.fromkeys(name for role in of for name in roles.get(role, ()))
+        away = (here | placed if of else placed - known) - wanted.keys()  # what folds have taken off the list
+        old = [name for name in kept.get(split, ()) if name not in away]
+        if split in kept or any(role in roles for role in of):
+            found[split] = [*old, *(name for name in wanted if name not in old)]
+    return found
 
 
 def content_of(suite: Suite, name: str) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise UsageError(f"no such folder: {folder}")
     if not path.is_file():
-        raise StoreError(f"not a suite, it has no {MANIFEST}: {folder}")
+        raise StoreError(f"not a suite, it has no {MANIFEST}; `taskloom build` makes one: {folder}")
     if path.stat().st_size > MAX_MANIFEST:
         raise StoreError(f"a manifest of more than {MAX_MANIFEST:,} bytes is none: {path}")
     try:
