@@ -12,7 +12,7 @@ import typer
 
 from . import console
 from .errors import UsageError
-from .studies.api import LEDGER, RUNS, Instead, again, gather, known_models, prepare
+from .studies.api import LEDGER, RUNS, Instead, gather, known_models, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ OnModel = Annotated[
     str,
     typer.Option("--model", help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ..."),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME, or runs/NAME-SUITE-MODEL.")
+]
 
 
 def plan(
@@ -62,9 +64,12 @@ def plan(
     from .studies.estimate import Spent, expected_seconds
     from .studies.ledger import Ledger
 
-    found, folder = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit)
-    with Ledger(folder / LEDGER) as ledger:
-        states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
+    prepared = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit)
+    found, folder = prepared.plan, prepared.folder
+    states, spent = {}, []
+    if (folder / LEDGER).is_file():
+        with Ledger(folder / LEDGER) as ledger:
+            states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
     waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
     seconds = expected_seconds(waiting, spent, found.study.protocol.query)
     told = {
@@ -102,19 +107,18 @@ def run(
 ) -> None:
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
     from .reports import render, summarise
-    from .studies.ledger import Ledger
     from .studies.plan import plan as make_plan
     from .studies.run import results
     from .studies.run import run as run_cells
 
-    instead = Instead.of(suite, model)
-    found, folder = prepare(study, output, instead=instead, only=only, limit=limit, get=_get_model)
+    prepared = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit, get=_get_model)
+    found, folder = prepared.plan, prepared.folder
     _tell_left_out(found, briefly=True)
-    with Ledger(folder / LEDGER) as ledger:
+    with prepared.opened() as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress)
         whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
-        gathered = results(whole, ledger, again(study, instead, limit))
+        gathered = results(whole, ledger, prepared.again(limit))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)

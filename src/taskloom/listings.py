@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -264,7 +265,8 @@ def show_scored(found: Scored, *, as_json: bool) -> None:
 
 
 def _points(of: Estimate) -> tuple[console.Cell, ...]:
-    return f"{100 * of.value:.2f}", f"{100 * of.low:.2f} to {100 * of.high:.2f}", of.n
+    known = not math.isnan(of.low)
+    return f"{100 * of.value:.2f}", f"{100 * of.low:.2f} to {100 * of.high:.2f}" if known else "none", of.n
 
 
 def _contrast(of: Contrast) -> tuple[console.Cell, ...]:

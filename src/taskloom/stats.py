@@ -193,6 +193,22 @@ def interval_of(mean: float, deviation: float, n: int, *, level: float = 0.95) -
     return Estimate(mean, mean - reach, mean + reach, n)
 
 
+def student_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
+    """Give a mean with Student's interval, which is wide for few values; a single one has none.
+
+    >>> student_interval([1.0, 2.0, 3.0])
+    Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
+    """
+    from scipy import stats
+
+    normal = standard_error_interval(values, level=level)
+    if normal.n < 2:
+        return normal
+    wider = float(stats.t.ppf((1 + level) / 2, normal.n - 1)) / NormalDist().inv_cdf((1 + level) / 2)
+    reach = (normal.high - normal.value) * wider
+    return Estimate(normal.value, normal.value - reach, normal.value + reach, normal.n)
+
+
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 

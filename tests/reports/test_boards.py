@@ -106,7 +106,7 @@ def test_what_differs_is_told_apart_and_what_does_not_is_not(episodes):
 
 def test_the_difference_is_that_of_the_scores_and_the_test_is_exact_where_few_answers_are():
     outcomes = [outcome("a", 0, [1, 1, 1, 1, 1, 1]), outcome("b", 0, [0, 0, 0, 0, 0, 0])]
-    found = contrast("a", "b", "exact-match", 0, outcomes, QUICK)
+    found = contrast("a", "b", "exact-match", 0, outcomes, how=QUICK)
     assert found.difference == 1
     assert found.p == pytest.approx(2 / 2**6)
 
@@ -114,9 +114,9 @@ def test_the_difference_is_that_of_the_scores_and_the_test_is_exact_where_few_an
 def test_learners_are_compared_on_the_items_that_both_answered():
     ours = outcome("a", 0, [1, 1, 0, 1], items=["p", "q", "r", "s"])
     theirs = outcome("b", 0, [0, 1, 0], items=["s", "q", "x"])
-    found = contrast("a", "b", "exact-match", 0, [ours, theirs], QUICK)
+    found = contrast("a", "b", "exact-match", 0, [ours, theirs], how=QUICK)
     assert (found.n, found.difference) == (2, 0.5)
-    nothing = contrast("a", "b", "exact-match", 0, [ours, replace(theirs, seed=1)], QUICK)
+    nothing = contrast("a", "b", "exact-match", 0, [ours, replace(theirs, seed=1)], how=QUICK)
     assert nothing.n == 0
     assert math.isnan(nothing.difference)
     assert math.isnan(nothing.p)
@@ -168,7 +168,7 @@ def test_the_order_of_outcomes_does_not_matter(results):
 
 
 def test_comparing_gives_each_task_and_all(results):
-    found = compare(results, "strong", "weak", QUICK)
+    found = compare(results, "strong", "weak", how=QUICK)
     assert {(c.metric, c.shots) for c in found} >= {("accuracy", 0), ("accuracy", 5), ("title/rouge-l", 0), ("mse", 5)}
     accuracy = next(c for c in found if (c.metric, c.shots) == ("accuracy", 0))
     assert set(accuracy.tasks) == {"title->category", "keywords->category"}

@@ -11,12 +11,12 @@ def test_tasks_with_categories_have_a_table_by_category(results):
     tags = {name: {"category": ("first" if n % 2 else "second",)} for n, name in enumerate(results.suite.tasks)}
     tasks = {name: replace(task, tags=tags[name]) for name, task in results.suite.tasks.items()}
     summary = summarise(replace(results, suite=replace(results.suite, tasks=tasks)))
-    assert list(summary.categories) == ["first", "second"]
+    assert {of.name for of in summary.categories} == {"first", "second"}
     for form in ("terminal", "md", "html"):
         assert "by category" in render(summary, form).lower()
     assert '"categories"' in render(summary, "json")
 
 
 def test_tasks_without_categories_have_none(summary):
-    assert summary.categories == {}
+    assert summary.categories == ()
     assert "by category" not in render(summary, "html").lower()

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import pytest
 
-from taskloom.core import Example, Item, Suite, Task, Text
+from taskloom.core import Example, Item, Number, Suite, Task, Text
 from taskloom.reports import How, render, summarise
 from taskloom.reports.exhibits import Exhibit
 from taskloom.scores import metric, score
@@ -47,7 +47,7 @@ def suite() -> Suite:
 
 
 def outcome(of: Suite, learner: str, task: str, answers: Sequence[str]) -> Outcome:
-    examples = of.pools[task]["test"].take(range(8))
+    examples = of.pools[task]["test"].take(range(len(answers)))
     gold = tuple(e.gold for e in examples)
     scores = {name: score(metric(name, Text()), gold, answers, Text()) for name in (ROUGE, EXACT)}
     return Outcome(
@@ -68,22 +68,30 @@ def results(*views: View, answers: Mapping[str, Mapping[str, Sequence[str]]] = A
 
 
 def shown(*views: View, **more: Any) -> list[Exhibit]:
-    found = list(summarise(results(*views, **more), How(count=200)).exhibits)
+    return checked(summarise(results(*views, **more), How(count=200)).exhibits)
+
+
+def nothing(*views: View, **more: Any) -> bool:
+    (found,) = summarise(results(*views, **more), How(count=200)).exhibits
+    return found.rows == () and found.notes[0].startswith("not drawn")
+
+
+def checked(found: Sequence[Exhibit]) -> list[Exhibit]:
     for exhibit in found:
         drawn = Xml.fromstring(f"<div>{exhibit.plot}</div>")
         assert drawn.find("svg").get("aria-label")  # type: ignore[union-attr]
         assert all(len(row) == len(exhibit.columns) for row in exhibit.rows)
-    return found
+    return list(found)
 
 
 def test_scores_stand_beside_published_figures_and_are_told_apart():
     overall, by_category = shown(Beside(paper="natural-instructions"))
     table = {row[0]: row[1:] for row in overall.rows}
-    ours, theirs = table["copy-input"]
+    shots, tasks, ours, theirs = table["copy-input"]
     assert isinstance(ours, Estimate)
-    assert (round(ours.value, 4), theirs) == (0.2917, 14.2)  # (0 + 7/8 + 0) / 3
-    assert table["Tk-Instruct 11B"] == (None, 62.0)
-    assert table["model"][1] is None
+    assert (shots, tasks, round(ours.value, 4), theirs) == (0, 3, 0.2917, 14.2)  # (0 + 7/8 + 0) / 3
+    assert table["Tk-Instruct 11B"] == (None, None, None, 62.0)
+    assert table["model"][3] is None
     assert [row[0] for row in overall.rows][:3] == ["supervised upper bound", "model", "Tk-Instruct 11B"]
     assert any("20 random instances" in note for note in overall.notes)
     assert any("not measured here" in note for note in overall.notes)
@@ -95,7 +103,7 @@ def test_scores_stand_beside_published_figures_and_are_told_apart():
 
 def test_a_gain_is_over_the_better_heuristic_of_each_task():
     (gain,) = shown(Gain())
-    assert gain.title == "Task by task: model over the better of copy-input, copy-demonstration"
+    assert gain.title == f"{ROUGE}, task by task: model over the better of copy-input, copy-demonstration"
     found = {row[0]: row for row in gain.rows}
     assert [row[0] for row in gain.rows] == ["same", "odd <b>", "titles"]  # the largest first
     assert {task: row[3] for task, row in found.items()} == {
@@ -106,7 +114,7 @@ def test_a_gain_is_over_the_better_heuristic_of_each_task():
     assert {task: c.difference for task, c in gains.items()} == pytest.approx(  # type: ignore[union-attr]
         {"same": 0.5, "odd <b>": 0.25, "titles": -0.375}
     )
-    assert gain.notes[0] == "above the better one on 2 of 3 tasks"
+    assert gain.notes[0] == "better than the better one on 2 of 3 tasks, 0 shots"
     assert gain.notes[2].startswith("mean gain over tasks 12.5 [")
 
 
@@ -117,7 +125,7 @@ def test_a_gain_may_be_of_any_learner_over_any():
 
 def test_floors_alone_have_no_gain():
     alone = {name: given for name, given in ANSWERS.items() if name != "model"}
-    assert shown(Gain(), answers=alone) == []
+    assert nothing(Gain(), answers=alone)
     (gain,) = shown(Gain(learner="copy-input"), answers=alone)
     assert {row[3] for row in gain.rows} == {"copy-demonstration"}
 
@@ -137,9 +145,11 @@ def test_a_correlation_may_be_of_some_categories_and_may_have_no_value():
     (found,) = shown(Agreement(x=EXACT, y=ROUGE, categories=("Title Generation",)))
     *each, together = found.rows
     assert together[1] == 3
+    assert math.isnan(together[2].low)  # type: ignore[union-attr]
+    assert "too few tasks for an interval" in found.notes[0]
     assert all(math.isnan(row[2].value) for row in each)  # type: ignore[union-attr]
-    assert shown(Agreement(x=EXACT, y=ROUGE, categories=("Word Analogy",))) == []
-    assert shown(Agreement(x="accuracy", y=ROUGE)) == []
+    assert nothing(Agreement(x=EXACT, y=ROUGE, categories=("Word Analogy",)))
+    assert nothing(Agreement(x="accuracy", y=ROUGE))
 
 
 def test_a_matrix_has_a_row_and_a_column_for_each_setting_and_published_rows():
@@ -163,8 +173,8 @@ def test_scores_go_over_a_setting_that_is_a_number_with_a_trend():
     assert scaling.columns == ("learner", "0", "1", "3")
     (row,) = scaling.rows
     assert [round(e.value, 4) for e in row[1:]] == [0.2917, 0.25, 0.6667]  # type: ignore[union-attr]
-    assert scaling.notes[0].startswith("m: 18.7 [")  # (66.67 - 29.17) / 2 doublings of 1 + x: 1, 2, 4
-    assert shown(Scaling(over="positive"), model={"model": "m"}) == []
+    assert scaling.notes[1].startswith(("m: 18.7 [", "m: 18.8 ["))  # (66.67 - 29.17) / 2 doublings of 1 + x: 1, 2, 4
+    assert nothing(Scaling(over="positive"), model={"model": "m"})
 
 
 def test_all_forms_show_them_and_escape_them():
@@ -172,7 +182,7 @@ def test_all_forms_show_them_and_escape_them():
     summary = summarise(results(*views), How(count=50))
     for form in ("terminal", "md", "tex", "html", "json"):
         text = render(summary, form)
-        assert "Task by task" in text
+        assert "task by task" in text
         assert "Tk-Instruct" in text
     assert "odd <b>" not in render(summary, "html")
     assert "<svg" not in render(summary, "json").replace("\\u003c", "<")
@@ -181,3 +191,72 @@ def test_all_forms_show_them_and_escape_them():
 def test_nothing_scored_shows_nothing():
     empty = replace(results(Gain(), Beside(paper="natural-instructions")), outcomes=())
     assert summarise(empty).exhibits == ()
+
+
+def test_a_gain_can_be_told_apart_among_many_tasks():
+    small = suite()
+    tasks = {f"t{n:02}": replace(small.tasks["same"], id=f"t{n:02}") for n in range(60)}
+    examples = [Example(Item(str(n), {"input": str(n)}), (GOLD,), str(n)) for n in range(20)]
+    of = Suite(id="many", tasks=tasks, pools={name: {"test": rows.pool(tasks[name], examples)} for name in tasks})
+    given = {"model": [RIGHT] * 20, "copy-input": [WRONG] * 20}
+    outcomes = [outcome(of, name, task, answers) for name, answers in given.items() for task in tasks]
+    made = replace(results(Gain()), suite=of, outcomes=tuple(outcomes))
+    (gain,) = checked(summarise(made, How(count=100)).exhibits)
+    assert gain.notes[1] == "told apart from it on 60: better on 60, worse on 0"
+
+
+def test_where_less_is_better_the_lower_score_is_the_gain():
+    tasks = {
+        name: Task(id=name, instruction="", output=Number(), metrics=("mse",), tags={"category": ("c",)})
+        for name in ("a", "b")
+    }
+    examples = [Example(Item(str(n), {"input": str(n)}), (float(n),), str(n)) for n in range(8)]
+    of = Suite(id="numbers", tasks=tasks, pools={name: {"test": rows.pool(tasks[name], examples)} for name in tasks})
+    gold = tuple(e.gold for e in examples)
+    off = {"model": 0.1, "copy-input": 1.0, "copy-demonstration": 4.0}
+    outcomes = [
+        Outcome(
+            cell=f"{name}-{task}", task=task, learner=name, shots=0, seed=0, index=0, items=tuple(map(str, range(8))),
+            answers=tuple(n + by for n in range(8)), gold=gold, counts={}, cost=Cost(),
+            scores={"mse": score(metric("mse", Number()), gold, [n + by for n in range(8)], Number())},
+        )
+        for name, by in off.items()
+        for task in tasks
+    ]  # fmt: skip
+    settings: dict[str, Any] = {name: {"model": name, "k": n} for n, name in enumerate(off)}
+    views = (Gain(), Matrix(rows="model", columns="k"), Scaling(over="k"))
+    made = replace(results(*views, **settings), suite=of, outcomes=tuple(outcomes))
+    gain, matrix, _ = checked(summarise(made, How(count=50)).exhibits)
+    assert {row[3] for row in gain.rows} == {"copy-input"}
+    assert [round(row[5].difference, 6) for row in gain.rows] == [0.99, 0.99]  # type: ignore[union-attr]
+    assert not gain.points
+    assert gain.notes[0].startswith("better than the better one on 2 of 2 tasks")
+    assert round(matrix.rows[2][3].value, 6) == 16  # type: ignore[union-attr]
+
+
+def test_learners_with_fewer_shots_are_shown_at_their_own():
+    made = results(Gain(learner="model"), Beside(paper="natural-instructions"))
+    more = [replace(o, shots=4) for o in made.outcomes if o.learner != "model"]
+    gain, overall, _ = checked(summarise(replace(made, outcomes=(*made.outcomes, *more)), How(count=50)).exhibits)
+    assert len(gain.rows) == 3
+    assert {row[0]: row[1] for row in overall.rows if row[1] is not None} == {
+        "model": 0, "copy-input": 4, "copy-demonstration": 4
+    }  # fmt: skip
+
+
+def test_a_series_has_learners_that_differ_in_one_setting_alone():
+    settings = {
+        "model": {"learner": "L", "model": "m", "k": 2, "definition": True},
+        "copy-input": {"learner": "L", "model": "m", "k": 2, "definition": False},
+        "copy-demonstration": {"learner": "L", "model": "m", "k": 1, "definition": False},
+    }
+    (scaling,) = shown(Scaling(over="k"), **settings)
+    assert [row[0] for row in scaling.rows] == ["definition True", "definition False"]
+    assert scaling.rows[0][1] is None
+    assert scaling.notes == ("means over 3 tasks, at 0 shots",)  # two points make no trend
+
+
+def test_one_task_has_no_interval_of_a_mean_over_tasks():
+    one = {name: {"same": given["same"]} for name, given in ANSWERS.items()}
+    (gain,) = shown(Gain(), answers=one)
+    assert "mean gain over tasks 50.0 [no interval]" in gain.notes[2]

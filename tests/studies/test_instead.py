@@ -12,6 +12,7 @@ import taskloom as package
 from taskloom.errors import StudyError
 from taskloom.studies.api import Instead, gather
 from taskloom.studies.study import load, parse
+from taskloom.studies.views import Gain
 
 
 def test_a_named_study_runs_on_another_suite_in_a_folder_of_its_own(
@@ -78,3 +79,42 @@ def test_paths_mean_the_same_from_anywhere(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     made = package.Instead.of("mine", "path:models/mine")
     assert made == Instead(suite=str(tmp_path / "mine"), model=f"path:{tmp_path / 'models/mine'}")
+
+
+def test_a_run_goes_on_with_what_it_was_made_with_and_is_not_mixed(
+    tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    taskloom("build", "natural-instructions", "-o", "mine")
+    taskloom("build", "natural-instructions", "-o", "other")
+    run = ("natural-instructions", "-o", "run", "--only", "copy-*")
+    assert taskloom("run", *run, "--suite", "mine").code == 0
+    before = gather(tmp_path / "run").command
+    refused = taskloom("run", *run, "--suite", "other")
+    assert refused.code == 2
+    assert f"the run was made with --suite {tmp_path / 'mine'}" in refused.err
+    on = taskloom("run", "run/study.yaml", "-o", "run", "--only", "copy-*")
+    assert (on.code, "0 cells run" in on.err) == (0, True)
+    assert gather(tmp_path / "run").command == before
+
+
+def test_a_plan_leaves_no_trace(tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    taskloom("build", "natural-instructions", "-o", "mine")
+    taskloom("run", "natural-instructions", "-o", "run", "--suite", "mine", "--only", "copy-*")
+    kept = gather(tmp_path / "run")
+    assert taskloom("plan", "natural-instructions", "-o", "run", "--only", "copy-*").code == 0
+    assert gather(tmp_path / "run").command == kept.command
+    assert taskloom("plan", "natural-instructions", "-o", "new", "--suite", "mine", "--only", "copy-*").code == 0
+    assert not Path("new").exists()
+
+
+def test_no_learner_is_lost_where_names_would_be_the_same():
+    learners = "{one: {in-context: {model: one}}, two: {in-context: {model: two}}}"
+    text = f"name: a\nsuite: x\nlearners: {learners}\nviews: [gain: {{learner: one}}]"
+    study = Instead(model="fake:echo").in_place(parse(text))
+    assert [study.learners[name].options["model"] for name in ("one", "two")] == ["fake:echo"] * 2
+    alone = text.replace(", two: {in-context: {model: two}}", "")
+    renamed = Instead(model="fake:echo").in_place(parse(alone))
+    assert "one" not in renamed.learners
+    assert renamed.views[0] == Gain(learner="fake:echo")

@@ -16,7 +16,7 @@ name: s
 suite: {suite}
 tasks: [abstract->title]
 protocol: {{seeds: 1, shots: [1], query: 4}}
-learners: {{nearest: {{}}}}
+learners: {{nearest: {{}}, again: {{nearest: {{}}}}}}
 views: [{views}]
 """
 
@@ -30,9 +30,13 @@ views: [{views}]
         ),
         ("gain: {learner: nearst}", "unknown learner: 'nearst'; did you mean nearest"),
         ("gain: {over: [copy-input, other]}", "unknown learner: 'other'"),
-        ("agreement: {x: rouge-l, y: rouge-1}", "unknown metric of the study's tasks: 'rouge-1'; did you mean rouge-l"),
-        ("scaling: {over: shots}", "unknown setting of the study's learners: 'shots'"),
-        ("matrix: {rows: model, columns: k}", "unknown setting of the study's learners: 'model'"),
+        ("published: {paper: ''}", "unknown paper: ''"),
+        ("gain: {learner: nearest, over: nearest}", "a learner has no gain over itself: 'nearest'"),
+        ("agreement: {x: rouge-l, y: rouge-7}", "unknown metric: 'rouge-7'; did you mean rouge"),
+        ("scaling: {over: shots}", "unknown setting of learners: 'shots'"),
+        ("scaling: {over: learner}", "numbers from nought on, and these are none: 'learner'"),
+        ("matrix: {rows: model, columns: k}", "unknown setting of learners: 'model'"),
+        ("matrix: {rows: learner, columns: learner}", "'nearest' and 'again' share a cell"),
     ],
 )
 def test_what_a_view_names_is_known_before_any_work(papers: Path, tmp_path: Path, view: str, told: str):

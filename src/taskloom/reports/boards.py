@@ -74,6 +74,19 @@ class Board:
     pairs: tuple[Contrast, ...]  # p-values are Holm's
     tasks: Mapping[str, Mapping[str, Estimate]]  # task -> learner
 
+    @property
+    def sign(self) -> int:
+        """Give what makes a better score the larger one."""
+        return 1 if self.higher else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """The scores on the tasks of one category that have the same first metric."""
+
+    name: str
+    board: Board
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -254,12 +267,33 @@ def corrected(contrasts: Sequence[Contrast]) -> list[Contrast]:
     return [replace(c, p=p) for c, p in zip(contrasts, holm([c.p for c in contrasts]), strict=True)]
 
 
-def contrast(a: str, b: str, metric: str, shots: int, outcomes: Iterable[Outcome], how: How | None = None) -> Contrast:
-    """Compare two learners on the answers that both have given, as a - b; the p-value is as it is."""
+def contrast(
+    a: str, b: str, metric: str, shots: int, outcomes: Iterable[Outcome], *, how: How | None = None, family: int = 1
+) -> Contrast:
+    """Compare two learners on the answers that both have given, as a - b.
+
+    The p-value is as it is, and fine enough to be corrected in a family of so many.
+    """
     answers = answers_of(metric, shots, [o for o in outcomes if o.learner in (a, b)])
     if len(answers) < 2:
         return Contrast(a, b, math.nan, math.nan, math.nan, math.nan, 0)
-    return _contrast((a, b), answers, None, how or How(), 1)
+    return _contrast((a, b), answers, None, how or How(), family)
+
+
+def combination(
+    shares: Mapping[str, float], metric: str, shots: int, outcomes: Iterable[Outcome], how: How | None = None
+) -> Estimate:
+    """Give a sum of learners' scores, each times its share, on the episodes that all have answered."""
+    how = how or How()
+    answers = answers_of(metric, shots, [o for o in outcomes if o.learner in shares])
+    if len(answers) < len(shares):
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    first, *others = answers.values()
+    same = [p for p in first if all(p in found and found[p].items == first[p].items for found in others)]
+    kept = {name: {place: found[place] for place in same} for name, found in answers.items()}
+    drawn = _draw(kept, how)
+    summed = {p: sum((shares[name] * drawn[name][p] for name in kept), np.zeros(1)) for p in same}
+    return estimate(summed, _size({p: first[p] for p in same}), how)
 
 
 def _contrast(

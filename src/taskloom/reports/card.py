@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any, TypeAlias
 
-from .. import __version__
 from ..benchmarks import csl, natural_instructions
 from ..core import Suite
 from ..suites.cards import CardRow, Spread, is_tagged, records_of, task_card
@@ -68,7 +67,7 @@ def _of_tags(suite: Suite) -> Sheet:
         data=asdict(found) | {"published": dict(published) or None},
         notes=(*_without(found.spreads), *([natural_instructions.CARD_NOTE] if published else [])),
         spreads={what: spread for what, spread in found.spreads.items() if spread.counts},
-        about=_about(suite),
+        about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
 
 
@@ -76,11 +75,6 @@ def _without(spreads: Mapping[str, Spread]) -> Iterator[str]:
     for what, spread in spreads.items():
         if spread.without:
             yield f"without a {NOUNS[what]}: {counted(spread.without, 'task')}"
-
-
-def _about(suite: Suite) -> dict[str, str]:
-    told = {name: str(value) for name, value in suite.about.items() if isinstance(value, str | int | float) and value}
-    return {"suite": suite.id, "fingerprint": suite.fingerprint, "taskloom": __version__, **told}
 
 
 # --- of a table ------------------------------------------------------------------------------------------------------
@@ -97,7 +91,7 @@ def _of_table(suite: Suite) -> Sheet:
         rows=tuple(_table_cells(row, len(labelled), published.get(row.label)) for row in rows),
         data=[asdict(row) | {"published": published.get(row.label)} for row in rows],
         notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *beside),
-        about=_about(suite),
+        about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
 
 

@@ -50,3 +50,8 @@ def p_value(p: float) -> str:
     ('< 0.001', '0.032')
     """
     return NONE if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def shown(found: Estimate, points: bool) -> Estimate:
+    """Give an estimate as it is drawn: in points where it is a share of one."""
+    return Estimate(100 * found.value, 100 * found.low, 100 * found.high, found.n) if points else found

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from .. import __version__
 from ..stats import Contrast, Estimate
 from ..studies.results import Failure
 from ..texts import counted
-from . import cells, cite, svg, tables
+from . import cells, cite, pages, svg, tables
 from .boards import Board, Standing, differs
 from .exhibits import Exhibit
 from .pages import box as _box
@@ -96,8 +95,7 @@ def _above(board: Board, best: Standing) -> str:
     """Say so if the best is below a floor, or can't be told from one."""
     apart = {frozenset((c.a, c.b)) for c in board.pairs if differs(c)}
     known = [s for s in board.standings if s.floor and s is not best and not math.isnan(s.score.value)]
-    sign = 1 if board.higher else -1
-    better = [s for s in known if sign * (s.score.value - best.score.value) > 0]
+    better = [s for s in known if board.sign * (s.score.value - best.score.value) > 0]
     above = [escape(s.learner) for s in better if frozenset((s.learner, best.learner)) in apart]
     near = [escape(s.learner) for s in known if frozenset((s.learner, best.learner)) not in apart]
     told = [f"it is below the floor {_and(above)}"] if above else []
@@ -194,7 +192,7 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
     if len(boards) > 1:
         found = curve(summary, last.metric)
         lines = {  # in the order of the study, so that a learner keeps its colour
-            name: [(shots, _shown(e, last.points)) for shots, e in found[name]]
+            name: [(shots, cells.shown(e, last.points)) for shots, e in found[name]]
             for name in summary.learners
             if summary.counts.cells[name]
         }
@@ -205,7 +203,7 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
 
 def _row(s: Standing, points: bool) -> svg.Row:
     style = "floor" if s.floor else "best" if s.best else ""
-    return svg.Row(tables.label(s), _shown(s.score, points), cells.score(s.score, points), style)
+    return svg.Row(tables.label(s), cells.shown(s.score, points), cells.score(s.score, points), style)
 
 
 def _forest(board: Board, at: str) -> str:
@@ -215,7 +213,7 @@ def _forest(board: Board, at: str) -> str:
     rows = [
         svg.Row(
             f"{c.a} − {c.b}",
-            _shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
+            cells.shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
             cells.score(c, board.points),
             "apart" if differs(c) else "",
         )
@@ -223,10 +221,6 @@ def _forest(board: Board, at: str) -> str:
     ]
     drawn = svg.forest(rows, f"paired differences of {board.metric} at {at}")
     return _figure(drawn, f"Paired differences from {front} at {at}; filled dots are told apart.")
-
-
-def _shown(e: Estimate, points: bool) -> Estimate:
-    return Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n) if points else e
 
 
 def _figure(drawn: str, caption: str) -> str:
@@ -255,9 +249,10 @@ def _exhibit(exhibit: Exhibit, number: int) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
     plot = f"<figure>{exhibit.plot}</figure>" if exhibit.plot else ""
     table = _table(*tables.exhibited(exhibit), "n")
+    below = f"<details><summary>As a table</summary>{table}</details>" if exhibit.rows else ""
     return (
         f'<section id="x{number}"><h2>{escape(exhibit.title)}</h2>{plot}'
-        f'<ul class="small soft">{notes}</ul><details><summary>As a table</summary>{table}</details></section>'
+        f'<ul class="small soft">{notes}</ul>{below}</section>'
     )
 
 
@@ -335,8 +330,7 @@ def _failures(failures: Sequence[Failure]) -> str:
 
 def _provenance(summary: Summary) -> str:
     quoted = [[name, one] for name, found in summary.signatures.items() for one in found]
-    about = [[name, _cut(str(value), "input")] for name, value in summary.about.items() if name != "bibtex"]
-    suite = [["suite", summary.suite], ["fingerprint", summary.fingerprint], ["taskloom", __version__], *about]
+    suite = pages.facts(summary.suite, summary.fingerprint, summary.about).items()
     signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{cells.NONE}</p>"
     return "".join([
         f'<section id="again"><h2>Run it again</h2><pre>{escape(summary.command)}</pre>',

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from .. import __version__
+from ..ids import Json
 from .style import CSS
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -19,6 +21,19 @@ def document(title: str, body: Iterable[str]) -> str:
         f"<title>{escape(title)} · taskloom</title><style>{CSS}</style></head>\n<body>"
     )
     return "\n".join([head, *filter(None, body), "</body></html>\n"])
+
+
+def facts(suite: str, fingerprint: str, about: Mapping[str, Json]) -> dict[str, str]:
+    """Write what is known about a suite as it can be read: lists line by line, and nothing that lies deeper."""
+    found = {"suite": suite, "fingerprint": fingerprint, "taskloom": __version__}
+    for name, value in about.items():
+        if isinstance(value, Mapping) and all(isinstance(count, int) for count in value.values()):
+            found[name] = "\n".join(f"{what}: {count:,}" for what, count in value.items())
+        elif isinstance(value, list) and all(isinstance(line, str) for line in value):
+            found[name] = "\n".join(map(str, value))
+        elif isinstance(value, str | int | float):
+            found[name] = str(value)
+    return {name.replace("_", " "): text for name, text in found.items() if text and name != "bibtex"}
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:

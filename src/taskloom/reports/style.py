@@ -22,7 +22,7 @@ th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--
 overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600;font-size:.85rem;white-space:nowrap}
 tbody th{font-weight:400;min-width:6rem;max-width:22rem;overflow-wrap:break-word}
-tbody td{overflow-wrap:break-word}.loose td{overflow-wrap:anywhere;min-width:9rem}
+tbody td{overflow-wrap:break-word}.loose td{overflow-wrap:anywhere;min-width:9rem;white-space:pre-line}
 td.n,.n td{white-space:nowrap;overflow-wrap:normal}td i{font-style:normal;color:var(--soft);font-size:.85rem}
 td.best b{color:var(--accent)}
 td b{font-weight:600}sup{color:var(--soft);font-size:.75rem;line-height:0}

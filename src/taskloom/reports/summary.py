@@ -14,7 +14,7 @@ from ..scores import Metric, signature
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
-from .boards import RAW, Board, How, Standing, board, contrast, corrected
+from .boards import RAW, Board, Category, How, Standing, board, contrast, corrected
 from .exhibits import Exhibit, Seen, exhibits
 
 RIGHT_OR_WRONG = ("accuracy", "exact-match")  # metrics whose unit says whether an answer is right
@@ -90,7 +90,7 @@ class Summary:
     smoke: bool
     how: How
     boards: tuple[Board, ...]
-    categories: Mapping[str, Board]  # each by its tasks' first metric, at the most shots
+    categories: tuple[Category, ...]  # each by its tasks' first metric, at the most shots of a learner
     exhibits: tuple[Exhibit, ...]  # what the study wants to see beside scores
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
@@ -131,12 +131,11 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     ran = sorted({o.task for o in results.outcomes} | {f.task for f in results.failures})
     boards = tuple(_board(results, *at, how) for at in _boards(results))
     categories = _categories(results, how)
-    last = {board.metric: board for board in boards}  # of those of a metric, the one of the most shots
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, floors=results.floors, smoke=results.smoke, how=how,
         boards=boards, categories=categories,
-        exhibits=exhibits(Seen(results=results, how=how, boards=last, categories=categories)),
+        exhibits=exhibits(Seen(results=results, how=how, boards=boards, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
         signatures=_signatures(results.outcomes),
@@ -158,9 +157,10 @@ def comparisons(results: Results, a: str, b: str, how: How | None = None) -> tup
     for metric, shots in _boards(results):
         both = [o for o in results.outcomes if o.learner in (a, b) and o.shots == shots and metric in o.scores]
         names = sorted({o.task for o in both})
-        each = [contrast(a, b, metric, shots, [o for o in both if o.task == name], how) for name in names]
+        by_task = {name: [o for o in both if o.task == name] for name in names}
+        each = [contrast(a, b, metric, shots, by_task[name], how=how, family=len(names)) for name in names]
         points = all(o.scores[metric].metric.name not in RAW for o in both)
-        overall = contrast(a, b, metric, shots, both, how)
+        overall = contrast(a, b, metric, shots, both, how=how)
         found.append(Comparison(metric, shots, points, overall, dict(zip(names, corrected(each), strict=True))))
     return tuple(found)
 
@@ -187,20 +187,21 @@ def _board(results: Results, metric: str, shots: int, how: How) -> Board:
     return replace(made, standings=(*made.standings, *empty))
 
 
-def _categories(results: Results, how: How) -> dict[str, Board]:
-    """Make a board of the tasks of each category, by their first metric at the most shots."""
-    by_category: dict[str, list[Outcome]] = {}
+def _categories(results: Results, how: How) -> tuple[Category, ...]:
+    """Make boards of the tasks of each category that have one first metric, at the most shots of every learner."""
+    by_category: dict[tuple[str, str], list[Outcome]] = {}
     for o in results.outcomes:
-        for name in results.suite.task(o.task).tags.get("category", ()):
-            by_category.setdefault(name, []).append(o)
-    found = {}
-    for name, outcomes in sorted(by_category.items()):
-        metric = results.suite.task(min(o.task for o in outcomes)).metrics[0]
-        scored = [o for o in outcomes if metric in o.scores]
-        if scored:
-            shots = max(o.shots for o in scored)
-            found[name] = board(metric, shots, [o for o in scored if o.shots == shots], results.floors, how)
-    return found
+        task = results.suite.task(o.task)
+        if task.metrics and task.metrics[0] in o.scores:
+            for name in task.tags.get("category", ()):
+                by_category.setdefault((name, task.metrics[0]), []).append(o)
+    found = []
+    for (name, metric), scored in sorted(by_category.items()):
+        most: dict[str, int] = {}
+        for o in scored:
+            most[o.learner] = max(o.shots, most.get(o.learner, 0))
+        found += [Category(name, board(metric, n, scored, results.floors, how)) for n in sorted({*most.values()})]
+    return tuple(found)
 
 
 def _signatures(outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:

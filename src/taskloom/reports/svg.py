@@ -30,7 +30,7 @@ class Row:
     label: str
     found: Estimate
     text: str
-    style: str = ""  # "floor", "best" or "apart"
+    style: str = ""  # "floor", "best", "apart" or "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def forest(rows: Sequence[Row], about: str) -> str:
 
 
 def curves(
-    lines: Mapping[str, Sequence[tuple[int, Estimate]]], about: str, *, over: str = "shots", height: int = 240
+    lines: Mapping[str, Sequence[tuple[float, Estimate]]], about: str, *, over: str = "shots", height: int = 240
 ) -> str:
     """Draw scores over shots, with bands for their intervals; shots are spaced by their logarithm, hues go by order."""
     shots = sorted({n for points in lines.values() for n, _ in points})
@@ -66,7 +66,7 @@ def curves(
     low, high = _span(values)
     up = _scale(low, high, height - FOOT, 12)
     grid = [_level(up(tick), _tick_text(tick)) for tick in _ticks(low, high)]
-    named = _spaced([(across(math.log1p(n)), str(n)) for n in shots])
+    named = _spaced([(across(math.log1p(n)), _tick_text(n)) for n in shots])
     labels = [_text(x, height - 14, name, "tick", "middle") for x, name in named]
     drawn = [_curve(name, points, hue, across, up, over) for hue, (name, points) in enumerate(lines.items())]
     return _drawing(about, height, [*grid, *labels, _text(RIGHT, height - 1, over, "tick", "end"), *drawn])
@@ -145,25 +145,23 @@ def strips(rows: Mapping[str, Mapping[str, Estimate]], styles: Mapping[str, str]
     return _drawing(about, len(rows) * ROW + FOOT, [axis, *lines])
 
 
-def heat(
-    rows: Mapping[str, Sequence[float | None]], columns: Sequence[str], about: str, styles: Mapping[str, str]
-) -> str:
-    """Draw numbers in cells that are the darker the larger they are; names of columns stand upright."""
-    known = [value for values in rows.values() for value in values if value is not None]
+def heat(rows: Sequence[tuple[str, Sequence[float | None], str]], columns: Sequence[str], about: str) -> str:
+    """Draw rows of numbers in cells that are the darker the larger they are; each has a name and a style."""
+    known = [value for _, values, _ in rows for value in values if value is not None]
     share = _scale(min(known, default=0), max(known, default=1), 0.08, 0.6)
     top = 14 + round(7.2 * max(map(len, columns), default=0))
-    left = LEFT + min(200, round(6.8 * max(map(len, rows), default=0))) + 8
+    left = LEFT + min(200, round(6.8 * max((len(name) for name, _, _ in rows), default=0))) + 8
     step = (RIGHT - left) / max(1, len(columns))
     heads = [_upright(left + (n + 0.5) * step + 4, top - 6, name) for n, name in enumerate(columns)]
     drawn = []
-    for number, (name, values) in enumerate(rows.items()):
+    for number, (name, values, style) in enumerate(rows):
         y = top + number * 24
         boxes = [
             _heat_cell(left + n * step, y, step, value, share(value), f"{name}, {columns[n]}")
             for n, value in enumerate(values)
             if value is not None
         ]
-        drawn.append(f'<g class="{styles[name]}">{_text(LEFT, y + 16, _short(name, 30), "tick")}{"".join(boxes)}</g>')
+        drawn.append(f'<g class="{style}">{_text(LEFT, y + 16, _short(name, 30), "tick")}{"".join(boxes)}</g>')
     return _drawing(about, top + len(rows) * 24 + 6, [*heads, *drawn])
 
 
@@ -231,13 +229,13 @@ def _em(character: str) -> float:
     return 0.36 if character in " fijlrt.,:;-'()" else 0.95 if character in "mwMW@%>…" else 0.62
 
 
-def _curve(name: str, points: Sequence[tuple[int, Estimate]], hue: int, across: Scale, up: Scale, over: str) -> str:
+def _curve(name: str, points: Sequence[tuple[float, Estimate]], hue: int, across: Scale, up: Scale, over: str) -> str:
     known = [(across(math.log1p(n)), e, n) for n, e in points if not math.isnan(e.value)]
     band = [(x, e) for x, e, _ in known if not math.isnan(e.low + e.high)]
     around = [(x, up(e.high)) for x, e in band] + [(x, up(e.low)) for x, e in reversed(band)]
     line = " ".join(f"{x:.1f},{up(e.value):.1f}" for x, e, _ in known)
     dot = "".join(f'<circle class="mark" cx="{x:.1f}" cy="{up(e.value):.1f}" r="3.5"/>' for x, e, _ in known)
-    said = "; ".join(f"{n} {over}: {_tick_text(e.value)}" for _, e, n in known)
+    said = "; ".join(f"{n:g} {over}: {_tick_text(e.value)}" for _, e, n in known)
     return (
         f'<g class="hue{hue % HUES}"><title>{escape(f"{name}: {said}")}</title>'
         f'<polygon class="band" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in around)}"/>'

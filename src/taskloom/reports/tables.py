@@ -25,6 +25,7 @@ from .summary import Summary
 Rows = list[list[str]]
 COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "floor")
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "told apart"]
+FEW = 20  # rows of an exhibit on a terminal
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
                 "requests", "dollars")  # fmt: skip
 
@@ -71,12 +72,12 @@ def _cell(standing: Standing, points: bool) -> str:
 
 def categories(summary: Summary) -> tuple[list[str], Rows]:
     """Lay the boards of categories below each other: a row for each, a column for each learner that has a score."""
-    standings = {name: {s.learner: s for s in board.standings} for name, board in summary.categories.items()}
-    learners = [name for name in summary.learners if any(name in by for by in standings.values())]
+    standings = [{s.learner: s.score for s in of.board.standings} for of in summary.categories]
+    learners = [name for name in summary.learners if any(name in found for found in standings)]
     rows = []
-    for name, board in summary.categories.items():
-        cells = [score(standings[name][n].score, board.points) if n in standings[name] else NONE for n in learners]
-        rows.append([name, board.metric, str(board.shots), *cells])
+    for of, found in zip(summary.categories, standings, strict=True):
+        cells = [score(found[n], of.board.points) if n in found else NONE for n in learners]
+        rows.append([of.name, of.board.metric, str(of.board.shots), *cells])
     return ["category", "metric", "shots", *learners], rows
 
 
@@ -186,11 +187,7 @@ def terminal(summary: Summary) -> str:
             console.table(columns, rows, figures=columns[2:])
         console.line(legend(summary))
         for exhibit in summary.exhibits:
-            columns, rows = exhibited(exhibit)
-            console.line(f"\n{exhibit.title}")
-            console.table(columns, rows, figures=columns[1:])
-            for note in exhibit.notes:
-                console.line(note)
+            _show(exhibit, FEW if screen.isatty() else len(exhibit.rows))
         if found := dropped(summary):
             console.line("\ncounted on the way")
             console.table(["learner", "what", "count"], found)
@@ -199,6 +196,19 @@ def terminal(summary: Summary) -> str:
             columns, rows = costs(summary)
             console.table(columns, rows, figures=columns[1:])
     return screen.getvalue()
+
+
+def _show(exhibit: Exhibit, most: int) -> None:
+    from .. import console
+
+    columns, rows = exhibited(exhibit)
+    console.line(f"\n{exhibit.title}")
+    if rows:
+        console.table(columns, rows[:most], figures=columns[1:])
+    if len(rows) > most:
+        console.line(f"{counted(len(rows) - most, 'more row')} in the other forms of report")
+    for note in exhibit.notes:
+        console.line(note)
 
 
 def markdown(summary: Summary) -> str:
@@ -214,7 +224,7 @@ def markdown(summary: Summary) -> str:
         parts += ["## By category", _md_table(*categories(summary))]
     parts += [legend(summary)]
     for exhibit in summary.exhibits:
-        parts += [f"## {_md(exhibit.title)}", _md_table(*exhibited(exhibit))]
+        parts += [f"## {_md(exhibit.title)}", _md_table(*exhibited(exhibit)) if exhibit.rows else ""]
         parts += ["\n".join(f"- {_md(note)}" for note in exhibit.notes)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
@@ -258,7 +268,8 @@ def latex(summary: Summary) -> str:
     for metric in summary.metrics:
         told = f"{metric}; {legend(summary)}. {'; '.join(summary.signatures[metric])}"
         tables.append(_tex_table(*scores(summary, metric), told))
-    tables += [_tex_table(*exhibited(of), "; ".join([of.title, *of.notes])) for of in summary.exhibits]
+    shown = [of for of in summary.exhibits if of.rows]
+    tables += [_tex_table(*exhibited(of), "; ".join([of.title, *of.notes])) for of in shown]
     return "\n".join(tables) + "\n"
 
 
@@ -287,14 +298,15 @@ def _tex(text: str) -> str:
 
 def as_json(summary: Summary) -> str:
     r"""Write all of a summary; what has no value is null, and `<` is \u003c, so that it may stand in a page."""
-    return json.dumps(_plain(summary), ensure_ascii=False, indent=1, allow_nan=False).replace("<", "\\u003c") + "\n"
+    return json.dumps(plain(summary), ensure_ascii=False, indent=1, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Give what JSON can hold: no value is null, and what is only drawn is left out."""
     if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if "drawn" not in f.metadata}
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value) if "drawn" not in f.metadata}
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from .results import Results
 from .run import Progress, results
 from .run import run as run_cells
 from .study import Study, load, parse
+from .views import Gain, View
 
 LEDGER, STUDY, MODELS, INSTEAD = "ledger.db", "study.yaml", "models", "instead"
 RUNS = Path("runs")
@@ -38,19 +39,23 @@ class Instead:
         return cls(suite=str(Path(suite).absolute()) if suite else "", model=named)
 
     def in_place(self, study: Study) -> Study:
-        """Put a suite or a model in its place; a learner that is named after its model takes the new name."""
+        """Put a suite or a model in its place; a learner that alone is named after its model takes the new name."""
         if self.suite:
             study = replace(study, suite=self.suite, build="", source="")
-        models = {name: model_of(made) for name, made in learners_of(study).items()} if self.model else {}
-        if self.model and not any(models.values()):
+        return self._with_model(study) if self.model else study
+
+    def _with_model(self, study: Study) -> Study:
+        models = {name: model_of(made) for name, made in learners_of(study).items()}
+        if not any(models.values()):
             raise StudyError(f"no learner of the study needs a model: {self.model!r}")
-        renamed = {
-            (self.model if name == models.get(name) else name): (
-                replace(chosen, options={**chosen.options, "model": self.model}) if models.get(name) else chosen
-            )
+        after = [name for name, model in models.items() if model == name]
+        renamed = {name: self.model if after == [name] and self.model not in models else name for name in models}
+        learners = {
+            renamed[name]: replace(chosen, options={**chosen.options, "model": self.model}) if models[name] else chosen
             for name, chosen in study.learners.items()
         }
-        return replace(study, learners=renamed)
+        views = tuple(_renamed(view, renamed) for view in study.views)
+        return replace(study, learners=learners, views=views)
 
     def folder(self, name: str) -> str:
         """Name the folder of a run."""
@@ -61,6 +66,12 @@ class Instead:
     def options(self) -> str:
         """Write it as options of a command."""
         return "".join(f" --{name} {shlex.quote(value)}" for name, value in asdict(self).items() if value)
+
+
+def _renamed(view: View, names: Mapping[str, str]) -> View:
+    if not isinstance(view, Gain):
+        return view
+    return replace(view, learner=names.get(view.learner, view.learner), over=tuple(names.get(n, n) for n in view.over))
 
 
 def run(
@@ -77,12 +88,40 @@ def run(
 
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
-    planned, place = prepare(study, folder, instead=instead, only=only, limit=limit, get=lambda _, model: model.get())
-    with Ledger(place / LEDGER) as ledger:
-        done = run_cells(planned, ledger, workers=workers, progress=progress)
+    prepared = prepare(study, folder, instead=instead, only=only, limit=limit, get=lambda _, model: model.get())
+    with prepared.opened() as ledger:
+        done = run_cells(prepared.plan, ledger, workers=workers, progress=progress)
         if done.interrupted:
             raise KeyboardInterrupt
-        return results(planned, ledger, again(place / STUDY, instead))
+        return results(prepared.plan, ledger, prepared.again())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A study that is planned, and where it will be run."""
+
+    plan: Plan
+    folder: Path
+    named: Path | str  # the study, as it can be named in a command
+    text: str  # of its file
+    instead: Instead
+
+    def opened(self) -> Ledger:
+        """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.text:
+            aside = self.folder / f".{STUDY}"
+            aside.write_text(self.text, encoding="utf-8")
+            aside.replace(self.folder / STUDY)
+        ledger = Ledger(self.folder / LEDGER)
+        ledger.keep_about("study_folder", str(self.plan.study.folder.absolute()))
+        ledger.keep_about(INSTEAD, canonical(asdict(self.instead)))
+        ledger.keep_about(MODELS, canonical({**known_models(ledger), **self.plan.model_ids}))
+        return ledger
+
+    def again(self, limit: int = 0) -> str:
+        """Write the command that runs it again."""
+        return f"taskloom run {self.named}{self.instead.options()}" + (f" --limit {limit}" if limit else "")
 
 
 def prepare(
@@ -93,23 +132,26 @@ def prepare(
     only: Sequence[str] = (),
     limit: int = 0,
     get: Get | None = None,
-) -> tuple[Plan, Path]:
-    """Plan a study, and put what is needed to go on with it, or to report on it, into its run's folder."""
-    instead = instead or Instead()
+) -> Prepared:
+    """Plan a study; a run that was made with another suite or model goes on with that."""
     made, text = (study, "") if isinstance(study, Study) else load(str(study))
-    place = Path(folder) if folder else RUNS / instead.folder(made.name)
-    planned = plan(instead.in_place(made), place, only=only, limit=limit, get=get)
-    place.mkdir(parents=True, exist_ok=True)
-    if text:
-        aside = place / f".{STUDY}"
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(place / STUDY)
-    with Ledger(place / LEDGER) as ledger:
-        ledger.keep_about("study_folder", str(made.folder.absolute()))
-        ledger.keep_about(INSTEAD, canonical(asdict(instead)))
-        kept = known_models(ledger)
-        ledger.keep_about(MODELS, canonical({**kept, **planned.model_ids}))
-    return planned, place
+    place = Path(folder) if folder else RUNS / (instead or Instead()).folder(made.name)
+    changed = _agreed(place, instead or Instead())
+    planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get)
+    named = place / STUDY if isinstance(study, Study) else study
+    return Prepared(plan=planned, folder=place, named=named, text=text, instead=changed)
+
+
+def _agreed(folder: Path, asked: Instead) -> Instead:
+    """Take what a run was made with where nothing is asked for, and refuse to mix it with something else."""
+    if not (folder / LEDGER).is_file():
+        return asked
+    with Ledger(folder / LEDGER) as ledger:
+        told = ledger.about(INSTEAD)
+    kept = Instead(**json.loads(told)) if told else asked
+    if asked not in (kept, Instead()):
+        raise UsageError(f"the run was made with{kept.options() or ' what the study names'}; name another -o: {folder}")
+    return kept
 
 
 def gather(folder: Path) -> Results:
@@ -120,12 +162,7 @@ def gather(folder: Path) -> Results:
         study = parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, Path(ledger.about("study_folder")))
         instead = Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
         planned = plan(instead.in_place(study), folder, known=known_models(ledger))
-        return results(planned, ledger, again(folder / STUDY, instead))
-
-
-def again(study: Path | str, instead: Instead | None, limit: int = 0) -> str:
-    """Write the command that runs a study again."""
-    return f"taskloom run {study}{(instead or Instead()).options()}" + (f" --limit {limit}" if limit else "")
+        return results(planned, ledger, f"taskloom run {folder / STUDY}{instead.options()}")
 
 
 def known_models(ledger: Ledger) -> dict[str, Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -90,7 +90,7 @@ def plan(
     learners = learners_of(study)
     models = models_of(study, learners)
     tasks = chosen_tasks(list(suite.tasks), _of_folds(suite, study.tasks))
-    _check_views(study, learners, {metric for task in tasks for metric in suite.tasks[task].metrics})
+    _check_views(study, learners)
     names = [*tasks, *learners]
     if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names)]:
         told = "; ".join(f"{pattern!r}, {nearest(pattern, names)}" for pattern in unknown)
@@ -111,9 +111,8 @@ def plan(
     )  # fmt: skip
 
 
-def _check_views(study: Study, learners: Mapping[str, Learner], metrics: Set[str]) -> None:
-    found = {name: settings(of) for name, of in learners.items()}
-    if faults := faults_of_views(study.views, found, sorted(metrics)):
+def _check_views(study: Study, learners: Mapping[str, Learner]) -> None:
+    if faults := faults_of_views(study.views, {name: settings(of) for name, of in learners.items()}):
         raise StudyError("\n  ".join(["the study's views can't be drawn:", *faults]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +14,8 @@ import numpy as np
 from ..core import Answer, Suite, Task, answer_from_json
 from ..errors import ScoreError, SourceError
 from ..scores import metric, signature
-from ..scores.reduce import Array, mean
-from ..stats import Estimate, bootstrap
+from ..scores.reduce import Array
+from ..stats import Estimate, bootstrap, student_interval
 from .run import score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")
@@ -172,5 +173,5 @@ def _scores(suite: Suite, typed: str, units: Mapping[str, Array]) -> Scores:
 
 
 def _mean_of(scores: Mapping[str, Estimate]) -> Estimate:
-    """Average scores; a resample draws them anew."""
-    return bootstrap(np.array([[e.value] for e in scores.values()]), mean, count=RESAMPLES, key="macro")
+    """Average scores that are known, with Student's interval: what others like these would give."""
+    return student_interval([e.value for e in scores.values() if not math.isnan(e.value)] or [math.nan])

@@ -9,6 +9,9 @@ from typing import TypeAlias
 from ..benchmarks import published
 from ..errors import UnknownNameError
 from ..ids import Json
+from ..scores import METRICS
+
+Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +20,10 @@ class Beside:
 
     paper: str  # the benchmark whose paper it is
 
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
+        """Name an unknown paper."""
+        yield from _unknown("paper", [self.paper], published.names())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
@@ -24,6 +31,12 @@ class Gain:
 
     learner: str = ""  # none: the one in front
     over: tuple[str, ...] = ()  # none: the floors
+
+    def faults(self, settings: Settings) -> Iterator[str]:
+        """Name unknown learners, and one that is to be above itself."""
+        yield from _unknown("learner", [*filter(None, [self.learner]), *self.over], settings)
+        if self.over == (self.learner,):
+            yield f"a learner has no gain over itself: {self.learner!r}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +48,11 @@ class Agreement:
     categories: tuple[str, ...] = ()  # none: all tasks
     paper: str = ""
 
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002
+        """Name an unknown paper, and unknown metrics."""
+        yield from _unknown("paper", [self.paper] if self.paper else [], published.names())
+        yield from _unknown("metric", [m.rpartition("/")[2].partition(":")[0] for m in (self.x, self.y)], METRICS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
@@ -44,12 +62,33 @@ class Matrix:
     columns: str
     paper: str = ""
 
+    def faults(self, settings: Settings) -> Iterator[str]:
+        """Name an unknown paper, unknown settings, and learners that would lie on each other."""
+        yield from _unknown("paper", [self.paper] if self.paper else [], published.names())
+        yield from _unknown("setting of learners", [self.rows, self.columns], _names(settings))
+        taken: dict[tuple[str, str], str] = {}
+        for name, found in settings.items():
+            if self.rows in found and self.columns in found:
+                other = taken.setdefault((str(found[self.rows]), str(found[self.columns])), name)
+                if other != name:
+                    yield f"{other!r} and {name!r} share a cell of the matrix of {self.rows} and {self.columns}"
+        if not taken:
+            yield f"no learner has both settings of the matrix: {self.rows!r} and {self.columns!r}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
     """Scores over a setting of learners that is a number, with a straight line over its logarithm."""
 
     over: str
+
+    def faults(self, settings: Settings) -> Iterator[str]:
+        """Name an unknown setting, and one that is no number from nought on."""
+        yield from _unknown("setting of learners", [self.over], _names(settings))
+        values = [found[self.over] for found in settings.values() if self.over in found]
+        numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+        if values and (not numbers or min(numbers) < 0):
+            yield f"scores can only go over numbers from nought on, and these are none: {self.over!r}"
 
 
 View: TypeAlias = Beside | Gain | Agreement | Matrix | Scaling
@@ -62,24 +101,14 @@ VIEWS: Mapping[str, type[View]] = {
 }
 
 
-def faults(views: Sequence[View], settings: Mapping[str, Mapping[str, Json]], metrics: Sequence[str]) -> list[str]:
-    """Say which views can't be drawn: they name a paper, a learner, a setting or a metric that is not there."""
-    return [str(fault) for view in views for fault in _unknown(view, settings, metrics)]
+def faults(views: Sequence[View], settings: Settings) -> list[str]:
+    """Say which views can't be drawn, whatever the results."""
+    return list(dict.fromkeys(fault for view in views for fault in view.faults(settings)))
 
 
-def _unknown(
-    view: View, settings: Mapping[str, Mapping[str, Json]], metrics: Sequence[str]
-) -> Iterator[UnknownNameError]:
-    named: dict[str, tuple[Sequence[str], Sequence[str]]] = {}  # what -> names, and those that are known
-    if isinstance(view, Beside | Agreement | Matrix):
-        named["paper"] = ([view.paper] if view.paper else [], published.names())
-    if isinstance(view, Gain):
-        named["learner"] = ([*filter(None, [view.learner]), *view.over], list(settings))
-    if isinstance(view, Agreement):
-        named["metric of the study's tasks"] = ([view.x, view.y], metrics)
-    if isinstance(view, Matrix | Scaling):
-        wanted = [view.over] if isinstance(view, Scaling) else [view.rows, view.columns]
-        known = {name for found in settings.values() for name in found}
-        named["setting of the study's learners"] = (wanted, sorted(known))
-    for what, (names, there) in named.items():
-        yield from (UnknownNameError(what, name, there) for name in names if name not in there)
+def _unknown(what: str, names: Sequence[str], known: Mapping[str, object] | Sequence[str]) -> Iterator[str]:
+    yield from (str(UnknownNameError(what, name, known)) for name in names if name not in known)
+
+
+def _names(settings: Settings) -> list[str]:
+    return sorted({name for found in settings.values() for name in found})

@@ -1,0 +1,96 @@
+"""Scores beside the figures of a paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...benchmarks.published import ALL, Figures, published
+from ...stats import Estimate
+from ...studies.views import Beside
+from ...texts import counted
+from .. import cells, svg
+from ..boards import Board, Category, Standing
+from .core import Cell, Exhibit, Seen
+
+
+def beside(seen: Seen, view: Beside) -> Iterator[Exhibit]:
+    """Show scores beside the tables of a paper that are by the same metrics."""
+    paper = published(view.paper)
+    for figures in paper.by(""):
+        if ours := seen.at_most(figures.metric):
+            yield _overall(seen, ours, figures, paper.paper)
+    for figures in paper.by("category"):
+        found = [of for of in seen.categories if of.board.metric == figures.metric]
+        if found:
+            yield _by_category(seen, found, figures, paper.paper)
+
+
+def _overall(seen: Seen, ours: Mapping[str, tuple[Board, Standing]], figures: Figures, paper: str) -> Exhibit:
+    theirs = {method: values[ALL] for method, values in figures.values.items()}
+    here = {name: standing for name, (_, standing) in ours.items()}
+    order = sorted({**here, **theirs}, key=lambda name: -_height(here.get(name), theirs.get(name)))
+    drawn = [row for name in order for row in _dots(name, here.get(name), theirs.get(name))]
+    return Exhibit(
+        title=f"Beside published figures: {figures.metric}",
+        columns=("method", "shots", "tasks", "here", "published"),
+        rows=tuple((name, *_here(ours.get(name)), theirs.get(name)) for name in order),
+        notes=what_is_published(seen, figures, paper),
+        plot=svg.dots(drawn, f"{figures.metric} here and as published"),
+    )
+
+
+def _here(found: tuple[Board, Standing] | None) -> tuple[Cell, Cell, Cell]:
+    return (found[0].shots, found[1].tasks, found[1].score) if found else (None, None, None)
+
+
+def _height(ours: Standing | None, theirs: float | None) -> float:
+    return 100 * ours.score.value if ours else theirs or 0.0
+
+
+def _dots(name: str, ours: Standing | None, theirs: float | None) -> Iterator[svg.Row]:
+    if ours:
+        yield svg.Row(name, cells.shown(ours.score, points=True), cells.score(ours.score, points=True), "apart")
+    if theirs is not None:
+        yield svg.Row(f"{name}, published", _value(theirs), f"{theirs:.1f}", "published")
+
+
+def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, paper: str) -> Exhibit:
+    ours = [n for n in seen.results.learners if any(_score(of.board, n) for of in categories)]
+    theirs = {method: f"{method}, published" for method in figures.values}
+    rows, dots = [], {}
+    for of in categories:
+        here = {n: e for n in ours if (e := _score(of.board, n))}
+        printed = {m: figures.values[m].get(of.name) for m in theirs}
+        rows.append((of.name, of.board.shots, *(here.get(n) for n in ours), *printed.values()))
+        shown = {n: cells.shown(e, points=True) for n, e in here.items()}
+        dots[f"{of.name}, {counted(of.board.shots, 'shot')}"] = shown | {
+            theirs[m]: _value(v) for m, v in printed.items() if v is not None
+        }
+    styles = svg.dot_styles(ours, list(theirs.values()))
+    return Exhibit(
+        title=f"By category, beside published figures: {figures.metric}",
+        columns=("category", "shots", *ours, *theirs.values()),
+        rows=tuple(rows),
+        notes=what_is_published(seen, figures, paper),
+        plot=svg.strips(dots, styles, "scores by category, here and as published") + svg.dot_key(styles),
+    )
+
+
+def _score(board: Board, learner: str) -> Estimate | None:
+    found = next((s.score for s in board.standings if s.learner == learner), None)
+    return found if found and not math.isnan(found.value) else None
+
+
+def _value(value: float) -> Estimate:
+    return Estimate(value, math.nan, math.nan, 0)
+
+
+def what_is_published(seen: Seen, figures: Figures, paper: str) -> tuple[str, ...]:
+    """Say what published figures are, and that ours are of other tasks."""
+    return (
+        f"published: {paper}, {figures.where}, as printed there; not measured here",
+        *figures.notes,
+        f"here: means over tasks of suite {seen.results.suite.id!r}; unless these are all of the paper's tasks, "
+        "the two are no like for like",
+    )

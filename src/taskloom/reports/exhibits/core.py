@@ -1,0 +1,68 @@
+"""What an exhibit is, and what it is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ...stats import Contrast, Estimate
+from ...studies.results import Results
+from ...texts import counted
+from .. import cells
+from ..boards import Board, Category, How, Standing
+
+Cell: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """A table with its notes, and a plot of it."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    points: bool = True
+    plot: str = field(default="", repr=False, metadata={"drawn": True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What exhibits are made of."""
+
+    results: Results
+    how: How
+    boards: tuple[Board, ...]
+    categories: tuple[Category, ...]
+
+    def at_most(self, metric: str) -> dict[str, tuple[Board, Standing]]:
+        """Give each learner's standing at the most shots at which it has a score."""
+        boards = sorted((b for b in self.boards if b.metric == metric), key=lambda b: b.shots)
+        return {s.learner: (b, s) for b in boards for s in b.standings if not math.isnan(s.score.value)}
+
+    @property
+    def first(self) -> str:
+        """Name the first metric."""
+        return self.boards[0].metric
+
+
+def text(cell: Cell, points: bool) -> str:
+    """Write a cell for people."""
+    if isinstance(cell, Estimate | Contrast):
+        return cells.score(cell, points)
+    if cell is None:
+        return ""
+    return cell if isinstance(cell, str) else f"{cell:,}" if isinstance(cell, int) else f"{cell:.1f}"
+
+
+def counted_over(standings: Iterable[tuple[Board, Standing]]) -> str:
+    """Say how many tasks scores are over, and at how many shots."""
+    found = list(standings)
+    tasks, shots = (sorted({*values}) for values in zip(*((s.tasks, b.shots) for b, s in found), strict=True))
+    return f"means over {_or(tasks, 'task')}, at {_or(shots, 'shot')}"
+
+
+def _or(numbers: Sequence[int], noun: str) -> str:
+    return " or ".join([*(f"{n:,}" for n in numbers[:-1]), counted(numbers[-1], noun)])

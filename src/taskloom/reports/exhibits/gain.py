@@ -1,0 +1,97 @@
+"""What a learner adds, task by task, to the better of some others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...stats import Contrast, Estimate, student_interval
+from ...studies.views import Gain
+from ...texts import counted
+from .. import cells, svg
+from ..boards import Board, Standing, contrast, corrected, differs
+from .core import Exhibit, Seen
+
+
+@dataclass(frozen=True, slots=True)
+class _Rival:
+    """A task, and the better of the others on it."""
+
+    task: str
+    category: str
+    name: str
+    ours: Estimate
+    theirs: Estimate
+
+
+def gain(seen: Seen, view: Gain) -> Iterator[Exhibit]:
+    """Show a learner's gain by each metric that is the first of some tasks."""
+    suite = seen.results.suite
+    firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in seen.results.outcomes}}
+    for metric in dict.fromkeys(b.metric for b in seen.boards if b.metric in firsts.values()):
+        ours = seen.at_most(metric)
+        learner = view.learner or _front(ours)
+        if learner in ours:
+            tasks = sorted(name for name, first in firsts.items() if first == metric)
+            yield from _gain_by(seen, ours[learner][0], learner, view.over or seen.results.floors, tasks)
+
+
+def _front(ours: Mapping[str, tuple[Board, Standing]]) -> str:
+    """Name the best learner that is no floor."""
+    known = {name: board.sign * s.score.value for name, (board, s) in ours.items() if not s.floor}
+    return max(known, key=lambda name: known[name], default="")
+
+
+def _gain_by(seen: Seen, board: Board, learner: str, over: Sequence[str], tasks: Sequence[str]) -> Iterator[Exhibit]:
+    rivals = [rival for name in tasks if (rival := _rival(seen, board, learner, over, name))]
+    if not rivals:
+        return
+    gains = corrected([_gain_on(seen, board, learner, rival, len(rivals)) for rival in rivals])
+    rows = sorted(zip(rivals, gains, strict=True), key=lambda row: -row[1].difference)
+    others = ", ".join(name for name in over if name != learner)
+    title = f"{board.metric}, task by task: {learner} over the better of {others}"
+    yield Exhibit(
+        title=title,
+        columns=("task", "category", learner, "the better", "its score", "gain", "p (Holm)"),
+        rows=tuple((r.task, r.category, r.ours, r.name, r.theirs, c, cells.p_value(c.p)) for r, c in rows),
+        notes=tuple(_gain_notes(board, gains, len(tasks), seen.how.level)),
+        points=board.points,
+        plot=svg.forest([_gain_row(board, *row) for row in rows], title),
+    )
+
+
+def _rival(seen: Seen, board: Board, learner: str, over: Sequence[str], task: str) -> _Rival | None:
+    """Find the better of others on a task, where they and the learner have scores."""
+    scores = {n: e for n, e in board.tasks.get(task, {}).items() if not math.isnan(e.value)}
+    others = [name for name in over if name in scores and name != learner]
+    if learner not in scores or not others:
+        return None
+    better = max(others, key=lambda name: board.sign * scores[name].value)
+    category = ", ".join(seen.results.suite.task(task).tags.get("category", ()))
+    return _Rival(task, category, better, scores[learner], scores[better])
+
+
+def _gain_on(seen: Seen, board: Board, learner: str, rival: _Rival, family: int) -> Contrast:
+    """Compare on one task, so that what is above nought is better."""
+    outcomes = [o for o in seen.results.outcomes if o.task == rival.task]
+    pair = (learner, rival.name) if board.higher else (rival.name, learner)
+    return contrast(*pair, board.metric, board.shots, outcomes, how=seen.how, family=family)
+
+
+def _gain_row(board: Board, rival: _Rival, gain: Contrast) -> svg.Row:
+    shown = cells.shown(Estimate(gain.difference, gain.low, gain.high, gain.n), board.points)
+    style = "apart" if differs(gain) else ""
+    return svg.Row(f"{rival.task} − {rival.name}", shown, cells.score(gain, board.points), style)
+
+
+def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:
+    above = [gain.difference > 0 for gain in gains]
+    told = [up for up, gain in zip(above, gains, strict=True) if differs(gain)]
+    yield f"better than the better one on {sum(above)} of {counted(len(gains), 'task')}, {counted(board.shots, 'shot')}"
+    yield f"told apart from it on {len(told)}: better on {sum(told)}, worse on {len(told) - sum(told)}"
+    if tasks > len(gains):
+        yield f"left out, for one side has no score: {counted(tasks - len(gains), 'task')}"
+    found = student_interval([gain.difference for gain in gains], level=level)
+    yield f"mean gain over tasks {cells.score(found, board.points)}, in brackets for other tasks like these (Student's)"
+    yield "which one is the better is seen in the same answers: gains are told rather too small than too large"
