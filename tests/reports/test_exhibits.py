@@ -114,7 +114,7 @@ def test_a_gain_is_over_the_better_heuristic_of_each_task():
     assert {task: c.difference for task, c in gains.items()} == pytest.approx(  # type: ignore[union-attr]
         {"same": 0.5, "odd <b>": 0.25, "titles": -0.375}
     )
-    assert gain.notes[0] == "better than the better one on 2 of 3 tasks, 0 shots"
+    assert gain.notes[0] == "better than the better of them on 2 of 3 tasks, 0 shots"
     assert gain.notes[2].startswith("mean gain over tasks 12.5 [")
 
 
@@ -230,7 +230,7 @@ def test_where_less_is_better_the_lower_score_is_the_gain():
     assert {row[3] for row in gain.rows} == {"copy-input"}
     assert [round(row[5].difference, 6) for row in gain.rows] == [0.99, 0.99]  # type: ignore[union-attr]
     assert not gain.points
-    assert gain.notes[0].startswith("better than the better one on 2 of 2 tasks")
+    assert gain.notes[0].startswith("better than the better of them on 2 of 2 tasks")
     assert round(matrix.rows[2][3].value, 6) == 16  # type: ignore[union-attr]
 
 

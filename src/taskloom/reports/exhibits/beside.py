@@ -58,15 +58,15 @@ def _dots(name: str, ours: Standing | None, theirs: float | None) -> Iterator[sv
 def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, paper: str) -> Exhibit:
     ours = [n for n in seen.results.learners if any(_score(of.board, n) for of in categories)]
     theirs = {method: f"{method}, published" for method in figures.values}
+    one = len({of.board.shots for of in categories}) == 1
     rows, dots = [], {}
     for of in categories:
         here = {n: e for n in ours if (e := _score(of.board, n))}
         printed = {m: figures.values[m].get(of.name) for m in theirs}
         rows.append((of.name, of.board.shots, *(here.get(n) for n in ours), *printed.values()))
         shown = {n: cells.shown(e, points=True) for n, e in here.items()}
-        dots[f"{of.name}, {counted(of.board.shots, 'shot')}"] = shown | {
-            theirs[m]: _value(v) for m, v in printed.items() if v is not None
-        }
+        named = of.name if one else f"{of.name}, {counted(of.board.shots, 'shot')}"
+        dots[named] = shown | {theirs[m]: _value(v) for m, v in printed.items() if v is not None}
     styles = svg.dot_styles(ours, list(theirs.values()))
     return Exhibit(
         title=f"By category, beside published figures: {figures.metric}",

@@ -28,7 +28,7 @@ class _Rival:
 def gain(seen: Seen, view: Gain) -> Iterator[Exhibit]:
     """Show a learner's gain by each metric that is the first of some tasks."""
     suite = seen.results.suite
-    firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in seen.results.outcomes}}
+    firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in seen.results.outcomes if o.scores}}
     for metric in dict.fromkeys(b.metric for b in seen.boards if b.metric in firsts.values()):
         ours = seen.at_most(metric)
         learner = view.learner or _front(ours)
@@ -45,17 +45,18 @@ def _front(ours: Mapping[str, tuple[Board, Standing]]) -> str:
 
 def _gain_by(seen: Seen, board: Board, learner: str, over: Sequence[str], tasks: Sequence[str]) -> Iterator[Exhibit]:
     rivals = [rival for name in tasks if (rival := _rival(seen, board, learner, over, name))]
-    if not rivals:
-        return
     gains = corrected([_gain_on(seen, board, learner, rival, len(rivals)) for rival in rivals])
-    rows = sorted(zip(rivals, gains, strict=True), key=lambda row: -row[1].difference)
+    both = [(rival, gain) for rival, gain in zip(rivals, gains, strict=True) if gain.n]  # with answers in common
+    if not both:
+        return
+    rows = sorted(both, key=lambda row: -row[1].difference)
     others = ", ".join(name for name in over if name != learner)
     title = f"{board.metric}, task by task: {learner} over the better of {others}"
     yield Exhibit(
         title=title,
         columns=("task", "category", learner, "the better", "its score", "gain", "p (Holm)"),
         rows=tuple((r.task, r.category, r.ours, r.name, r.theirs, c, cells.p_value(c.p)) for r, c in rows),
-        notes=tuple(_gain_notes(board, gains, len(tasks), seen.how.level)),
+        notes=tuple(_gain_notes(board, [gain for _, gain in rows], len(tasks), seen.how.level)),
         points=board.points,
         plot=svg.forest([_gain_row(board, *row) for row in rows], title),
     )
@@ -88,7 +89,8 @@ def _gain_row(board: Board, rival: _Rival, gain: Contrast) -> svg.Row:
 def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:
     above = [gain.difference > 0 for gain in gains]
     told = [up for up, gain in zip(above, gains, strict=True) if differs(gain)]
-    yield f"better than the better one on {sum(above)} of {counted(len(gains), 'task')}, {counted(board.shots, 'shot')}"
+    over = f"{counted(len(gains), 'task')}, {counted(board.shots, 'shot')}"
+    yield f"better than the better of them on {sum(above)} of {over}"
     yield f"told apart from it on {len(told)}: better on {sum(told)}, worse on {len(told) - sum(told)}"
     if tasks > len(gains):
         yield f"left out, for one side has no score: {counted(tasks - len(gains), 'task')}"
