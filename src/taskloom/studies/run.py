@@ -14,11 +14,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
-from ..core import Fields, Suite, Task, answer_from_json
+from ..core import Answer, Fields, Suite, Task, answer_from_json
 from ..episodes import Deck, episode
 from ..errors import EpisodeError, LearnerError, LedgerError, ModelUnavailableError
 from ..learners import Learner, Toolbox, answer, model_of, settings
@@ -37,6 +38,7 @@ POLL = 1.0  # seconds between looks at what other runs have finished
 AHEAD = 2  # cells claimed for each worker beyond the one at hand
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
+Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item
 Progress = Callable[[int, int], None]  # cells done, cells in all
 
 
@@ -357,7 +359,12 @@ def _stopping() -> Iterator[threading.Event]:
 
 def results(plan: Plan, ledger: Ledger, command: str) -> Results:
     """Gather the finished cells of a plan, with their answers, gold and scores."""
-    outcomes = [found for cell in plan.cells if (found := _outcome(plan, ledger, cell))]
+
+    @cache
+    def gold_of(task: str, pool: str, rows: tuple[int, ...]) -> Golds:  # all learners share an episode's
+        return tuple(example.gold for example in plan.suite.pools[task][pool].take(rows))
+
+    outcomes = [found for cell in plan.cells if (found := _outcome(plan, ledger, cell, gold_of))]
     failed, left = ledger.notes("failed"), ledger.notes("left out")
     failures = [_failure(cell, failed[cell.id]) for cell in plan.cells if cell.id in failed]
     reasons: dict[str, int] = dict(plan.left_out)
@@ -386,13 +393,15 @@ def _failure(cell: Cell, text: str) -> Failure:
     return Failure(cell=cell.id, seed=cell.seed, index=cell.index, traceback=text, **where)
 
 
-def _outcome(plan: Plan, ledger: Ledger, cell: Cell) -> Outcome | None:
+def _outcome(
+    plan: Plan, ledger: Ledger, cell: Cell, gold_of: Callable[[str, str, tuple[int, ...]], Golds]
+) -> Outcome | None:
     body = ledger.result(cell.id)
     if body is None:
         return None
     task = plan.suite.tasks[cell.task]
     answers = tuple(None if a is None else answer_from_json(task.output, a) for a in body["answers"])
-    gold = tuple(example.gold for example in plan.suite.pools[cell.task][body["pool"]].take(body["rows"]))
+    gold = gold_of(cell.task, body["pool"], tuple(body["rows"]))
     return Outcome(
         cell=cell.id,
         task=cell.task,
