@@ -20,16 +20,14 @@ import httpx2 as httpx
 from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..ids import Json, canonical, fingerprint
 from ..sources.packages import Progress
-from . import Decoding, LanguageModel, Odds, Reply, Usage
+from . import Decoding, LanguageModel, Odds, Reply, Usage, completions
 from .replies import NAME, Price, Replies
 
 AGAIN = frozenset({408, 409, 425, 429})  # and all from 500: worth another try
 REFUSED = frozenset({400, 413, 422})  # what is wrong with one prompt, or with all
 WAIT = 60.0  # seconds between two tries, at most
 LARGEST = 16 << 20  # bytes of a reply
-MANY = 1 << 40  # tokens that no request has
 JSON = {"Content-Type": "application/json"}
-NO_LOGS = "the endpoint gives no log-probabilities of what it reads: set `answers: generate`"
 OVERHEAD = 64  # tokens that a chat's frame may add to a prompt
 OURS = frozenset({"model", "messages", "prompt", "stream"})  # what `body` must leave alone
 TOO_LONG = re.compile(r"context.{0,3}length|context.{0,3}window|too (long|many tokens)|maximum.{0,20}tokens", re.I)
@@ -141,7 +139,7 @@ class Api:
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
         """Ask for each prompt's reply; None where the endpoint refuses one."""
         calls = [self._writing(prompt, decoding) for prompt in prompts]
-        return [_reply(body, decoding.stop) for body in self._asked(calls)]
+        return [completions.reply(body, decoding.stop) for body in self._asked(calls)]
 
     def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
         """Have prompts with their options read back, with the log-probabilities of each token."""
@@ -150,8 +148,8 @@ class Api:
         pairs = [(p, option) for p, each in zip(prompts, options, strict=True) for option in each]
         read = {"max_tokens": 0, "temperature": 0, "logprobs": 1, "echo": True}
         bodies = self._asked([("completions", {"model": self.name, "prompt": p + o, **read}) for p, o in pairs])
-        found = iter([_odds(body, *pair) for pair, body in zip(pairs, bodies, strict=True)])
-        return [_together([next(found) for _ in each]) for each in options]
+        found = iter([completions.odds(body, *pair) for pair, body in zip(pairs, bodies, strict=True)])
+        return [completions.together([next(found) for _ in each]) for each in options]
 
     def _writing(self, prompt: str, decoding: Decoding) -> tuple[str, dict[str, Json]]:
         asked: dict[str, Json] = {
@@ -250,7 +248,7 @@ class Api:
             found = json.loads(content)
         except (ValueError, RecursionError):
             found = None
-        if not _is_completion(found):
+        if not completions.is_completion(found):
             raise _TryAgainError(f"not a completion: {self._told(content)}")
         return httpx.codes.OK, found
 
@@ -283,17 +281,17 @@ class Api:
         status, given = reply
         if status != httpx.codes.OK:
             return Price(0, 0.0)
-        used = zip(_used(given), _most(body), strict=True)
+        used = zip(completions.used(given), _most(body), strict=True)
         return self._price(*(most if count is None else count for count, most in used))
 
     def _note(self, asked: Iterable[Any], distinct: Iterable[Any]) -> None:
         """Count what was asked for, and what that took, for equal prompts are sent once."""
         for body in asked:
-            read, written = _used(body)
+            read, written = completions.used(body)
             self.usage.read += read or 0
             self.usage.written += written or 0
         for body in distinct:
-            read, written = _used(body)
+            read, written = completions.used(body)
             self.usage.computed += (read or 0) + (written or 0)
             self.usage.dollars += self._price(read or 0, written or 0).dollars
 
@@ -358,68 +356,3 @@ def _number(body: Mapping[str, Any], name: str) -> int:
 
 def _known(found: Mapping[str, tuple[int, Any] | None]) -> Iterator[tuple[str, tuple[int, Any]]]:
     return ((key, reply) for key, reply in found.items() if reply is not None)
-
-
-def _used(body: Any) -> tuple[int | None, int | None]:
-    """Read how many tokens were read and written, where the endpoint says so."""
-    used = body.get("usage") if isinstance(body, dict) else None
-    counts = [used.get(name) if isinstance(used, dict) else None for name in ("prompt_tokens", "completion_tokens")]
-    read, written = (n if isinstance(n, int) and 0 <= n < MANY else None for n in counts)
-    return read, written
-
-
-def _is_completion(body: Any) -> bool:
-    choices = body.get("choices") if isinstance(body, dict) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and isinstance(first.get("message") or {}, dict)
-
-
-def _reply(body: Any, stops: Sequence[str]) -> Reply | None:
-    """Read what a model wrote; None where it, or a filter, refused."""
-    if body is None:
-        return None
-    choice = body["choices"][0]
-    text = (choice.get("message") or {}).get("content") if "message" in choice else choice.get("text")
-    if not isinstance(text, str):
-        return None
-    blank = len(text) - len(text.lstrip())  # not every endpoint heeds stops
-    end = min((at for stop in stops if (at := text.find(stop, blank)) >= 0 and text.strip()), default=len(text))
-    ended = end < len(text) or choice.get("finish_reason") != "length"
-    return Reply(text[:end], _used(body)[1] or 0, ended)
-
-
-def _odds(body: Any, prompt: str, option: str) -> tuple[float, int] | None:
-    """Add up the log-probabilities of an option's tokens, the one that a prompt's end is part of too included."""
-    if body is None:
-        return None
-    logs = body["choices"][0].get("logprobs")
-    tokens, offsets = _all(logs, "tokens", str), _all(logs, "text_offset", int)
-    values = _all(logs, "token_logprobs", int | float | None)
-    if not 0 < len(tokens) == len(offsets) == len(values):
-        raise ModelUnavailableError(NO_LOGS)
-    begin, end = len(prompt), len(prompt + option)
-    spans = _spans(tokens, offsets, prompt + option)
-    over = [v for (a, b), v in zip(spans, values, strict=True) if b > begin and a < end and v is not None]
-    if not over:
-        raise ModelUnavailableError(NO_LOGS)
-    return sum(over), len(over)
-
-
-def _all(logs: Any, name: str, kind: Any) -> list[Any]:
-    """Take a list of one kind of thing, or nothing."""
-    found = logs.get(name) if isinstance(logs, dict) else None
-    return found if isinstance(found, list) and all(isinstance(one, kind) for one in found) else []
-
-
-def _spans(tokens: Sequence[str], offsets: Sequence[int], text: str) -> list[tuple[int, int]]:
-    """Say where each token begins and ends in a text; the first may stand before it, and yet be counted in offsets."""
-    before = "".join(tokens).find(text)
-    if before < 0:  # parts of characters can't be put together; those of one begin, and so end, at the same place
-        ends = dict(itertools.pairwise([*sorted(set(offsets)), len(text)]))
-        return [(offset, ends[offset]) for offset in offsets]
-    return list(itertools.pairwise(itertools.accumulate(map(len, tokens), initial=-before)))
-
-
-def _together(found: Sequence[tuple[float, int] | None]) -> Odds | None:
-    known = [pair for pair in found if pair is not None]
-    return Odds(tuple(log for log, _ in known), tuple(n for _, n in known)) if len(known) == len(found) else None
