@@ -261,6 +261,19 @@ def test_a_worker_that_dies_takes_no_other_cell_with_it_for_good(study: Make, tm
     assert {failure.learner for failure in found.failures} == {"slow"}
 
 
+def test_a_learner_that_changes_after_the_plan_is_not_run_under_the_old_name(study: Make, tmp_path: Path):
+    path = study()
+    made = planned(path, only=["abstract->title"])
+    learner = path.with_name("slow.py")
+    learner.write_text(learner.read_text().replace("str(len(item.fields))", "'another'"))
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger, workers=2)
+        found = results(made, ledger, "x")
+    assert {outcome.learner for outcome in found.outcomes} == {"majority"}
+    assert all("changed after the run had begun" in failure.traceback for failure in found.failures)
+    assert {failure.learner for failure in found.failures} == {"slow"}
+
+
 def test_what_is_left_out_is_told_in_the_same_order_under_any_hash_seed(study: Make, tmp_path: Path):
     program = (
         "from pathlib import Path; from taskloom.studies.plan import plan; from taskloom.studies.study import load; "

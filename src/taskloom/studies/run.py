@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 from ..core import Answer, Fields, Suite, Task, answer_from_json
 from ..episodes import Deck, episode
 from ..errors import EpisodeError, LearnerError, LedgerError, ModelUnavailableError
-from ..learners import Learner, Toolbox, answer, model_of, settings
+from ..ids import fingerprint
+from ..learners import Learner, Toolbox, answer, identity, model_of, settings
 from ..models import LanguageModel, Usage
 from ..models.load import Source
 from ..scores import Metric, Scored, metric, score, signature
@@ -154,7 +155,7 @@ def _cost(bench: _Bench, before: Mapping[str, Usage], seconds: float, items: int
 _bench: _Bench | None = None  # of this worker process
 
 
-def _start_worker(study: Study, folder: str, run: str, names: Sequence[str], workers: int) -> None:
+def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str], workers: int) -> None:
     """Open the suite once, share the cores, leave signals to the driver, and end when the driver is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -163,7 +164,7 @@ def _start_worker(study: Study, folder: str, run: str, names: Sequence[str], wor
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    learners = {name: of for name, of in learners_of(study).items() if name in names}
+    learners = {name: of for name, of in learners_of(study).items() if known.get(name) == _content(of)}
     models = models_of(study, learners)
     _bench = _Bench(study, store.open_suite(Path(folder)), learners, models, Path(run), workers)
 
@@ -176,7 +177,14 @@ def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
 
 def _work_here(cell: Cell) -> Finished:
     assert _bench is not None
+    if cell.learner not in _bench.learners:
+        raise LearnerError(f"its file was changed after the run had begun; run again: {cell.learner!r}")
     return work(_bench, cell)
+
+
+def _content(of: Learner) -> str:
+    """Name a learner by its content, that of its file included."""
+    return fingerprint(identity(of))
 
 
 class _Here:
@@ -202,7 +210,8 @@ class _Pool:
 
     def __init__(self, plan: Plan, run: Path, workers: int) -> None:
         self.workers = workers
-        self.arguments = (plan.study, str(plan.folder), str(run), list(plan.learners), workers)
+        known = {name: _content(of) for name, of in plan.learners.items()}
+        self.arguments = (plan.study, str(plan.folder), str(run), known, workers)
         self.pool = self._made()
 
     def _made(self) -> ProcessPoolExecutor:
