@@ -11,16 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Answer, Suite, Task, answer_from_json
+from ..core import (
+    Answer,
+    Example,
+    Fields,
+    Labels,
+    Number,
+    Output,
+    Pool,
+    Ranking,
+    Suite,
+    Task,
+    Terms,
+    answer_from_json,
+)
 from ..errors import ScoreError, SourceError
 from ..scores import metric, signature
 from ..scores.reduce import Array
 from ..stats import Estimate, bootstrap, student_interval
+from ..suites.instructions import kind_of
 from .run import score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")
 SHOWN = 5
 RESAMPLES = 1000
+FEWEST = 5  # tasks or categories whose mean has an interval: of fewer, Student's says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +64,10 @@ class Scored:
 
     metrics: Mapping[str, Scores]
     instances: int
-    missing: Mapping[str, int]  # by task: items without a prediction, which count as wrong
-    untouched: tuple[str, ...]  # tasks without any, which are left out
+    missing: Mapping[str, int]  # by task: items without a prediction, or with null; they count as wrong
+    unlike: Mapping[str, str]  # by item: predictions of another kind than the answers, which count as wrong
+    untouched: tuple[str, ...]  # test tasks without any, which are left out
+    aside: tuple[str, ...]  # tasks without any that are no test tasks
     unknown: int  # predictions for items that the suite does not ask about
     doubled: int
 
@@ -91,6 +108,8 @@ def _line(line: str) -> tuple[str, Any] | str:
     """Read a line, or say what is wrong with it."""
     try:
         row = json.loads(line)
+    except json.JSONDecodeError as error:
+        return f"not JSON ({error.msg}, column {error.pos + 1})"
     except (ValueError, RecursionError) as error:
         return f"not JSON ({error})"
     if not isinstance(row, dict):
@@ -110,45 +129,97 @@ def score_predictions(suite: Suite, given: Predictions, metrics: Sequence[str] =
     """Score predictions by the metrics of their tasks, or by these."""
     for typed in metrics:
         metric(typed, next(iter(suite.tasks.values())).output)  # an unknown one is refused before any work
-    asked = {name: suite.pools[name]["test" if "test" in suite.pools[name] else next(iter(suite.pools[name]))]
-             for name in suite.tasks}  # fmt: skip
     units: dict[str, dict[str, Array]] = {}
     missing: dict[str, int] = {}
+    unlike: dict[str, str] = {}
     untouched: list[str] = []
     known: set[str] = set()
-    for name, pool in asked.items():
-        examples = pool.take(range(len(pool)))
+    for name in suite.tasks:
+        examples = _asked(suite.pools[name])
         ids = [example.item.id for example in examples]
         known |= set(ids)
-        here = [id_ in given.answers for id_ in ids]
-        if not any(here):
+        if given.answers.keys().isdisjoint(ids):
             untouched.append(name)
             continue
-        missing |= {name: here.count(False)} if not all(here) else {}
         task = replace(suite.tasks[name], metrics=tuple(metrics) or suite.tasks[name].metrics)
-        answers = [_answer(task, given.answers.get(id_)) for id_ in ids]
+        values = {id_: given.answers.get(id_) for id_ in ids}
+        lost = [values[id_] for id_ in ids].count(None)
+        missing |= {name: lost} if lost else {}
+        odd = {id_: told for id_, value in values.items() if (told := unlike_of(task.output, value))}
+        unlike |= odd
+        answers = [None if id_ in odd else _answer(task, values[id_]) for id_ in ids]
         for typed, scored in score_task(task, [example.gold for example in examples], answers).items():
             units.setdefault(typed, {})[name] = scored.units
     if not units:
         raise ScoreError(f"none of the {len(given.answers):,} predictions is for an item of suite {suite.id!r}")
+    tests = _test_tasks(suite)
     return Scored(
         metrics={typed: _scores(suite, typed, found) for typed, found in units.items()},
         instances=sum(len(u) for u in next(iter(units.values())).values()),
         missing=missing,
-        untouched=tuple(untouched),
+        unlike=unlike,
+        untouched=tuple(name for name in untouched if name in tests),
+        aside=tuple(name for name in untouched if name not in tests),
         unknown=len(given.answers.keys() - known),
         doubled=given.doubled,
     )
 
 
-def _answer(task: Task, value: Any) -> Answer | None:
-    """Give an answer its type; what can't have it, and what is missing, is none."""
+def _asked(pools: Mapping[str, Pool]) -> list[Example]:
+    """Read the examples of a task that are scored."""
+    pool = pools["test" if "test" in pools else next(iter(pools))]
+    return pool.take(range(len(pool)))
+
+
+def _test_tasks(suite: Suite) -> set[str]:
+    """Give the tasks that the folds ask about; all, where they ask about none."""
+    return {name for roles in suite.folds.values() for name in roles.get("target", ())} or set(suite.tasks)
+
+
+def unlike_of(output: Output, value: Any) -> str:
+    """Say how a prediction is of another kind than the answers of its task; nothing of one that may be right.
+
+    >>> unlike_of(Terms(), ["graph"]), unlike_of(Terms(), "graph")
+    ('', 'a text where a list of texts is wanted')
+    """
     if value is None:
-        return None
+        return ""
+    if isinstance(output, Fields) and isinstance(value, dict):
+        if lost := [name for name in output.parts if name not in value]:
+            return f"an object without {', '.join(lost)}"
+        found = ((name, unlike_of(part, value[name])) for name, part in output.parts.items())
+        return next((f"{name}: {told}" for name, told in found if told), "")
+    wanted, fits = _wanted(output, value)
+    return "" if fits else f"{kind_of(value)} where {wanted} is wanted"
+
+
+def _wanted(output: Output, value: Any) -> tuple[str, bool]:
+    """Say what is wanted, and whether this is such."""
+    listed = value if isinstance(value, list) else [None]
+    match output:
+        case Fields(parts=parts):
+            return f"an object of {', '.join(parts)}", False
+        case Number():
+            return "a finite number", _is_number(value)
+        case Ranking():
+            pairs = [isinstance(p, list) and len(p) == 2 and isinstance(p[0], str) and _is_number(p[1]) for p in listed]
+            return "a list of pairs (candidate, grade)", all(pairs)
+        case Terms() | Labels(many=True):
+            return "a list of texts", all(isinstance(text, str) for text in listed)
+    return "a text", isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    """Tell a finite number, or a text that reads as one."""
     try:
-        return answer_from_json(task.output, value)
-    except (TypeError, ValueError, KeyError, IndexError):
-        return None
+        return not isinstance(value, bool) and math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _answer(task: Task, value: Any) -> Answer | None:
+    """Give an answer its type; what is missing is none."""
+    return None if value is None else answer_from_json(task.output, value)
 
 
 def _scores(suite: Suite, typed: str, units: Mapping[str, Array]) -> Scores:
@@ -173,5 +244,14 @@ def _scores(suite: Suite, typed: str, units: Mapping[str, Array]) -> Scores:
 
 
 def _mean_of(scores: Mapping[str, Estimate]) -> Estimate:
-    """Average scores that are known, with Student's interval: what others like these would give."""
-    return student_interval([e.value for e in scores.values() if not math.isnan(e.value)] or [math.nan])
+    """Average scores that are known, with Student's interval: what others like these would give.
+
+    Where all lie between 0 and 1 the interval does too, and of few there is none.
+    """
+    values = [e.value for e in scores.values() if not math.isnan(e.value)] or [math.nan]
+    found = student_interval(values)
+    if found.n < FEWEST:
+        return replace(found, low=math.nan, high=math.nan)
+    if min(values) < 0 or max(values) > 1:
+        return found
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))

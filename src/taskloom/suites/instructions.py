@@ -7,7 +7,7 @@ it stood (an odd type, a key of its own) is kept beside the suite, so that writi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import Any, TypeAlias
@@ -50,6 +50,7 @@ SPLITS: Mapping[
 }
 
 Splits: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]  # by track: the names in each list
+Hook: TypeAlias = Callable[[list[tuple[str, Any]]], dict[str, Any]]  # makes an object of its keys and values
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,13 @@ def task_paths(folder: Path) -> list[Path]:
     return paths
 
 
-def load(path: Path, faults: Faults) -> dict[str, Any] | None:
-    """Read one file, or note why it can't be."""
+def load(path: Path, faults: Faults, hook: Hook | None = None) -> dict[str, Any] | None:
+    """Read one file, or note why it can't be; a hook sees the keys of each object, doubled ones too."""
     if path.stat().st_size > LARGEST:
         faults.add(path.name, "", f"{path.stat().st_size:,} bytes, and a task file may have {LARGEST:,}")
         return None
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=hook)
     except UnicodeDecodeError as error:
         faults.add(path.name, "", f"not UTF-8 ({error.reason} at byte {error.start})")
         return None
@@ -116,7 +117,7 @@ def load(path: Path, faults: Faults) -> dict[str, Any] | None:
         faults.add(path.name, "", f"not JSON ({error})")
         return None
     if not isinstance(content, dict):
-        faults.add(path.name, "", f"a task file is an object, not {_kind(content)}")
+        faults.add(path.name, "", f"a task file is an object, not {kind_of(content)}")
         return None
     return content
 
@@ -133,13 +134,13 @@ def faults_of_shape(file: str, content: Mapping[str, Any], faults: Faults) -> No
         faults.add(file, DEFINITION, "must be a text, or a list of texts, and not empty")
     for key in TAGS:
         if key in content and not isinstance(content[key], list):
-            faults.add(file, key, f"must be a list, not {_kind(content[key])}")
+            faults.add(file, key, f"must be a list, not {kind_of(content[key])}")
     for key in (POSITIVE, NEGATIVE):
         for place, shown in _listed(file, content, key, faults):
             for part in ("input", "output", "explanation"):
                 value = shown.get(part)
                 if not isinstance(value, str) and not (part == "output" and _texts(value)):
-                    faults.add(file, f"{place}.{part}", "missing" if value is None else f"a text, not {_kind(value)}")
+                    faults.add(file, f"{place}.{part}", "missing" if value is None else f"a text, not {kind_of(value)}")
     _faults_of_instances(file, content, faults)
 
 
@@ -157,13 +158,13 @@ def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> 
     """Yield the objects of a list, each with its place."""
     values = content.get(key, [])
     if not isinstance(values, list):
-        faults.add(file, key, f"must be a list, not {_kind(values)}")
+        faults.add(file, key, f"must be a list, not {kind_of(values)}")
         return
     for number, value in enumerate(values):
         if isinstance(value, dict):
             yield f"{key}[{number}]", value
         else:
-            faults.add(file, f"{key}[{number}]", f"must be an object, not {_kind(value)}")
+            faults.add(file, f"{key}[{number}]", f"must be an object, not {kind_of(value)}")
 
 
 def splits(folder: Path) -> Splits:
@@ -387,6 +388,11 @@ def _first(value: Any) -> str:
     return value if isinstance(value, str) else str(value[0])
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Say what a value of JSON is.
+
+    >>> kind_of([]), kind_of(None), kind_of(1.5)
+    ('a list', 'null', 'a number')
+    """
     names = {dict: "an object", list: "a list", str: "a text", type(None): "null", bool: "true or false"}
     return names.get(type(value), "a number")
