@@ -59,7 +59,8 @@ def test_the_ten_of_table_4_are_ten_encodings():
 
 
 @pytest.mark.parametrize(
-    "name", ["", "def+", "pos", "pos0", "definition", "def+def", "pos2+pos4", "def pos2", "none+def"]
+    "name",
+    ["", "def+", "pos", "pos0", "definition", "def+def", "pos2+pos4", "def pos2", "none+def", "expl", "def+expl"],
 )
 def test_what_is_no_encoding_is_refused(name: str):
     with pytest.raises(UsageError, match=r"an encoding joins id, def, posN, negN and expl"):

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progres
 from rich.table import Table
 
 Cell = str | int | float | None
-
+SPEED_OVER = 3600  # seconds that are looked back on to tell what remains: one step may take minutes
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -84,6 +84,14 @@ def table(
     out().print(shown)
 
 
+def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Count the first columns that a terminal is wide enough for, two at the least; elsewhere all are."""
+    count = len(columns)
+    while sys.stdout.isatty() and count > 2 and _width(columns[:count], [row[:count] for row in rows]) > out().width:
+        count -= 1
+    return count
+
+
 def _width(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
     """Measure a table that wraps nothing: where it is too wide, figures may wrap, and the names beside them don't."""
     widest = [max(cell_len(text) for text in column) for column in zip(columns, *cells, strict=True)]
@@ -112,7 +120,7 @@ def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, in
         yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
         return
     columns = (TextColumn(escape(what)), BarColumn(), counted, TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

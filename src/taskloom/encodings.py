@@ -64,7 +64,7 @@ def encoding(name: str) -> Encoding:
         return Encoding()
     found = [PART.fullmatch(part) for part in name.split("+")]
     kinds = [match[1] or match[2] for match in found if match]
-    if not all(found) or len(set(kinds)) < len(kinds):
+    if not all(found) or len(set(kinds)) < len(kinds) or ("expl" in kinds and not {"pos", "neg"} & set(kinds)):
         raise UsageError(f"an encoding joins id, def, posN, negN and expl by +, as in {DEFAULT}: {name!r}")
     counts = {match[2]: int(match[3]) for match in found if match and match[2]}
     return Encoding(

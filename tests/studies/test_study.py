@@ -66,7 +66,7 @@ learners:
         ("name: a\nsuite: x\nformat: 2\nlearners: {a: {}}", "newer than the 1 known here"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {query: 0}", "above nought"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {shots: -1}", r"s\.yaml:4:12: shots must be"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {seeds: 0}", r"s\.yaml:4:12: seeds must be"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {seeds: 0}", r"s\.yaml:4:12: seeds must be one or more: 0"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {short_class: never}", "skip or refuse"),
         ("name: !!python/object:os.system x\nsuite: x", "s.yaml"),
         (

@@ -5,7 +5,7 @@ Where no folder is named, the dozen tasks are taken that come with taskloom.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -45,10 +45,25 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
     if not folder.is_dir():
         raise SourceError(f"no such folder: {folder}")
     files, splits = instructions.read(folder)
+    notes = "; ".join(_notes(files, splits))
+    about = {"benchmark": NAME} | ({"note": notes} if notes else {})
+    id_ = folder.absolute().name if source else NAME
+    return without_leaks(instructions.suite(files, splits, id=id_, about=about))
+
+
+def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) -> Iterator[str]:
+    """Say what is not as one would expect: tasks of splits that have no file, no splits, no answers."""
+    here = {file.name for file in files}
+    for track, lists in splits.items():
+        gone = {name: sum(task not in here for task in tasks) for name, tasks in lists.items() if name != "excluded"}
+        told = [f"{gone[name]:,} of {len(lists[name]):,} {name} tasks" for name in gone if gone[name]]
+        if told:
+            yield f"without a file, of split {track}: {', '.join(told)}"
+    if not splits:
+        yield "no splits: any task may be asked about"
     empty = sum(not any(map(str.strip, gold)) for file in files for gold in _golds(file))
-    note = {"note": f"instances without an answer, as they were published: {empty:,}"} if empty else {}
-    about = {"benchmark": "natural-instructions"} | note
-    return without_leaks(instructions.suite(files, splits, id="natural-instructions", about=about))
+    if empty:
+        yield f"instances without an answer, as they were published: {empty:,}"
 
 
 def _golds(file: instructions.TaskFile) -> list[list[str]]:

@@ -85,7 +85,7 @@ def _in_words(board: Board, best: Sequence[Standing]) -> str:
     if rivals == 1:
         words = f"{names[0]}, and no other learner to compare it with"
     elif len(names) == 1:
-        words = f"{names[0]} is the best, and is told apart from all others"
+        words = f"{names[0]} is the best, and is told apart from all other learners"
     else:
         words = f"{names[0]} has the best score, but can't be told from {_and(names[1:])}"
     return f"{where}{words}{_above(board, best[0])}."

@@ -3,10 +3,10 @@
 CSS = """
 :root{color-scheme:light dark;--ink:#1c2024;--soft:#5c656e;--paper:#fff;--tint:#f4f5f7;--edge:#d8dce1;--accent:#1f5fbf;
 --good:#176b3a;--bad:#b3261e;--c0:#1f5fbf;--c1:#c2500a;--c2:#177a5b;--c3:#a8327d;--c4:#6a4fc2;--c5:#8a6d00;--c6:#0b7c93;
---c7:#6b6f76}
+--c7:#6b6f76;--c8:#7b4a2d;--c9:#c4313a}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a0a8b1;--paper:#14171a;--tint:#1e2226;--edge:#363c43;
 --accent:#7fb0ff;--good:#6fd39a;--bad:#ff9a92;--c0:#7fb0ff;--c1:#ff9e5e;--c2:#5fd0a8;--c3:#f08bcb;--c4:#b5a2ff;--c5:#e0c04a;
---c6:#5fcfe6;--c7:#a5abb3}}
+--c6:#5fcfe6;--c7:#a5abb3;--c8:#d2a282;--c9:#ff8f94}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1rem;max-width:68rem;background:var(--paper);color:var(--ink);
 font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
@@ -16,7 +16,10 @@ p,ul{margin:.5rem 0}a{color:var(--accent)}nav ul,.key{
 display:flex;flex-wrap:wrap;gap:.2rem 1rem;list-style:none;padding:0}
 .soft{color:var(--soft)}small,.small{font-size:.85rem}
 .warn{border-left:4px solid var(--bad);background:var(--tint);padding:.5rem .8rem}
-.box{overflow-x:auto;max-width:100%;margin:.6rem 0}
+.box{overflow-x:auto;max-width:100%;margin:.6rem 0;background:linear-gradient(90deg,var(--paper) 30%,transparent),
+linear-gradient(270deg,var(--paper) 30%,transparent) 100% 0,linear-gradient(90deg,var(--edge),transparent),
+linear-gradient(270deg,var(--edge),transparent) 100% 0;background-repeat:no-repeat;
+background-attachment:local,local,scroll,scroll;background-size:3rem 100%,3rem 100%,.7rem 100%,.7rem 100%}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--edge);vertical-align:top;
 overflow-wrap:normal}
@@ -43,7 +46,7 @@ padding-right:0}.spreads{columns:22rem;column-gap:2rem}.spreads section{break-in
 .heat{fill:var(--hue)}.plot .inside{font-size:12px;stroke:none}.published .dot{stroke:var(--c1)}
 .line{fill:none;stroke:var(--hue);stroke-width:2}.band{fill:var(--hue);opacity:.13}.mark{fill:var(--hue)}
 .hue0{--hue:var(--c0)}.hue1{--hue:var(--c1)}.hue2{--hue:var(--c2)}.hue3{--hue:var(--c3)}.hue4{--hue:var(--c4)}
-.hue5{--hue:var(--c5)}.hue6{--hue:var(--c6)}.hue7{--hue:var(--c7)}
+.hue5{--hue:var(--c5)}.hue6{--hue:var(--c6)}.hue7{--hue:var(--c7)}.hue8{--hue:var(--c8)}.hue9{--hue:var(--c9)}
 .swatch{width:1.75rem;height:.65rem;margin-right:.35rem}.key{font-size:.85rem}
 details{border:1px solid var(--edge);border-radius:.4rem;padding:.4rem .8rem;margin:.5rem 0}
 summary{cursor:pointer}details[open]>summary{margin-bottom:.4rem}

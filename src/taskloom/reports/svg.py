@@ -17,7 +17,8 @@ WIDTH, LEFT, RIGHT = 420, 12, 408  # fonts of 13 in a drawing of 420 stay readab
 ROW, FOOT = 40, 34
 BAR_ROW, BAR_LEFT, BAR_RIGHT = 20, 204, 372  # names to the left of bars, counts to the right
 COUNTS_TO = 10  # what an axis of counts reaches at least
-HUES = 8
+HUES = 10
+APART = (0, -6, 6, -3, 3)  # how far dots that would hide each other are moved up or down
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 Scale = Callable[[float], float]
@@ -101,10 +102,10 @@ def key(names: Sequence[str]) -> str:
     )
 
 
-def dot_styles(solid: Sequence[str], hollow: Sequence[str] = ()) -> dict[str, str]:
-    """Give each series of dots a colour, solid or hollow."""
-    filled = {name: f"hue{hue % HUES}" for hue, name in enumerate(solid)}
-    return {name: f"hollow hue{hue % HUES}" for hue, name in enumerate(hollow)} | filled
+def dot_styles(solid: Sequence[str], hollow: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give each series of dots a colour; a hollow one has that of the solid one that it belongs to."""
+    own = {name: f"hue{hue % HUES}" for hue, name in enumerate([*solid, *(n for n in hollow or {} if n not in solid)])}
+    return {name: own[name] for name in solid} | {told: f"hollow {own[n]}" for n, told in (hollow or {}).items()}
 
 
 def dot_key(styles: Mapping[str, str]) -> str:
@@ -253,12 +254,14 @@ def _points(points: Sequence[Point], hue: int, across: Scale, up: Scale) -> str:
 
 
 def _strip(name: str, found: Mapping[str, Estimate], styles: Mapping[str, str], top: int, at: Scale) -> str:
-    marks = [
-        f'<g class="{styles[one]}"><title>{escape(f"{name}, {one}: {_tick_text(e.value)}")}</title>'
-        f'<circle class="mark" cx="{at(e.value):.1f}" cy="{top + 28}" r="5"/></g>'
-        for one, e in found.items()
-        if not math.isnan(e.value)
-    ]
+    known = sorted((at(e.value), one, e) for one, e in found.items() if not math.isnan(e.value))
+    marks, before, shift = [], -math.inf, 0
+    for x, one, e in known:
+        shift = (shift + 1) % len(APART) if x - before < 9 else 0  # dots that would hide each other
+        title = f"<title>{escape(f'{name}, {one}: {_tick_text(e.value)}')}</title>"
+        dot = f'<circle class="mark" cx="{x:.1f}" cy="{top + 28 + APART[shift]}" r="4.5"/>'
+        marks.append(f'<g class="{styles[one]}">{title}{dot}</g>')
+        before = x
     return _text(LEFT, top + 15, name, "name") + "".join(marks)
 
 

@@ -119,7 +119,8 @@ def legend(summary: Summary) -> str:
     if not summary.boards:
         return f"{NONE}: nothing has been scored yet"
     level = f"{100 * summary.how.level:.4g} %"
-    return f"in brackets: {level} intervals; a shared letter: can't be told apart; *: can't be told from the best"
+    letters = "a shared letter: can't be told apart; *: can't be told from the best, floors aside"
+    return f"in brackets: {level} intervals; {letters}"
 
 
 def tally(summary: Summary) -> str:
@@ -203,8 +204,11 @@ def _show(exhibit: Exhibit, most: int) -> None:
 
     columns, rows = exhibited(exhibit)
     console.line(f"\n{exhibit.title}")
+    fit = console.fitting(columns, rows[:most])
     if rows:
-        console.table(columns, rows[:most], figures=columns[1:])
+        console.table(columns[:fit], [row[:fit] for row in rows[:most]], figures=columns[1:fit])
+    if fit < len(columns):
+        console.line(f"too wide for this terminal, and in the other forms of report: {', '.join(columns[fit:])}")
     if len(rows) > most:
         console.line(f"{counted(len(rows) - most, 'more row')} in the other forms of report")
     for note in exhibit.notes:
@@ -219,7 +223,7 @@ def markdown(summary: Summary) -> str:
         parts += [f"## {_md(metric)}", _md_table(*scores(summary, metric))]
         parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]
         parts += [f"Paired differences at {shots_of(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
-        parts += ["Signature: " + ", ".join(f"`{_md(s)}`" for s in summary.signatures[metric])]
+        parts += ["Signature: " + ", ".join(f"`{_code(s)}`" for s in summary.signatures[metric])]
     if summary.categories:
         parts += ["## By category", _md_table(*categories(summary))]
     parts += [legend(summary)]
@@ -236,6 +240,10 @@ def markdown(summary: Summary) -> str:
 def _md_table(columns: Sequence[str], rows: Rows) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(c if line is lines[1] else _md(c) for c in line) + " |" for line in lines)
+
+
+def _code(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())
 
 
 def _md(text: str) -> str:

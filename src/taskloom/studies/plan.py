@@ -121,9 +121,13 @@ def _of_folds(suite: Suite, wanted: Sequence[str]) -> list[str]:
     found: list[str] = []
     for text in wanted:
         fold, _, role = text.removeprefix("@").rpartition("/")
-        if not text.startswith("@") or ROLES.get(role, role) not in ROLES.values():
+        if not text.startswith("@"):
             found.append(text)
             continue
+        if ROLES.get(role, role) not in ROLES.values():
+            raise StudyError(f"no such part of a fold: {text!r}; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}")
+        if not suite.folds and ROLES.get(role) == "target":
+            return list(suite.tasks)  # of a suite without folds, every task may be asked about
         folds = {name: roles for name, roles in suite.folds.items() if not fold or name == fold}
         names = [name for roles in folds.values() for name in roles.get(ROLES.get(role, role), ())]
         if not names:

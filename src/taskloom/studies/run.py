@@ -236,12 +236,22 @@ class _Pool:
 # --- the driver ------------------------------------------------------------------------------------------------------
 
 
-def run(plan: Plan, ledger: Ledger, *, workers: int = 1, progress: Progress | None = None) -> Done:
-    """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back."""
+def run(
+    plan: Plan,
+    ledger: Ledger,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+    stopping: Callable[[], None] | None = None,
+) -> Done:
+    """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back.
+
+    `stopping` is called as soon as that is asked for.
+    """
     owner = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     folder = ledger.path.parent
     crew = _Here(plan, folder) if workers == 1 else _Pool(plan, folder, workers)
-    with _stopping() as stop, _beating(ledger.path, owner):
+    with _stopping(stopping) as stop, _beating(ledger.path, owner):
         try:
             return _drive(plan, ledger, crew, owner, workers, stop, progress)
         except BaseException:  # a second Ctrl-C, or a ledger that can't be written
@@ -267,6 +277,8 @@ def _drive(
     total, tally = len(plan.cells), {"done": 0, "failed": 0, "left out": 0}
     running: dict[Future[Finished], Cell] = {}
     stuck: dict[str, str] = {}
+    if progress:
+        progress(total - len(waiting), total)
     while (waiting and not stop.is_set()) or running:
         if not stop.is_set():
             waiting = _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
@@ -343,7 +355,7 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 
 @contextmanager
-def _stopping() -> Iterator[threading.Event]:
+def _stopping(told: Callable[[], None] | None) -> Iterator[threading.Event]:
     """Turn Ctrl-C and SIGTERM into an event; a second Ctrl-C is not waited for."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -354,6 +366,8 @@ def _stopping() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
+        if told:  # by another thread: this one may hold what printing needs
+            threading.Thread(target=told, daemon=True).start()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

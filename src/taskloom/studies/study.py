@@ -156,7 +156,10 @@ class _Node:
             return default
         if isinstance(value, int):
             value = range(value) if key == "seeds" else [value]
-        if not value or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
+        if not value:
+            self.faults.add(self.values, key, f"{key} must be one or more: {self.values.get(key)}")
+            return default
+        if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
             self.faults.add(self.values, key, f"{key} must be whole numbers, none below nought: {list(value)}")
             return default
         return tuple(dict.fromkeys(value))

@@ -67,7 +67,7 @@ def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, p
         shown = {n: cells.shown(e, points=True) for n, e in here.items()}
         named = of.name if one else f"{of.name}, {counted(of.board.shots, 'shot')}"
         dots[named] = shown | {theirs[m]: _value(v) for m, v in printed.items() if v is not None}
-    styles = svg.dot_styles(ours, list(theirs.values()))
+    styles = svg.dot_styles(ours, theirs)
     return Exhibit(
         title=f"By category, beside published figures: {figures.metric}",
         columns=("category", "shots", *ours, *theirs.values()),

@@ -54,8 +54,8 @@ def _gain_by(seen: Seen, board: Board, learner: str, over: Sequence[str], tasks:
     title = f"{board.metric}, task by task: {learner} over the better of {others}"
     yield Exhibit(
         title=title,
-        columns=("task", "category", learner, "the better", "its score", "gain", "p (Holm)"),
-        rows=tuple((r.task, r.category, r.ours, r.name, r.theirs, c, cells.p_value(c.p)) for r, c in rows),
+        columns=("task", "gain", "p (Holm)", learner, "the better", "its score", "category"),
+        rows=tuple((r.task, c, cells.p_value(c.p), r.ours, r.name, r.theirs, r.category) for r, c in rows),
         notes=tuple(_gain_notes(board, [gain for _, gain in rows], len(tasks), seen.how.level)),
         points=board.points,
         plot=svg.forest([_gain_row(board, *row) for row in rows], title),
@@ -83,7 +83,7 @@ def _gain_on(seen: Seen, board: Board, learner: str, rival: _Rival, family: int)
 def _gain_row(board: Board, rival: _Rival, gain: Contrast) -> svg.Row:
     shown = cells.shown(Estimate(gain.difference, gain.low, gain.high, gain.n), board.points)
     style = "apart" if differs(gain) else ""
-    return svg.Row(f"{rival.task} − {rival.name}", shown, cells.score(gain, board.points), style)
+    return svg.Row(rival.task, shown, cells.score(gain, board.points), style)
 
 
 def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:
@@ -91,7 +91,8 @@ def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: floa
     told = [up for up, gain in zip(above, gains, strict=True) if differs(gain)]
     over = f"{counted(len(gains), 'task')}, {counted(board.shots, 'shot')}"
     yield f"better than the better of them on {sum(above)} of {over}"
-    yield f"told apart from it on {len(told)}: better on {sum(told)}, worse on {len(told) - sum(told)}"
+    apart = f"better on {sum(told)}, worse on {len(told) - sum(told)}"
+    yield f"told apart from it on {len(told)}: {apart}; p is corrected for these tasks, not for other learners"
     if tasks > len(gains):
         yield f"left out, for one side has no score: {counted(tasks - len(gains), 'task')}"
     found = student_interval([gain.difference for gain in gains], level=level)

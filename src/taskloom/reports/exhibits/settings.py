@@ -114,6 +114,7 @@ def _trend(seen: Seen, label: str, names: Mapping[float, str]) -> Iterator[str]:
     boards = [ours[name][0] for name in names.values()]
     x = np.log2(1 + np.array(list(names)))
     if len(names) < 3 or len({b.shots for b in boards}) > 1:
+        yield f"{label}: a trend needs three values or more, at one number of shots"
         return
     shares = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     of = dict(zip(names.values(), shares.tolist(), strict=True))
