@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,33 @@ def test_show_gives_tsv_when_piped(taskloom, suite: Path):
     assert header.split("\t") == ["task", "output", "metrics", "examples"]
     assert first.split("\t") == ["title->keywords", "terms", "list-f1, bpref", "all 3"]
     assert len(rest) == 11
+
+
+def test_show_tells_category_and_role_and_on_a_terminal_one_metric(taskloom, told: Path, monkeypatch):
+    header, first, *_ = taskloom("show", told).out.splitlines()
+    assert header.split("\t") == ["task", "category", "role", "output", "metrics", "examples"]
+    every = "rouge-l:published, rouge-l, exact-match:published, exact-match"
+    assert first.split("\t") == ["task9001_weather_data_to_text", "Data to Text", "train", "text", every, "all 36"]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "140")
+    wide = taskloom("show", told)
+    assert re.search(r"task9007\w+ +Word Analogy +test +text +rouge-l:published \+3 +test 48 *\n", wide.out)
+    assert "no room" not in wide.err
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = taskloom("show", told)
+    assert re.search(r"task9007\w+ +Word Analogy +test +test 48 *\n", narrow.out)
+    assert "no room for: output, metrics;" in narrow.err
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    assert "role\ttest\n" in taskloom("show", told, "task9007_everyday_word_analogy").out
+
+
+def test_roles_name_their_fold_where_there_are_several(taskloom, small_suite, tmp_path: Path):
+    one, two, three, *_ = small_suite.tasks
+    folds = {"default": {"target": (one,), "meta": (two,), "leaking": (three,)}, "other": {"meta": (one,)}}
+    write(replace(small_suite, folds=folds), tmp_path / "folded")
+    header, *rows = (row.split("\t")[:2] for row in taskloom("show", tmp_path / "folded").out.splitlines())
+    assert header == ["task", "role"]
+    assert [role for _, role in rows[:4]] == ["default: test, other: train", "default: train", "default: leaking", ""]
 
 
 def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):
@@ -210,13 +238,36 @@ def test_help_has_examples(taskloom, verb):
     assert "Examples" in ran.out
 
 
-def test_names_are_completed(monkeypatch: pytest.MonkeyPatch):
-    def completions(words: str) -> str:
-        asked = {"_TASKLOOM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
-        return subprocess.run([script()], env={**os.environ, **asked}, capture_output=True, text=True).stdout
+def test_list_models_tells_that_there_are_others(taskloom):
+    ran = taskloom("list", "models")
+    assert all(name in ran.err for name in ("hf:", "path:", "pypi:", "api:", "fake:echo", "fake:noise"))
+    assert "hf:" not in ran.out
+    assert "hf:" not in taskloom("list", "models", "--json").err
 
-    assert "quickstart" in completions("taskloom build qu")
-    assert "rotten-tomatoes" in completions("taskloom data get ro")
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("taskloom build qu", ["quickstart"]),
+        ("taskloom data get ro", ["rotten-tomatoes"]),
+        ("taskloom show SUITE title->k", ["title->keywords", "title->keywords+year"]),
+        ("taskloom show nowhere title->k", []),
+        ("taskloom show SUITE t --encoding def+pos2+neg2", ["def+pos2+neg2", "def+pos2+neg2+expl"]),
+        ("taskloom show SUITE t --encoding n", ["none"]),
+        ("taskloom show SUITE t --model p", ["path:", "pypi:"]),
+        ("taskloom run quickstart --model f", ["fake:echo", "fake:noise"]),
+        ("taskloom run quickstart --model s", ["smollm2"]),
+        ("taskloom run quickstart --only near", ["nearest"]),
+        ("taskloom run gone.yaml --only near", []),
+        ("taskloom run --only near", []),
+        ("taskloom report x --to t", ["terminal", "tex"]),
+        ("taskloom compare n", []),
+        ("taskloom people compare nowhere --learner n", []),
+    ],
+)
+def test_names_are_completed(suite: Path, tmp_path: Path, words: str, found: list[str]):
+    ended = completed(words.replace("SUITE", str(suite)), tmp_path)
+    assert (ended.stdout.split(), ended.stderr) == (found, "")
 
 
 def test_on_a_terminal_there_are_tables():
@@ -251,6 +302,12 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path, suite: Path):
     command = f"set -o pipefail; {shlex.quote(script())} show {shlex.quote(str(suite))} --json | head -1"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("{\n", "", 0)
+
+
+def completed(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Ask for what may stand in the place of the last word."""
+    asked = {"_TASKLOOM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    return subprocess.run([script()], env={**os.environ, **asked}, cwd=folder, capture_output=True, text=True)
 
 
 def script() -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from taskloom.benchmarks import builder
 from taskloom.people import judgements
+from taskloom.people.sheets import TOLD
 from taskloom.sources.table import Field
 from taskloom.suites.build import Reading
 from taskloom.suites.store import write
@@ -75,7 +76,10 @@ def here(ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def filled(sheet: Path, copy: Path, fill: Callable[[int, dict[str, str]], dict[str, str]]) -> None:
     """Fill a copy of a CSV sheet in, row by row, as a spreadsheet would write it."""
     with sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = [row | fill(n, row) for n, row in enumerate(csv.DictReader(file))]
+        sheet_rows = list(csv.DictReader(file))
+    rows = [
+        row | {TOLD.get(name, name): said for name, said in fill(n, row).items()} for n, row in enumerate(sheet_rows)
+    ]
     copy.parent.mkdir(exist_ok=True)
     with copy.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -122,6 +126,8 @@ def test_answers_are_compared_from_the_sheet_to_the_sum(taskloom, here: Path):
     assert "abstract->title\teight\t" in shown.out
     assert "win, tie or loss\tno value\t[no interval]\t0\t0\n" in shown.out
     assert "unusable, counted as losses without asking" in shown.err
+    counted = "judged: wins\tjudged: ties\tjudged: losses\titems: equal\titems: unusable\titems: not answered"
+    assert f"learner\t{counted}\n" in shown.out
 
 
 def test_instructions_are_rated_from_the_sheet_to_the_sum(taskloom, here: Path):
@@ -137,6 +143,20 @@ def test_instructions_are_rated_from_the_sheet_to_the_sum(taskloom, here: Path):
     assert "all tasks\tvalue\t95 % interval\tn\n" in shown.out
     assert f"\n{judgements.GOOD} or above, %\t" in shown.out
     assert "rated by fewer than 3 people: 3 tasks" in shown.err
+
+
+def test_a_terminal_shows_the_first_comments(taskloom, here: Path, monkeypatch: pytest.MonkeyPatch):
+    taskloom("people", "rate", "suite", "-o", "rate.csv")
+    filled(here / "rate.csv", here / "ann.csv", lambda n, _: {"rating": "4", "typos": f"No{n}.", "clarity": f"Yes{n}."})
+    total = 2 * len(list(csv.DictReader((here / "ann.csv").read_text(encoding="utf-8").splitlines())))
+    assert total > 10
+    assert "Yes5." in taskloom("people", "sum", "ann.csv").out
+    assert len(json.loads(taskloom("people", "sum", "ann.csv", "--json").out)["remarks"]) == total
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    few, every = taskloom("people", "sum", "ann.csv"), taskloom("people", "sum", "ann.csv", "--comments")
+    assert ("Yes4." in few.out, "No5." in few.out) == (True, False)
+    assert f"{total - 10} more: --comments shows all" in few.err
+    assert ("Yes5." in every.out, "--comments" in every.err) == (True, False)
 
 
 def test_a_sheet_is_json_lines_where_that_is_asked_for(taskloom, here: Path):

@@ -1,6 +1,13 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,6 +59,76 @@ def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, fol
         shown = taskloom("report", "runs/small", "--to", form)
         assert shown.code == 0
         assert "tfidf" in shown.out
+
+
+def test_a_trial_is_named_where_nothing_else_is_known(taskloom, folder: Path):
+    planned = taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
+    command = "taskloom run study.yaml -o 'my run' --only 'tfidf*' --limit 2"
+    assert f"before a run or a trial (`{command}`)" in planned
+    assert taskloom(*shlex.split(command)[1:]).code == 0
+    assert "about" in taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
+    shown = taskloom("report", "my run")
+    assert (shown.code, "0 cells done" in shown.out) == (0, True)
+    assert "only trials were run, which are kept apart: my run/trial-2.html" in shown.err
+    taskloom("run", "study.yaml", "-o", "my run")
+    assert "trial" not in taskloom("report", "my run").err
+
+
+def test_learners_and_tasks_of_a_run_are_completed(taskloom, folder: Path):
+    def found(words: str) -> list[str]:
+        asked = {"_TASKLOOM_COMPLETE": "complete_bash", "COMP_WORDS": words}
+        environment = {**os.environ, **asked, "COMP_CWORD": str(len(words.split()) - 1)}
+        script = Path(sys.executable).with_name("taskloom")
+        return subprocess.run([script], env=environment, capture_output=True, text=True).stdout.split()
+
+    taskloom("run", "study.yaml", "--only", "nearest")
+    assert found("taskloom run study.yaml --only a") == ["again", "abstract->category"]
+    assert found("taskloom compare nearest a") == ["again"]
+    assert found("taskloom compare --run runs/small n") == ["nearest"]
+    assert found("taskloom people compare runs/small --learner tf") == ["tfidf-linear"]
+    taskloom("run", "study.yaml", "-o", "runs/other", "--only", "nearest")
+    assert found("taskloom compare nearest a") == []
+
+
+SLOW = """
+import time
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Slow:
+    version = 1
+    outputs = frozenset({'labels'})
+    unaided = outputs
+    def fit(self, task, support, dev, *, seed, tools):
+        open("begun", "w").close()
+        time.sleep(1)
+        return self
+    def predict(self, items):
+        return [None for _ in items]
+"""
+
+
+def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_start(folder: Path):
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
+    ours, theirs = pty.openpty()
+    command = [str(Path(sys.executable).with_name("taskloom")), "run", "study.yaml"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as process:
+        os.close(theirs)
+        printed = ""
+        with suppress(OSError):  # how a terminal says that it is closed
+            while block := os.read(ours, 65536):
+                printed += block.decode()
+                if process.poll() is None and (folder / "begun").exists() and "0/8" in printed:
+                    (folder / "begun").unlink()
+                    process.send_signal(signal.SIGINT)
+    os.close(ours)
+    assert process.returncode == 130
+    at_once, later = (printed.index(told) for told in ("finishing the cell at hand", "1 cell run"))
+    assert at_once < later
+    assert "1/8" not in printed[:at_once]
+    assert "interrupted; what was finished is kept" in printed
 
 
 def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):

@@ -369,6 +369,44 @@ def test_all_faults_are_named_by_file_and_line(tmp_path: Path):
     assert len(refused.value.faults) == 6
 
 
+def test_all_faults_of_a_row_are_named(tmp_path: Path):
+    lines = ["q1,tie,ann,", "q1,tie,bo,", "zz,frist,,"]
+    with pytest.raises(SourceError) as refused:
+        compared(sheet(tmp_path / "s.csv", *lines))
+    assert [fault.partition("s.csv:4: ")[2] for fault in refused.value.faults] == [
+        "no id of the key: 'zz'",
+        "a choice is one of first, second, tie: 'frist'",
+        "no rater, and the file has several; fill in who said this: 'zz'",
+    ]
+    with pytest.raises(SourceError) as refused:
+        answers.ratings(answers.read_sheets([sheet(tmp_path / "s.csv", ",7,ann", header="id,rating,rater")]))
+    assert len(refused.value.faults) == 2
+
+
+def test_columns_tell_what_may_be_said_and_are_read_by_either_name(run: Results, tmp_path: Path):
+    sheets.write_comparisons(questions.draw(run), tmp_path / "c.csv")
+    sheets.write_comparisons(questions.draw(run), tmp_path / "c.jsonl", replace=True)
+    sheets.write_ratings([text_task("t")], tmp_path / "r.csv")
+    assert ',"choice (first, second or tie)",' in (tmp_path / "c.csv").read_text(encoding="utf-8")
+    assert '"choice": ""' in (tmp_path / "c.jsonl").read_text(encoding="utf-8")
+    assert ",rating (1 to 5)," in (tmp_path / "r.csv").read_text(encoding="utf-8")
+    told = '"choice (first, second or tie)"'
+    for header in (f"id,{told}", "id,choice"):
+        assert compared(sheet(tmp_path / "s.csv", "q1,tie", header=header)).said == (Comparison("q1", "s", "tie"),)
+    semicolons = sheet(tmp_path / "s.csv", "tie;q1", header="choice (first, second or tie);id")
+    assert compared(semicolons).said == (Comparison("q1", "s", "tie"),)
+    rated = sheet(tmp_path / "s.csv", "t,4", header="id,rating (1 to 5)")
+    assert answers.ratings(answers.read_sheets([rated])).said == (Rating("t", "s", 4),)
+
+
+def test_a_sheet_with_both_names_of_a_column_is_read_unless_they_differ(tmp_path: Path):
+    header = 'id,"choice (first, second or tie)",choice'
+    found = compared(sheet(tmp_path / "s.csv", "q1,,tie", "q2,tie,", "q3,tie,tie", header=header))
+    assert [one.choice for one in found.said] == ["tie"] * 3
+    with pytest.raises(SourceError, match="a choice is one of first, second, tie: 'tie and first'"):
+        compared(sheet(tmp_path / "s.csv", "q1,tie,first", header=header))
+
+
 def test_many_faults_are_cut_short(tmp_path: Path):
     with pytest.raises(SourceError, match="and 11 more"):
         compared(sheet(tmp_path / "s.csv", "q1,tie,ann,", *["q1,x,ann,"] * 31))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -53,6 +54,21 @@ def _source_names(incomplete: str) -> list[str]:
     return [name for name in named if name.startswith(incomplete)] + found
 
 
+def _task_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete tasks of the suite that is named before."""
+    from .suites.store import open_suite
+
+    with suppress(Exception):  # what can't be opened is told when it is shown
+        return [name for name in open_suite(Path(ctx.params["suite"])).tasks if name.startswith(incomplete)]
+    return []
+
+
+def _encodings(incomplete: str) -> list[str]:
+    from .encodings import NONE, TABLE_4
+
+    return [name for name in (*TABLE_4, NONE) if name.startswith(incomplete)]
+
+
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
 DataName = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=_data_names)]
 
@@ -82,6 +98,7 @@ def callback(
     epilog=example(
         "taskloom build quickstart -o suites/quickstart",
         "taskloom build csl records.jsonl -o suites/csl",
+        "taskloom build natural-instructions natural-instructions/ -o suites/superni",
         "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
         "taskloom build fields data:papers --where language=zh --field title:text --field year:number -o suites/zh",
     )
@@ -94,7 +111,8 @@ def build(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file (CSV, TSV, JSONL, Parquet, .gz), data:NAME or hub:NAME.", autocompletion=_source_names
+            help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
+            autocompletion=_source_names,
         ),
     ] = "",
     *,
@@ -176,7 +194,7 @@ def _told(value: object) -> str:
 )
 def show(
     suite: SuiteFolder,
-    task: Annotated[str, typer.Argument(help="A task of it.")] = "",
+    task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=_task_names)] = "",
     *,
     card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks, or their tags.")] = False,
     output: Annotated[
@@ -184,9 +202,15 @@ def show(
     ] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of the first example.")] = False,
     encoding: Annotated[
-        str, typer.Option(help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...")
+        str,
+        typer.Option(
+            help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...", autocompletion=_encodings
+        ),
     ] = "",
-    model: Annotated[str, typer.Option(help="Count the prompt's tokens as this model does.")] = "",
+    model: Annotated[
+        str,
+        typer.Option(help="Count the prompt's tokens as this model does.", autocompletion=cli_models.all_names),
+    ] = "",
     everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
     as_json: AsJson = False,
@@ -214,7 +238,15 @@ def show(
         listings.show_suite(opened, everything=everything, as_json=as_json)
 
 
-@app.command(epilog=example("taskloom check suites/csl", "taskloom check suites/csl --json", "taskloom check --codes"))
+@app.command(
+    epilog=example(
+        "taskloom check suites/csl",
+        "taskloom check suites/csl --json",
+        "taskloom check natural-instructions/",
+        "taskloom check natural-instructions/tasks/task9001_mine.json",
+        "taskloom check --codes",
+    )
+)
 def check(
     suite: Annotated[
         Path | None, typer.Argument(metavar="SUITE", help="A suite's folder, or task files: a folder, or one of them.")

@@ -8,6 +8,7 @@ import typer
 
 from . import console
 
+FAKES = ("fake:echo", "fake:noise")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -15,6 +16,14 @@ def _names(incomplete: str) -> list[str]:
     from .models.load import NAMED
 
     return [name for name in NAMED if name.startswith(incomplete)]
+
+
+def all_names(incomplete: str) -> list[str]:
+    """Complete a model's name: a short one, a fake, or a prefix that something is to follow."""
+    from .models.load import NAMED, PREFIXES
+
+    prefixes = [prefix for prefix in PREFIXES if prefix != "fake:"]
+    return [name for name in (*NAMED, *prefixes, *FAKES) if name.startswith(incomplete)]
 
 
 Name = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import console
+from .cli_runs import learners_of_run
 from .people.judgements import GOOD, ITEMS, RATERS, TASKS
 from .texts import counted
 
@@ -24,13 +26,17 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a sheet that is th
 
 AS_GOOD = "as good, %"
 INTERVAL = ("95 % interval", "n")
+SHOWN = 10  # comments
 
 
 def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     *,
     output: Sheet,
-    learner: Annotated[list[str], typer.Option(help="A learner; say it again for more. Else all but floors.")] = [],  # noqa: B006
+    learner: Annotated[
+        list[str],
+        typer.Option(help="A learner; say it again for more. Else all but floors.", autocompletion=learners_of_run),
+    ] = [],  # noqa: B006
     tasks: Annotated[int, typer.Option(min=1, help="How many tasks, at random.")] = TASKS,
     items: Annotated[int, typer.Option(min=1, help="How many items of each, at random.")] = ITEMS,
     shots: Annotated[int | None, typer.Option(min=0, help="With so many examples; else the most of the run.")] = None,
@@ -96,6 +102,7 @@ def sum_(
     key: Annotated[Path | None, typer.Option(help="The key to comparisons, if not beside the first file.")] = None,
     run: Annotated[Path | None, typer.Option(help="The run that was asked about: its metric beside people.")] = None,
     by_task: Annotated[bool, typer.Option("--by-task", help="Show comparisons task by task, too.")] = False,
+    comments: Annotated[bool, typer.Option("--comments", help="Show all comments on a terminal, too.")] = False,
     encoding: Annotated[str, typer.Option(help="The files' encoding.")] = "utf-8-sig",
     as_json: AsJson = False,
 ) -> None:
@@ -108,19 +115,21 @@ def sum_(
     if read.kind == "ratings":
         if key or run or by_task:
             raise UsageError("--key, --run and --by-task are for comparisons, and these are ratings")
-        show_ratings(summary.rated(answers.ratings(read)), as_json=as_json)
+        show_ratings(summary.rated(answers.ratings(read)), comments=comments, as_json=as_json)
         return
     pairs = answers.read_key(key or answers.find_key(sheet))
     said = answers.comparisons(read, pairs)
     found = summary.compared(pairs, said)
     beside = summary.beside(gather(run), pairs, answers=said, people=found.learners) if run else None
-    show_compared(found, beside, by_task=by_task, as_json=as_json)
+    show_compared(found, beside, by_task=by_task, comments=comments, as_json=as_json)
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def show_compared(found: Compared, beside: Against | None, *, by_task: bool, as_json: bool) -> None:
+def show_compared(
+    found: Compared, beside: Against | None, *, by_task: bool = False, comments: bool = False, as_json: bool = False
+) -> None:
     """Show how learners did against the reference."""
     if as_json:
         from .reports.tables import plain
@@ -134,14 +143,16 @@ def show_compared(found: Compared, beside: Against | None, *, by_task: bool, as_
         for name, one in found.learners.items()
     ]
     console.line()
-    console.table(["learner", "wins", "ties", "losses", "equal", "unusable", "not answered"], counts, whole=["learner"])
+    judgements = [f"judged: {name}" for name in ("wins", "ties", "losses")]  # there may be several of one item
+    items = [f"items: {name}" for name in ("equal", "unusable", "not answered")]
+    console.table(["learner", *judgements, *items], counts, whole=["learner"])
     if by_task:
         _show_tasks(found)
     _show_contrasts(found)
     _show_agreement(found.agreement, "win, tie or loss")
     if beside:
         _show_beside(found, beside)
-    _show_remarks(found.remarks)
+    _show_remarks(found.remarks, everything=comments)
     _tell_compared(found)
 
 
@@ -175,11 +186,16 @@ def _show_beside(found: Compared, beside: Against) -> None:
     console.table(columns, [(beside.metric, *_told(beside.correlation, points=False))], figures=columns[1:2])
 
 
-def _show_remarks(remarks: tuple[Remark, ...]) -> None:
-    if remarks:
-        of = [name for name in ("learner", "task", "item", "rater", "column") if any(getattr(r, name) for r in remarks)]
-        console.line()
-        console.table([*of, "text"], [[*(getattr(r, name) for name in of), r.text] for r in remarks])
+def _show_remarks(remarks: tuple[Remark, ...], *, everything: bool) -> None:
+    """Show what people wrote; on a terminal only the first, unless all is asked for."""
+    if not remarks:
+        return
+    few = remarks if everything or not sys.stdout.isatty() else remarks[:SHOWN]
+    of = [name for name in ("learner", "task", "item", "rater", "column") if any(getattr(r, name) for r in few)]
+    console.line()
+    console.table([*of, "text"], [[*(getattr(r, name) for name in of), r.text] for r in few])
+    if len(few) < len(remarks):
+        console.note(f"{len(remarks) - len(few):,} more: --comments shows all")
 
 
 def _tell_compared(found: Compared) -> None:
@@ -194,7 +210,7 @@ def _tell_compared(found: Compared) -> None:
     _tell_raters(found.raters, found.blank)
 
 
-def show_ratings(found: Ratings, *, as_json: bool) -> None:
+def show_ratings(found: Ratings, *, comments: bool = False, as_json: bool = False) -> None:
     """Show what people think of instructions."""
     from .reports.cells import number
 
@@ -209,7 +225,7 @@ def show_ratings(found: Ratings, *, as_json: bool) -> None:
     overall = [("mean rating", *_told(found.mean, points=False)), (f"{GOOD} or above, %", *_told(found.good))]
     console.table(["all tasks", "value", *INTERVAL], overall, figures=["value"])
     _show_agreement(found.agreement, "ratings, ordinal")
-    _show_remarks(found.remarks)
+    _show_remarks(found.remarks, everything=comments)
     if found.few:
         console.note(f"rated by fewer than {RATERS} people: {counted(len(found.few), 'task')}")
     _tell_raters(found.raters, found.blank)

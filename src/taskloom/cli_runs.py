@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +15,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import console
+from .cli_models import all_names
 from .errors import UsageError
-from .studies.api import LEDGER, RUNS, Instead, gather, known_models, prepare
+from .studies.api import INSTEAD, LEDGER, RUNS, STUDY, Instead, gather, known_models, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
     from .models.load import Source
+    from .studies.api import Prepared
     from .studies.plan import Plan
     from .studies.results import Outcome, Results
+    from .studies.study import Study
 
 REPORT = "report.html"
 
@@ -31,19 +38,80 @@ def _study_names(incomplete: str) -> list[str]:
     ]
 
 
+def _named_before(ctx: typer.Context, parameter: str) -> str | Path:
+    """Give what stands before the words that are completed; after an option without its value it is not yet read."""
+    return ctx.params.get(parameter) or next(iter(ctx.args), "")
+
+
+def _parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete learners and tasks of the study that is named, as far as they can be told without any work."""
+    from .studies.study import load
+
+    found: list[str] = []
+    with suppress(Exception):  # what can't be read is told when it is run
+        study = load(str(_named_before(ctx, "study")))[0]
+        found += study.learners
+        found += _tasks_of_study(study, ctx.params.get("suite"))
+    return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
+
+
+def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
+    from .studies.plan import SUITE
+    from .studies.study import chosen_tasks
+    from .suites.store import open_suite
+
+    built = RUNS / study.name / SUITE
+    opened = open_suite(instead or (study.folder / study.suite if study.suite else built))
+    plain = [name for name in study.tasks if not name.startswith("@")]
+    return chosen_tasks(list(opened.tasks), plain) if plain == list(study.tasks) else list(opened.tasks)
+
+
+def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete learners of the run that is named, or of the only one."""
+    with suppress(Exception):
+        found = _study_of(Path(_named_before(ctx, "run") or _only_run())).learners
+        return [name for name in found if name.startswith(incomplete)]
+    return []
+
+
+def _study_of(run: Path) -> Study:
+    from .studies.ledger import Ledger
+    from .studies.study import parse
+
+    with Ledger((run / LEDGER).resolve(strict=True)) as ledger:  # one that is not there would be made
+        instead = Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
+        folder = Path(ledger.about("study_folder"))
+    return instead.in_place(parse((run / STUDY).read_text(encoding="utf-8"), STUDY, folder))
+
+
+def _forms(incomplete: str) -> list[str]:
+    from .reports import FORMS
+
+    return [form for form in FORMS if form.startswith(incomplete)]
+
+
 StudyName = Annotated[
     str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=_study_names)
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Only = Annotated[list[str], typer.Option(help="A task or a learner, or a pattern of them; say it again for more.")]
+Only = Annotated[
+    list[str],
+    typer.Option(
+        help="A task or a learner, or a pattern of them; say it again for more.", autocompletion=_parts_of_study
+    ),
+]
 Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a trial, kept apart from the real run.")]
 OnSuite = Annotated[
     Path | None, typer.Option("--suite", help="A suite's folder, in the place of the one that the study names.")
 ]
 OnModel = Annotated[
     str,
-    typer.Option("--model", help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ..."),
+    typer.Option(
+        "--model",
+        help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ...",
+        autocompletion=all_names,
+    ),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME, or runs/NAME-SUITE-MODEL.")
@@ -88,11 +156,18 @@ def plan(
         ]
         console.as_json(told | {"cells": rows})
         return
-    known = "not known before a run or a trial (`taskloom run --limit 2`)"
+    known = f"not known before a run or a trial (`{_trial(prepared, output, only)}`)"
     shown = {**told, "seconds": known if seconds is None else f"about {seconds:,.1f}, by one worker"}
     del shown["left_out"]
     console.pairs(shown)  # type: ignore[arg-type]
     _tell_left_out(found)
+
+
+def _trial(prepared: Prepared, output: Path | None, only: Sequence[str]) -> str:
+    """Write the command that tries the same on a few items."""
+    where = ["-o", str(output)] if output else []
+    options = [*where, *(word for name in only for word in ("--only", name)), "--limit", "2"]
+    return f"{prepared.again()} {shlex.join(options)}"
 
 
 def run(
@@ -116,7 +191,7 @@ def run(
     _tell_left_out(found, briefly=True)
     with prepared.opened() as ledger:
         with console.progress(found.study.name) as progress:
-            done = run_cells(found, ledger, workers=workers, progress=progress)
+            done = run_cells(found, ledger, workers=workers, progress=progress, stopping=_tell_stopping)
         whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
         gathered = results(whole, ledger, prepared.again(limit))
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
@@ -142,6 +217,12 @@ def run(
         raise typer.Exit(1)
 
 
+def _tell_stopping() -> None:
+    sys.stderr.write(
+        "finishing the cell at hand; press Ctrl-C again to stop at once\n"
+    )  # above the bar, if there is one
+
+
 def _get_model(name: str, model: Source) -> None:
     """Fetch a model unless it is here, and show how far that is."""
     with console.progress(f"making model {name} ready", of_bytes=True) as progress:
@@ -151,18 +232,21 @@ def _get_model(name: str, model: Source) -> None:
 def report(
     run: RunFolder,
     *,
-    to: Annotated[str, typer.Option(help="terminal, md, csv, tex, json or html.")] = "terminal",
+    to: Annotated[str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=_forms)] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
 ) -> None:
     """Show what a run has found so far."""
     from .reports import render
 
-    text = render(gather(run), to)  # type: ignore[arg-type]
+    gathered = gather(run)
+    text = render(gathered, to)  # type: ignore[arg-type]
     if output:
         output.write_text(text, encoding="utf-8")
         console.note(str(output))
     else:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
+        console.note(f"only trials were run, which are kept apart: {', '.join(map(str, trials))}")
 
 
 def score(
@@ -181,8 +265,10 @@ def score(
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="A learner: its name in the run, or RUN:NAME.")],
-    b: Annotated[str, typer.Argument(help="Another one.")],
+    a: Annotated[
+        str, typer.Argument(help="A learner: its name in the run, or RUN:NAME.", autocompletion=learners_of_run)
+    ],
+    b: Annotated[str, typer.Argument(help="Another one.", autocompletion=learners_of_run)],
     *,
     run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
     as_json: AsJson = False,

@@ -24,7 +24,8 @@ from .reports import card as cards
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
 from .stats import Contrast, Estimate
-from .studies.predictions import Scored
+from .studies.plan import ROLES
+from .studies.predictions import FEWEST, Scored
 from .studies.study import load
 from .studies.study import names as study_names
 from .suites.bridges import Partition
@@ -37,7 +38,12 @@ from .texts import counted
 
 SHOWN = 20  # tasks
 NAMES = 12  # types, languages and domains of a card
+FEW = 5  # tasks and items that a note names
 LOG = "by logarithm"
+ABOUT = ("task", "category", "role", "output", "metrics", "examples")  # columns of a suite's tasks
+OPTIONAL = ("category", "role")  # of these, those that not all suites have
+WEIGHTY = ("task", "role", "category", "examples", "metrics", "output")  # where there is no room for all, the last go
+LISTS = {role: name for name, role in ROLES.items()}  # of a fold: by the names of the lists that are released
 
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
@@ -61,14 +67,41 @@ def show_suite(suite: Suite, *, everything: bool, as_json: bool) -> None:
             }
         )
         return
-    rows = [
-        (task.id, describe(task.output), _short(task.metrics), _sizes(suite, name))
-        for name, task in suite.tasks.items()
+    briefly = sys.stdout.isatty()
+    told = {name: _about_task(suite, name, briefly=briefly) for name in suite.tasks}
+    few = list(told.values()) if everything or not briefly else list(told.values())[:SHOWN]
+    some = [name for name in ABOUT if name not in OPTIONAL or any(row[name] for row in told.values())]
+    by_weight = sorted(some, key=WEIGHTY.index)
+    needed = [{**row, "category": max(row["category"].split(), key=len, default="")} for row in few]  # it may wrap
+    room = by_weight[: console.fitting(by_weight, [[row[name] for name in by_weight] for row in needed])]
+    columns = [name for name in some if name in room]
+    console.table(columns, [[row[name] for name in columns] for row in few], title=summary(suite), whole=["task"])
+    if len(columns) < len(some):
+        lost = ", ".join(name for name in some if name not in room)
+        console.note(f"no room for: {lost}; a wider terminal shows more, and a pipe all")
+    if len(few) < len(told):
+        console.note(f"{counted(len(told) - len(few), 'more task')}: --all shows them")
+
+
+def _about_task(suite: Suite, name: str, *, briefly: bool) -> dict[str, str]:
+    """Tell a task in a row; briefly, of its metrics the first is named and the others are counted."""
+    task = suite.tasks[name]
+    first, *others = _short(task.metrics) or [""]
+    metrics = f"{first} +{len(others)}" if briefly and others else ", ".join([first, *others])
+    category = ", ".join(task.tags.get("category", ()))
+    cells = (task.id, category, _role(suite, name), describe(task.output), metrics, _sizes(suite, name))
+    return dict(zip(ABOUT, cells, strict=True))
+
+
+def _role(suite: Suite, task: str) -> str:
+    """Say what a task is for in each fold, or in the only one."""
+    found = [
+        (fold, LISTS.get(role, role))
+        for fold, roles in suite.folds.items()
+        for role, names in roles.items()
+        if task in names
     ]
-    few = rows if everything or not sys.stdout.isatty() else rows[:SHOWN]
-    console.table(["task", "output", "metrics", "examples"], few, title=summary(suite), whole=["task"])
-    if len(few) < len(rows):
-        console.note(f"{counted(len(rows) - len(few), 'more task')}: --all shows them")
+    return ", ".join(role if len(suite.folds) == 1 else f"{fold}: {role}" for fold, role in found)
 
 
 def summary(suite: Suite) -> str:
@@ -90,9 +123,11 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
     if as_json:
         console.as_json(task_summary(suite, name) | {"examples": [_example(example) for example in examples]})
         return
+    about = _about_task(suite, name, briefly=False)
     console.pairs(
         {
             "task": task.id,
+            **{column: about[column] for column in OPTIONAL if about[column]},
             "instruction": task.instruction,
             "output": describe(task.output),
             "metrics": ", ".join(task.metrics),
@@ -231,15 +266,15 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
         console.as_json([asdict(comparison) for comparison in found])
         return
     rows = [
-        (comparison.metric, comparison.shots, task, *_contrast(contrast), "yes" if differs(contrast) else "no")
-        for comparison in found
-        for task, contrast in [*comparison.tasks.items(), ("all tasks", comparison.overall)]
+        (c.metric, c.shots, task, *_contrast(contrast, 100 if c.points else 1), "yes" if differs(contrast) else "no")
+        for c in found
+        for task, contrast in [*c.tasks.items(), ("all tasks", c.overall)]
         if contrast.n
     ]
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
     columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]
     console.table(columns, rows, title=title, whole=["task"])
-    console.note("apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
+    console.note("in points; apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
 
 
 def show_scored(found: Scored, *, as_json: bool) -> None:
@@ -252,16 +287,38 @@ def show_scored(found: Scored, *, as_json: bool) -> None:
         parts = {"all instances": scores.micro, "mean over tasks": scores.macro, **over, **scores.categories}
         rows = [(name, *_points(e)) for name, e in parts.items()]
         console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
+    console.note(
+        "intervals and n: all instances and each category over instances; means over tasks and categories over tasks "
+        f"and categories like these (Student's; none of fewer than {FEWEST})"
+    )
+    _note_faults(found)
+
+
+def _note_faults(found: Scored) -> None:
+    """Tell what was wrong with predictions, and what was left out."""
     if found.missing:
         lost = sum(found.missing.values())
         of = counted(len(found.missing), "task")
         console.note(f"{counted(lost, 'item')} of {of} without a prediction: they count as wrong")
+    if found.unlike:
+        some = next(iter(found.unlike.values()))
+        told = f"{counted(len(found.unlike), 'prediction')} of another kind than the task's answers ({some})"
+        console.note(f"{told}: they count as wrong; the first: {_first_few(list(found.unlike))}")
     if found.untouched:
-        console.note(f"left out, for they have no prediction at all: {counted(len(found.untouched), 'task')}")
+        told = f"left out, for they have no prediction at all: {counted(len(found.untouched), 'test task')}"
+        console.note(f"{told} ({_first_few(found.untouched)}); means are over the others")
+    if found.aside:
+        kind = "is not a test task" if len(found.aside) == 1 else "are not test tasks"
+        console.note(f"left out, without any prediction: {counted(len(found.aside), 'task')} that {kind}")
     if found.unknown:
         console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not ask about")
     if found.doubled:
         console.note(f"{counted(found.doubled, 'line')} for an item that was answered before: the last counts")
+
+
+def _first_few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW:,} more" if len(names) > FEW else ""
+    return f"{', '.join(names[:FEW])}{more}"
 
 
 def _points(of: Estimate) -> tuple[console.Cell, ...]:
@@ -269,8 +326,9 @@ def _points(of: Estimate) -> tuple[console.Cell, ...]:
     return f"{100 * of.value:.2f}", f"{100 * of.low:.2f} to {100 * of.high:.2f}" if known else "none", of.n
 
 
-def _contrast(of: Contrast) -> tuple[console.Cell, ...]:
-    return f"{of.difference:+.3f}", f"{of.low:+.3f} to {of.high:+.3f}", f"{of.p:.3f}", of.n
+def _contrast(of: Contrast, times: int) -> tuple[console.Cell, ...]:
+    difference, low, high = (f"{times * value:+.3g}" for value in (of.difference, of.low, of.high))
+    return difference, f"{low} to {high}", f"{of.p:.3f}", of.n
 
 
 def list_benchmarks(*, as_json: bool) -> None:
@@ -288,6 +346,10 @@ def list_models(*, as_json: bool) -> None:
     rows = [(m["name"], m["about"], m["kind"], m["licence"], console.size(m["bytes"]), m["here"]) for m in told]
     shown = [(*row[:-1], "yes" if row[-1] else "no") for row in rows]
     console.table(["name", "about", "kind", "licence", "size", "here"], shown, figures=["size"])
+    console.note(
+        "models too: hf:ORG/NAME, path:FOLDER, pypi:PACKAGE==VERSION, api:MODEL@URL, fake:echo and fake:noise"
+        " (see docs/models.md)"
+    )
 
 
 def describe_model(name: str) -> dict[str, Any]:
@@ -340,9 +402,9 @@ def describe(output: Output) -> str:
     return f"{output.kind} ({len(output.names)})" if isinstance(output, Labels) else output.kind
 
 
-def _short(metrics: Sequence[str]) -> str:
+def _short(metrics: Sequence[str]) -> list[str]:
     """Name each metric once, without the field that it is for."""
-    return ", ".join(dict.fromkeys(metric.rpartition("/")[2] for metric in metrics))
+    return list(dict.fromkeys(metric.rpartition("/")[2] for metric in metrics))
 
 
 def _sizes(suite: Suite, task: str) -> str:

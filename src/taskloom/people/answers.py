@@ -11,10 +11,11 @@ from ..errors import SourceError, UsageError
 from ..sources.files import Faults, Layout, Row, format_of, lines, read
 from ..texts import alive
 from .judgements import CHOICES, SCALE, Choice, Comparison, Pair, Rating, Settled, Side
-from .sheets import KEY, key_path
+from .sheets import KEY, TOLD, key_path
 
 Kind: TypeAlias = Literal["comparisons", "ratings"]
 KINDS: Mapping[str, Kind] = {"choice": "comparisons", "rating": "ratings"}  # by the column that only these have
+SHORT = {told: name for name, told in TOLD.items()}
 DELIMITERS = (",", ";", "\t")  # spreadsheets write what their country is used to
 SHOWN = 20  # faults
 Said = TypeVar("Said", Comparison, Rating)
@@ -96,11 +97,25 @@ def _rows(path: Path, encoding: str, faults: list[str]) -> list[Line]:
     found = []
     for place, row in read(path, own, layout):
         cells = {name: alive(cell) if inert and isinstance(cell, str) else cell for name, cell in row.items()}
-        line = Line(_where(path, place), "", cells)
+        line = Line(_where(path, place), "", _shortened(cells))
         if any(map(line.text, cells)):
             found.append(replace(line, rater=line.text("rater")))
     faults += [_where(path, fault) for fault in own.shown]
     faults += [f"{path}: and {own.count - len(own.shown):,} more"] if own.count > len(own.shown) else []
+    return found
+
+
+def _shortened(cells: Row) -> Row:
+    """Give columns their short names; two of one name are joined, so that what contradicts itself is no answer.
+
+    >>> _shortened({"id": "t", "rating (1 to 5)": "", "rating": "4"})
+    {'id': 't', 'rating': '4'}
+    """
+    found: Row = {}
+    for name, cell in cells.items():
+        short = SHORT.get(name.strip(), name)
+        both = dict.fromkeys(str(one).strip() for one in (found.get(short), cell) if one not in (None, ""))
+        found[short] = " and ".join(both) if short in found else cell
     return found
 
 
@@ -138,11 +153,11 @@ def comparisons(sheets: Sheets, key: Mapping[str, Pair]) -> Answers[Comparison]:
     if not any(id_ in key for id_ in ids):
         raise UsageError(f"none of the {len(ids):,} ids is in the key; name the right one with --key")
 
-    def said(line: Line) -> Comparison:
+    def said(line: Line, wrong: list[str]) -> Comparison:
         pair = key.get(line.text("id"))
         if pair is None or pair.settled:
-            raise ValueError(f"no id of the key: {line.text('id')[:40]!r}")
-        return Comparison(pair.id, line.rater, _choice(line), line.text("comment"))
+            wrong.append(f"no id of the key: {line.text('id')[:40]!r}")
+        return Comparison(line.text("id"), line.rater, _choice(line, wrong), line.text("comment"))
 
     return _answers(sheets, said, _merged_comparison)
 
@@ -150,16 +165,16 @@ def comparisons(sheets: Sheets, key: Mapping[str, Pair]) -> Answers[Comparison]:
 def ratings(sheets: Sheets) -> Answers[Rating]:
     """Give what people said of instructions."""
 
-    def said(line: Line) -> Rating:
+    def said(line: Line, wrong: list[str]) -> Rating:
         if not line.text("id"):
-            raise ValueError("no id of a task")
-        return Rating(line.text("id"), line.rater, _score(line), line.text("typos"), line.text("clarity"))
+            wrong.append("no id of a task")
+        return Rating(line.text("id"), line.rater, _score(line, wrong), line.text("typos"), line.text("clarity"))
 
     return _answers(sheets, said, _merged_rating)
 
 
 def _answers(
-    sheets: Sheets, said: Callable[[Line], Said], merged: Callable[[Said, Said], Said | None]
+    sheets: Sheets, said: Callable[[Line, list[str]], Said], merged: Callable[[Said, Said], Said | None]
 ) -> Answers[Said]:
     """Gather what was said, once for each rater and thing; refuse with all faults at once."""
     found: dict[tuple[str, str], tuple[str, Said]] = {}
@@ -167,18 +182,18 @@ def _answers(
     things: set[str] = set()
     blank = 0
     for line in sheets.lines:
-        try:
-            one = said(line)
-        except ValueError as error:
-            faults.append(f"{line.place}: {error}")
-            continue
+        wrong: list[str] = []
+        one = said(line, wrong)
         about, rater, mark, *words = astuple(one)
+        silent = not any(words) and not any(map(line.text, KINDS))
+        if not rater and not silent:
+            wrong.append(f"no rater, and the file has several; fill in who said this: {about[:40]!r}")
+        faults += [f"{line.place}: {what}" for what in wrong]
+        if wrong:
+            continue
         things.add(about)
         blank += mark is None
-        if mark is None and not any(words):
-            continue
-        if not rater:
-            faults.append(f"{line.place}: no rater, and the file has several; fill in who said this: {about!r}")
+        if silent:
             continue
         place, before = found.get((about, rater), (line.place, one))
         both = merged(before, one)
@@ -197,22 +212,22 @@ def _settle(faults: Sequence[str], message: str) -> None:
         raise SourceError(f"{message}:", [*faults[:SHOWN], *more])
 
 
-def _choice(line: Line) -> Choice | None:
+def _choice(line: Line, wrong: list[str]) -> Choice | None:
     typed = line.text("choice").casefold()
     if typed and typed not in CHOICES:
-        raise ValueError(f"a choice is one of {', '.join(CHOICES)}: {line.text('choice')[:40]!r}")
+        wrong.append(f"a choice is one of {', '.join(CHOICES)}: {line.text('choice')[:40]!r}")
     return next((choice for choice in CHOICES if choice == typed), None)
 
 
-def _score(line: Line) -> int | None:
+def _score(line: Line, wrong: list[str]) -> int | None:
     typed = line.text("rating")
     if not typed:
         return None
     try:
         return SCALE[SCALE.index(float(typed))]  # type: ignore[arg-type]  # 4.0 is 4
     except ValueError:
-        wanted = f"a rating is a whole number from {SCALE[0]} to {SCALE[-1]}"
-        raise ValueError(f"{wanted}: {typed[:40]!r}") from None
+        wrong.append(f"a rating is a whole number from {SCALE[0]} to {SCALE[-1]}: {typed[:40]!r}")
+        return None
 
 
 def _merged_comparison(ours: Comparison, theirs: Comparison) -> Comparison | None:

@@ -14,10 +14,15 @@ from ..core import Task
 from ..errors import UsageError
 from ..prompts import write as written
 from ..texts import inert
+from .judgements import CHOICES, SCALE
 from .questions import Questions, tidy
 
 COMPARED = ("choice", "rater", "comment")  # columns that people fill in
 RATED = ("rating", "typos", "clarity", "rater")
+TOLD = {  # columns of which a spreadsheet is to tell people what they may say
+    "choice": f"choice ({', '.join(CHOICES[:-1])} or {CHOICES[-1]})",
+    "rating": f"rating ({SCALE[0]} to {SCALE[-1]})",
+}
 KEY = ".key.jsonl"
 ENDINGS = (".csv", ".jsonl")
 LARGEST_CELL = 32_767  # characters, in a spreadsheet
@@ -105,7 +110,7 @@ def _csv(rows: Rows) -> str:
     """Write cells that no spreadsheet works out; the mark in front says UTF-8 to those that would guess."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(rows[0])
+    writer.writerow([TOLD.get(name, name) for name in rows[0]])
     writer.writerows([inert(cell) for cell in row.values()] for row in rows)
     return "\ufeff" + text.getvalue()
 
