@@ -25,7 +25,7 @@ LAYERS = [
     {"studies"},
     {"people"},
     {"reports"},
-    {"listings"},
+    {"listings", "offers"},
     {"cli_runs", "cli_models", "cli_people"},
     {"cli"},
 ]

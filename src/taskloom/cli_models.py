@@ -6,24 +6,9 @@ from typing import Annotated
 
 import typer
 
-from . import console
+from . import console, offers
 
-FAKES = ("fake:echo", "fake:noise")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _names(incomplete: str) -> list[str]:
-    from .models.load import NAMED
-
-    return [name for name in NAMED if name.startswith(incomplete)]
-
-
-def all_names(incomplete: str) -> list[str]:
-    """Complete a model's name: a short one, a fake, or a prefix that something is to follow."""
-    from .models.load import NAMED, PREFIXES
-
-    prefixes = [prefix for prefix in PREFIXES if prefix != "fake:"]
-    return [name for name in (*NAMED, *prefixes, *FAKES) if name.startswith(incomplete)]
 
 
 Name = Annotated[
@@ -31,7 +16,7 @@ Name = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A short name, hf:ORG/NAME@REVISION, path:FOLDER or pypi:PACKAGE==VERSION.",
-        autocompletion=_names,
+        autocompletion=offers.short_models,
     ),
 ]
 
@@ -56,7 +41,9 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     console.pairs({key: "yes" if v is True else "no" if v is False else v for key, v in shown.items() if v != ""})
 
 
-def get(name: Annotated[list[str], typer.Argument(metavar="MODEL...", autocompletion=_names)]) -> None:
+def get(
+    name: Annotated[list[str], typer.Argument(metavar="MODEL...", autocompletion=offers.short_models)],
+) -> None:
     """Fetch models into the cache, and convert those that come as GGUF; after that no network is needed."""
     from . import listings
     from .models.load import NAMED, weights

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import console
-from .cli_runs import learners_of_run
+from . import console, offers
 from .people.judgements import GOOD, ITEMS, RATERS, TASKS
 from .texts import counted
 
@@ -35,7 +34,9 @@ def compare(
     output: Sheet,
     learner: Annotated[
         list[str],
-        typer.Option(help="A learner; say it again for more. Else all but floors.", autocompletion=learners_of_run),
+        typer.Option(
+            help="A learner; say it again for more. Else all but floors.", autocompletion=offers.learners_of_run
+        ),
     ] = [],  # noqa: B006
     tasks: Annotated[int, typer.Option(min=1, help="How many tasks, at random.")] = TASKS,
     items: Annotated[int, typer.Option(min=1, help="How many items of each, at random.")] = ITEMS,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import console
-from .cli_models import all_names
+from . import console, offers
 from .errors import UsageError
-from .studies.api import INSTEAD, LEDGER, RUNS, STUDY, Instead, gather, known_models, prepare
+from .studies.api import LEDGER, Instead, gather, known_models, only_run, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -25,80 +22,20 @@ if TYPE_CHECKING:
     from .studies.api import Prepared
     from .studies.plan import Plan
     from .studies.results import Outcome, Results
-    from .studies.study import Study
 
 REPORT = "report.html"
 
 
-def _study_names(incomplete: str) -> list[str]:
-    from .studies.study import names
-
-    return [name for name in names() if name.startswith(incomplete)] + [
-        str(p) for p in Path().glob(f"{incomplete}*.yaml")
-    ]
-
-
-def _named_before(ctx: typer.Context, parameter: str) -> str | Path:
-    """Give what stands before the words that are completed; after an option without its value it is not yet read."""
-    return ctx.params.get(parameter) or next(iter(ctx.args), "")
-
-
-def _parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete learners and tasks of the study that is named, as far as they can be told without any work."""
-    from .studies.study import load
-
-    found: list[str] = []
-    with suppress(Exception):  # what can't be read is told when it is run
-        study = load(str(_named_before(ctx, "study")))[0]
-        found += study.learners
-        found += _tasks_of_study(study, ctx.params.get("suite"))
-    return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
-
-
-def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
-    from .studies.plan import SUITE
-    from .studies.study import chosen_tasks
-    from .suites.store import open_suite
-
-    built = RUNS / study.name / SUITE
-    opened = open_suite(instead or (study.folder / study.suite if study.suite else built))
-    plain = [name for name in study.tasks if not name.startswith("@")]
-    return chosen_tasks(list(opened.tasks), plain) if plain == list(study.tasks) else list(opened.tasks)
-
-
-def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete learners of the run that is named, or of the only one."""
-    with suppress(Exception):
-        found = _study_of(Path(_named_before(ctx, "run") or _only_run())).learners
-        return [name for name in found if name.startswith(incomplete)]
-    return []
-
-
-def _study_of(run: Path) -> Study:
-    from .studies.ledger import Ledger
-    from .studies.study import parse
-
-    with Ledger((run / LEDGER).resolve(strict=True)) as ledger:  # one that is not there would be made
-        instead = Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
-        folder = Path(ledger.about("study_folder"))
-    return instead.in_place(parse((run / STUDY).read_text(encoding="utf-8"), STUDY, folder))
-
-
-def _forms(incomplete: str) -> list[str]:
-    from .reports import FORMS
-
-    return [form for form in FORMS if form.startswith(incomplete)]
-
-
 StudyName = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=_study_names)
+    str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=offers.studies)
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Only = Annotated[
     list[str],
     typer.Option(
-        help="A task or a learner, or a pattern of them; say it again for more.", autocompletion=_parts_of_study
+        help="A task or a learner, or a pattern of them; say it again for more.",
+        autocompletion=offers.parts_of_study,
     ),
 ]
 Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a trial, kept apart from the real run.")]
@@ -110,7 +47,7 @@ OnModel = Annotated[
     typer.Option(
         "--model",
         help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ...",
-        autocompletion=all_names,
+        autocompletion=offers.models,
     ),
 ]
 Output = Annotated[
@@ -232,7 +169,9 @@ def _get_model(name: str, model: Source) -> None:
 def report(
     run: RunFolder,
     *,
-    to: Annotated[str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=_forms)] = "terminal",
+    to: Annotated[
+        str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=offers.forms)
+    ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
 ) -> None:
     """Show what a run has found so far."""
@@ -266,9 +205,10 @@ def score(
 
 def compare(
     a: Annotated[
-        str, typer.Argument(help="A learner: its name in the run, or RUN:NAME.", autocompletion=learners_of_run)
+        str,
+        typer.Argument(help="A learner: its name in the run, or RUN:NAME.", autocompletion=offers.learners_of_run),
     ],
-    b: Annotated[str, typer.Argument(help="Another one.", autocompletion=learners_of_run)],
+    b: Annotated[str, typer.Argument(help="Another one.", autocompletion=offers.learners_of_run)],
     *,
     run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
     as_json: AsJson = False,
@@ -290,7 +230,7 @@ def _pair(a: str, b: str, run: Path | None) -> Results:
     outcomes: list[Outcome] = []
     for name in (a, b):
         place, _, learner = name.rpartition(":")
-        folder = Path(place) if place else run or _only_run()
+        folder = Path(place) if place else run or only_run()
         if folder not in gathered:
             gathered[folder] = gather(folder)
         found = gathered[folder]
@@ -304,14 +244,6 @@ def _pair(a: str, b: str, run: Path | None) -> Results:
             raise UsageError("the two runs are of different tasks, and can't be paired")
         outcomes = [outcome for outcome in outcomes if outcome.task in shared]
     return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, floors=(), failures=())
-
-
-def _only_run() -> Path:
-    found = [path.parent for path in sorted(RUNS.glob(f"*/{LEDGER}"))]
-    if len(found) != 1:
-        names = ", ".join(map(str, found)) or "none"
-        raise UsageError(f"name the run with --run, or as RUN:LEARNER; in {RUNS} there are: {names}")
-    return found[0]
 
 
 def merge(

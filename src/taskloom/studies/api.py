@@ -156,13 +156,28 @@ def _agreed(folder: Path, asked: Instead) -> Instead:
 
 def gather(folder: Path) -> Results:
     """Give all that a run has found so far."""
+    study, instead = study_of(folder)
+    with Ledger(folder / LEDGER) as ledger:
+        planned = plan(study, folder, known=known_models(ledger))
+        return results(planned, ledger, f"taskloom run {folder / STUDY}{instead.options()}")
+
+
+def study_of(folder: Path) -> tuple[Study, Instead]:
+    """Read the study of a run, with what was put in the place of things that it names."""
     if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
         raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
     with Ledger(folder / LEDGER) as ledger:
-        study = parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, Path(ledger.about("study_folder")))
-        instead = Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
-        planned = plan(instead.in_place(study), folder, known=known_models(ledger))
-        return results(planned, ledger, f"taskloom run {folder / STUDY}{instead.options()}")
+        place, instead = Path(ledger.about("study_folder")), Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
+    return instead.in_place(parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, place)), instead
+
+
+def only_run() -> Path:
+    """Give the folder of the only run that there is."""
+    found = [path.parent for path in sorted(RUNS.glob(f"*/{LEDGER}"))]
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or "none"
+        raise UsageError(f"name the run with --run, or as RUN:LEARNER; in {RUNS} there are: {names}")
+    return found[0]
 
 
 def known_models(ledger: Ledger) -> dict[str, Json]:

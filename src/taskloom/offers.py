@@ -1,0 +1,120 @@
+"""What the shell offers for the values of arguments and options; what can't be read offers nothing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from .studies.api import RUNS, only_run, study_of
+
+if TYPE_CHECKING:
+    from .studies.study import Study
+
+FAKES = ("fake:echo", "fake:noise")
+
+
+def benchmarks(incomplete: str) -> list[str]:
+    """Complete benchmarks."""
+    from .benchmarks import BENCHMARKS
+
+    return [name for name in BENCHMARKS if name.startswith(incomplete)]
+
+
+def data(incomplete: str) -> list[str]:
+    """Complete names of the catalogue."""
+    from .sources.packages import catalogue
+
+    return [name for name in catalogue() if name.startswith(incomplete)]
+
+
+def sources(incomplete: str) -> list[str]:
+    """Complete what a suite can be built from."""
+    named = [f"data:{name}" for name in data(incomplete.removeprefix("data:"))]
+    found = [str(path) for path in Path().glob(f"{incomplete}*")] if not incomplete.startswith("data:") else []
+    return [name for name in named if name.startswith(incomplete)] + found
+
+
+def tasks(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete tasks of the suite that is named before."""
+    from .suites.store import open_suite
+
+    with suppress(Exception):  # what can't be opened is told when it is shown
+        return [name for name in open_suite(Path(ctx.params["suite"])).tasks if name.startswith(incomplete)]
+    return []
+
+
+def encodings(incomplete: str) -> list[str]:
+    """Complete encodings."""
+    from .encodings import NONE, TABLE_4
+
+    return [name for name in (*TABLE_4, NONE) if name.startswith(incomplete)]
+
+
+def studies(incomplete: str) -> list[str]:
+    """Complete studies, by name or file."""
+    from .studies.study import names
+
+    return [name for name in names() if name.startswith(incomplete)] + [
+        str(p) for p in Path().glob(f"{incomplete}*.yaml")
+    ]
+
+
+def _named_before(ctx: typer.Context, parameter: str) -> str | Path:
+    """Give what stands before the words that are completed; after an option without its value it is not yet read."""
+    return ctx.params.get(parameter) or next(iter(ctx.args), "")
+
+
+def parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete learners and tasks of the study that is named, as far as they can be told without any work."""
+    from .studies.study import load
+
+    found: list[str] = []
+    with suppress(Exception):  # what can't be read is told when it is run
+        study = load(str(_named_before(ctx, "study")))[0]
+        found += study.learners
+        found += _tasks_of_study(study, ctx.params.get("suite"))
+    return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
+
+
+def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
+    from .studies.plan import SUITE
+    from .studies.study import chosen_tasks
+    from .suites.store import open_suite
+
+    built = RUNS / study.name / SUITE
+    opened = open_suite(instead or (study.folder / study.suite if study.suite else built))
+    plain = [name for name in study.tasks if not name.startswith("@")]
+    return chosen_tasks(list(opened.tasks), plain) if plain == list(study.tasks) else list(opened.tasks)
+
+
+def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete learners of the run that is named, or of the only one."""
+    with suppress(Exception):
+        found = study_of(Path(_named_before(ctx, "run") or only_run()))[0].learners
+        return [name for name in found if name.startswith(incomplete)]
+    return []
+
+
+def forms(incomplete: str) -> list[str]:
+    """Complete forms of reports."""
+    from .reports import FORMS
+
+    return [form for form in FORMS if form.startswith(incomplete)]
+
+
+def short_models(incomplete: str) -> list[str]:
+    """Complete short names of models."""
+    from .models.load import NAMED
+
+    return [name for name in NAMED if name.startswith(incomplete)]
+
+
+def models(incomplete: str) -> list[str]:
+    """Complete a model's name: a short one, a fake, or a prefix that something is to follow."""
+    from .models.load import NAMED, PREFIXES
+
+    prefixes = [prefix for prefix in PREFIXES if prefix != "fake:"]
+    return [name for name in (*NAMED, *prefixes, *FAKES) if name.startswith(incomplete)]
