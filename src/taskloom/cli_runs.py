@@ -14,7 +14,6 @@ import typer
 
 from . import console, offers
 from .errors import UsageError
-from .studies.api import LEDGER, Instead, gather, known_models, only_run, prepare
 from .texts import counted
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
+    from .studies.api import LEDGER, Instead, prepare
     from .studies.estimate import Spent, expected_seconds
     from .studies.ledger import Ledger
 
@@ -119,6 +119,7 @@ def run(
 ) -> None:
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
     from .reports import render, summarise
+    from .studies.api import Instead, known_models, prepare
     from .studies.plan import plan as make_plan
     from .studies.run import results
     from .studies.run import run as run_cells
@@ -176,6 +177,7 @@ def report(
 ) -> None:
     """Show what a run has found so far."""
     from .reports import render
+    from .studies.api import gather
 
     gathered = gather(run)
     text = render(gathered, to)  # type: ignore[arg-type]
@@ -223,6 +225,7 @@ def compare(
 def _pair(a: str, b: str, run: Path | None) -> Results:
     """Gather two learners, of one run or of two, under the names that they were asked for by."""
     from .errors import UnknownNameError
+    from .studies.api import gather, only_run
 
     if a == b:
         raise UsageError(f"a learner does not differ from itself: {a!r}")
@@ -265,6 +268,8 @@ def merge(
 
 def _ledger(path: Path) -> Path:
     """Give the ledger of a run's folder, or the ledger that was named."""
+    from .studies.api import LEDGER
+
     return path if path.suffix == ".db" else path / LEDGER
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .studies.api import RUNS, only_run, study_of
-
 if TYPE_CHECKING:
     from .studies.study import Study
 
@@ -80,6 +78,7 @@ def parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
+    from .studies.api import RUNS
     from .studies.plan import SUITE
     from .studies.study import chosen_tasks
     from .suites.store import open_suite
@@ -92,6 +91,8 @@ def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
 
 def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete learners of the run that is named, or of the only one."""
+    from .studies.api import only_run, study_of
+
     with suppress(Exception):
         found = study_of(Path(_named_before(ctx, "run") or only_run()))[0].learners
         return [name for name in found if name.startswith(incomplete)]

@@ -7,10 +7,9 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-MARKS = "".join(c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c).startswith("M"))  # vowel signs
-TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{MARKS}])*")
 UNSPACED = ("zh", "ja")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
@@ -59,7 +58,14 @@ def tokens(text: str) -> list[str]:
     >>> tokens("用BERT-base做实验, twice")
     ['用', 'BERT', 'base', '做', '实', '验', 'twice']
     """
-    return TOKEN.findall(unicodedata.normalize("NFC", text))
+    return _token().findall(unicodedata.normalize("NFC", text))
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Make the pattern when it is first needed: looking all of Unicode through for vowel signs takes a while."""
+    marks = "".join(c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c).startswith("M"))
+    return re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{marks}])*")
 
 
 def length_unit(language: str) -> str:
