@@ -13,8 +13,8 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"errors", "folders", "console", "transactions"},
-    {"ids", "texts"},
+    {"errors", "folders", "console", "texts", "transactions"},
+    {"ids"},
     {"core"},
     {"sources"},
     {"suites"},

@@ -180,7 +180,7 @@ def report(
     from .studies.api import gather
 
     gathered = gather(run)
-    text = render(gathered, to)  # type: ignore[arg-type]
+    text = render(gathered, to)
     if output:
         output.write_text(text, encoding="utf-8")
         console.note(str(output))

@@ -17,6 +17,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from .texts import human
+
 Cell = str | int | float | None
 SPEED_OVER = 3600  # seconds that are looked back on to tell what remains: one step may take minutes
 
@@ -73,7 +75,7 @@ def table(
     shown = Table(
         title=escape(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
     )
-    cells = [[safe(_human(cell)) for cell in row] for row in rows]
+    cells = [[safe(human(cell)) for cell in row] for row in rows]
     tight = _width(columns, cells) > out().width
     for number, name in enumerate(columns):
         numeric = name in figures or (bool(rows) and all(isinstance(row[number], int | float) for row in rows))
@@ -107,7 +109,7 @@ def pairs(values: Mapping[str, Cell]) -> None:
     shown.add_column(no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in values.items():
-        shown.add_row(f"[bold]{escape(name)}[/]", escape(safe(_human(value))))
+        shown.add_row(f"[bold]{escape(name)}[/]", escape(safe(human(value))))
     out().print(shown)
 
 
@@ -147,11 +149,3 @@ def silence_broken_pipe() -> None:
 def _plain(cell: Cell) -> str:
     text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-
-
-def _human(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, float):
-        return f"{cell:,.1f}"
-    return f"{cell:,}" if isinstance(cell, int) else cell

@@ -25,6 +25,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def human(value: str | float | None) -> str:
+    """Write a value for people.
+
+    >>> human(1616), human(56.64), human(None), human("a")
+    ('1,616', '56.6', '', 'a')
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
 def number_text(number: float) -> str:
     """Write a number with all its digits, and no more.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ FIELDS = (
     Field("year", "number"),
 )
 TASKS = ("title->category", "keywords->category", "title->keywords", "keywords->title+category", "title->year")
+VOID = {"meta", "br", "line", "circle", "polygon", "polyline"}  # tags that are never closed
 SKILL = {"strong": 0.9, "strong too": 0.9, "weak": 0.45, "majority": 0.33}
 
 
@@ -140,3 +142,39 @@ def empty(suite: Suite) -> Results:
         name="empty", command="taskloom run x", suite=suite, learners={"a": "A", "b": "B"}, floors=(), outcomes=(),
         failures=(), missing=9, left_out={},
     )  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Checks that what is opened is closed, and keeps tags, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="session")
+def read_page() -> Callable[[str], Reader]:
+    """Read a page."""
+
+    def read(page: str) -> Reader:
+        reader = Reader()
+        reader.feed(page)
+        return reader
+
+    return read

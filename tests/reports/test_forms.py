@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -15,32 +14,6 @@ from taskloom.reports.cells import number
 from taskloom.reports.tables import latex
 from taskloom.stats import Estimate
 
-VOID = {"meta", "br", "line", "circle", "polygon", "polyline"}
-
-
-class Reader(HTMLParser):
-    """Checks that what is opened is closed, and keeps tags, attributes and text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
 
 @pytest.fixture(scope="module")
 def page(summary):
@@ -48,10 +21,8 @@ def page(summary):
 
 
 @pytest.fixture(scope="module")
-def read(page):
-    reader = Reader()
-    reader.feed(page)
-    return reader
+def read(page, read_page):
+    return read_page(page)
 
 
 def test_the_page_is_balanced(read):
@@ -91,10 +62,8 @@ def test_the_page_is_small(page):
     assert len(page.encode()) < 200_000
 
 
-def test_a_notebook_shows_a_frame_that_can_do_nothing(summary):
-    shown = summary._repr_html_()
-    reader = Reader()
-    reader.feed(shown)
+def test_a_notebook_shows_a_frame_that_can_do_nothing(summary, read_page):
+    reader = read_page(summary._repr_html_())
     assert [(tag, attributes["sandbox"]) for tag, attributes in reader.tags] == [("iframe", "")]
 
 

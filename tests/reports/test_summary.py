@@ -100,4 +100,4 @@ def test_unknown_names_say_which_come_near(results):
     with pytest.raises(UnknownNameError, match="did you mean strong"):
         compare(results, "stron", "weak")
     with pytest.raises(UnknownNameError, match="form of report"):
-        render(results, "pdf")  # type: ignore[arg-type]
+        render(results, "pdf")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 from ..errors import UnknownNameError
 from ..studies.results import Results
 from .boards import Board, How, Standing, differs
 from .summary import Comparison, Summary, comparisons, summarise
 
-Form: TypeAlias = Literal["terminal", "md", "csv", "tex", "json", "html"]
 FORMS: Mapping[str, str] = {
     "terminal": "tables:terminal",
     "md": "tables:markdown",
@@ -26,7 +25,7 @@ FORMS: Mapping[str, str] = {
 __all__ = ["FORMS", "Board", "Comparison", "How", "Standing", "Summary", "compare", "differs", "render", "summarise"]
 
 
-def render(results: Results | Summary, to: Form, how: How | None = None) -> str:
+def render(results: Results | Summary, to: str, how: How | None = None) -> str:
     """Write a report of results, or of a summary that was made of them."""
     if to not in FORMS:
         raise UnknownNameError("form of report", to, FORMS)

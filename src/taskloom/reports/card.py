@@ -11,7 +11,7 @@ from ..benchmarks import csl, natural_instructions
 from ..core import Suite
 from ..suites.cards import CardRow, Spread, is_tagged, records_of, task_card
 from ..suites.cards import card as table_card
-from ..texts import counted, length_unit
+from ..texts import counted, human, length_unit
 from . import pages, svg
 
 Cell: TypeAlias = str | int | float | None
@@ -122,7 +122,7 @@ def blocks(count: int, most: int) -> str:
 
 def page(sheet: Sheet) -> str:
     """Write a card as a page."""
-    rows = [[_written(cell) for cell in row] for row in sheet.rows]
+    rows = [[human(cell) for cell in row] for row in sheet.rows]
     return pages.document(f"{sheet.title}: card", [
         f"<header><h1>{escape(sheet.title)}</h1></header><main>",
         f"<h2>In numbers</h2>{pages.table(sheet.columns, rows, 'figures')}",
@@ -149,11 +149,3 @@ def _spread(noun: str, spread: Spread) -> str:
         f"<section><h3>{counted(len(rows), noun).capitalize()}</h3><figure>{drawn}</figure>"
         f"<details><summary>As a table</summary>{listed}</details></section>"
     )
-
-
-def _written(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, float):
-        return f"{cell:,.1f}"
-    return f"{cell:,}" if isinstance(cell, int) else cell

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ...stats import Contrast, Estimate
 from ...studies.results import Results
-from ...texts import counted
+from ...texts import counted, human
 from .. import cells
 from ..boards import Board, Category, How, Standing
 
@@ -50,11 +50,7 @@ class Seen:
 
 def text(cell: Cell, points: bool) -> str:
     """Write a cell for people."""
-    if isinstance(cell, Estimate | Contrast):
-        return cells.score(cell, points)
-    if cell is None:
-        return ""
-    return cell if isinstance(cell, str) else f"{cell:,}" if isinstance(cell, int) else f"{cell:.1f}"
+    return cells.score(cell, points) if isinstance(cell, Estimate | Contrast) else human(cell)
 
 
 def counted_over(standings: Iterable[tuple[Board, Standing]]) -> str:
