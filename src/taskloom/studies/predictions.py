@@ -30,7 +30,7 @@ from ..scores import metric, signature
 from ..scores.reduce import Array
 from ..stats import Estimate, bootstrap, student_interval
 from ..suites.instructions import kind_of
-from .run import score_task
+from .scoring import score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")
 SHOWN = 5

@@ -14,24 +14,21 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
 
-from ..core import Answer, Fields, Suite, Task, answer_from_json
+from ..core import Suite
 from ..episodes import Deck, episode
 from ..errors import EpisodeError, LearnerError, LedgerError, ModelUnavailableError
 from ..ids import fingerprint
-from ..learners import Learner, Toolbox, answer, identity, model_of, settings
+from ..learners import Learner, Toolbox, answer, identity, model_of
 from ..models import LanguageModel, Usage
 from ..models.load import Source
-from ..scores import Metric, Scored, metric, score, signature
 from ..suites import store
 from .costs import Cost, forget_peak, peak_memory
 from .ledger import Finished, Ledger
 from .plan import Cell, Plan, learners_of, models_of, sampler
-from .results import Failure, Outcome, Results
+from .scoring import score_key, score_task
 from .study import Study
 
 BEAT = 10.0  # seconds between heartbeats
@@ -39,7 +36,6 @@ POLL = 1.0  # seconds between looks at what other runs have finished
 AHEAD = 2  # cells claimed for each worker beyond the one at hand
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
-Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item
 Progress = Callable[[int, int], None]  # cells done, cells in all
 
 
@@ -76,33 +72,6 @@ class _Bench:
         if name not in self.opened:
             self.opened[name] = self.models[name].open(self.run, workers=self.workers)
         return self.opened[name]
-
-
-def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
-    """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
-    for name in task.metrics:
-        part, _, typed = name.rpartition("/")
-        output = task.output.parts[part] if part and isinstance(task.output, Fields) else task.output
-        yield name, part, metric(typed, output)
-
-
-def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
-    """Score answers by each metric of their task; those of several fields part by part."""
-    found = {}
-    for name, part, of in parts_of(task):
-        rights, givens, output = gold, answers, task.output
-        if part and isinstance(output, Fields):
-            rights = [tuple(g[part] for g in golds) for golds in gold]
-            givens = [given.get(part) if isinstance(given, Mapping) else None for given in answers]
-            output = output.parts[part]
-        found[name] = score(of, rights, givens, output)
-    return found
-
-
-def score_key(name: str, of: Metric) -> str:
-    """Name a kept score: by the field that it is for, and the metric's signature, whatever the release."""
-    part = name.rpartition("/")[0]
-    return f"{part}/{signature(of)}".rpartition("|taskloom:")[0]
 
 
 def work(bench: _Bench, cell: Cell) -> Finished:
@@ -375,80 +344,3 @@ def _stopping(told: Callable[[], None] | None) -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# --- what was found --------------------------------------------------------------------------------------------------
-
-
-def results(plan: Plan, ledger: Ledger, command: str) -> Results:
-    """Gather the finished cells of a plan, with their answers, gold and scores."""
-
-    @cache
-    def gold_of(task: str, pool: str, rows: tuple[int, ...]) -> Golds:  # all learners share an episode's
-        return tuple(example.gold for example in plan.suite.pools[task][pool].take(rows))
-
-    outcomes = [found for cell in plan.cells if (found := _outcome(plan, ledger, cell, gold_of))]
-    failed, left = ledger.notes("failed"), ledger.notes("left out")
-    failures = [_failure(cell, failed[cell.id]) for cell in plan.cells if cell.id in failed]
-    reasons: dict[str, int] = dict(plan.left_out)
-    for cell in plan.cells:
-        if cell.id in left:
-            reasons[left[cell.id]] = reasons.get(left[cell.id], 0) + 1
-    missing = len(plan.cells) - len(outcomes) - len(failures) - sum(cell.id in left for cell in plan.cells)
-    return Results(
-        name=plan.study.name,
-        command=command,
-        suite=plan.suite,
-        learners={name: repr(of) for name, of in plan.learners.items()},
-        floors=plan.floors,
-        outcomes=tuple(outcomes),
-        failures=tuple(failures),
-        missing=missing,
-        left_out=reasons,
-        smoke=any(cell.limit for cell in plan.cells),
-        settings={name: settings(of) for name, of in plan.learners.items()},
-        views=plan.study.views,
-    )
-
-
-def _failure(cell: Cell, text: str) -> Failure:
-    where: dict[str, Any] = {"task": cell.task, "learner": cell.learner, "shots": cell.shots}
-    return Failure(cell=cell.id, seed=cell.seed, index=cell.index, traceback=text, **where)
-
-
-def _outcome(
-    plan: Plan, ledger: Ledger, cell: Cell, gold_of: Callable[[str, str, tuple[int, ...]], Golds]
-) -> Outcome | None:
-    body = ledger.result(cell.id)
-    if body is None:
-        return None
-    task = plan.suite.tasks[cell.task]
-    answers = tuple(None if a is None else answer_from_json(task.output, a) for a in body["answers"])
-    gold = gold_of(cell.task, body["pool"], tuple(body["rows"]))
-    return Outcome(
-        cell=cell.id,
-        task=cell.task,
-        learner=cell.learner,
-        shots=cell.shots,
-        seed=cell.seed,
-        index=cell.index,
-        items=tuple(body["items"]),
-        answers=answers,
-        gold=gold,
-        scores=_scores(ledger, cell, task, gold, answers),
-        counts=body["counts"],
-        cost=ledger.cost(cell.id),
-    )
-
-
-def _scores(ledger: Ledger, cell: Cell, task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
-    """Read the scores of a cell; those of a metric that is new are made of the answers, and kept."""
-    found = {}
-    for name, _, of in parts_of(task):
-        kept = ledger.score(cell.id, score_key(name, of))
-        if kept is None:
-            made = score_task(task, gold, answers)[name]
-            ledger.keep_score(cell.id, score_key(name, of), made.units, made.unusable)
-            kept = made.units, dict(made.unusable)
-        found[name] = Scored(of, *kept)
-    return found

@@ -1,0 +1,36 @@
+"""How the answers of a cell are scored: by every metric of its task, field by field where it has several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..core import Fields, Task
+from ..scores import Metric, Scored, metric, score, signature
+
+
+def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
+    """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
+    for name in task.metrics:
+        part, _, typed = name.rpartition("/")
+        output = task.output.parts[part] if part and isinstance(task.output, Fields) else task.output
+        yield name, part, metric(typed, output)
+
+
+def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
+    """Score answers by each metric of their task; those of several fields part by part."""
+    found = {}
+    for name, part, of in parts_of(task):
+        rights, givens, output = gold, answers, task.output
+        if part and isinstance(output, Fields):
+            rights = [tuple(g[part] for g in golds) for golds in gold]
+            givens = [given.get(part) if isinstance(given, Mapping) else None for given in answers]
+            output = output.parts[part]
+        found[name] = score(of, rights, givens, output)
+    return found
+
+
+def score_key(name: str, of: Metric) -> str:
+    """Name a kept score: by the field that it is for, and the metric's signature, whatever the release."""
+    part = name.rpartition("/")[0]
+    return f"{part}/{signature(of)}".rpartition("|taskloom:")[0]
