@@ -174,12 +174,13 @@ def report(
         str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=offers.forms)
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
 ) -> None:
     """Show what a run has found so far."""
     from .reports import render
     from .studies.api import gather
 
-    gathered = gather(run)
+    gathered = gather(run, limit=limit)
     text = render(gathered, to)
     if output:
         output.write_text(text, encoding="utf-8")
@@ -187,7 +188,8 @@ def report(
     else:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
     if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
-        console.note(f"only trials were run, which are kept apart: {', '.join(map(str, trials))}")
+        sizes = [trial.stem.removeprefix("trial-") for trial in trials]
+        console.note(f"only trials were run, which are kept apart: show one with --limit {' or '.join(sizes)}")
 
 
 def score(

@@ -30,12 +30,16 @@ class UnknownNameError(UsageError):
         return Exception.__new__, (type(self), *self.args)
 
 
-class SourceError(TaskloomError):
-    """Outside data that can't be read; `faults` has every one that was found, each with its place."""
+class FaultsError(TaskloomError):
+    """Something that has faults of its own; `faults` has every one that was found, each with its place."""
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
         super().__init__("\n".join([message, *(f"  {fault}" for fault in faults)]))
         self.faults = tuple(faults)
+
+
+class SourceError(FaultsError):
+    """Outside data that can't be read."""
 
 
 class FetchError(TaskloomError):
@@ -70,8 +74,8 @@ class ModelUnavailableError(ModelError):
     """A model that will answer nothing more for now: all that needs it can only wait."""
 
 
-class StudyError(TaskloomError):
-    """A study that can't be run as it is written; `faults` has every one that was found, each with its place."""
+class StudyError(FaultsError):
+    """A study that can't be run as it is written."""
 
 
 class LedgerError(TaskloomError):

@@ -69,10 +69,10 @@ class Server:
         self.logs = True  # whether it tells log-probabilities
         self.first_token = ""  # before the text, as some have it
         self.hold_after: int | None = None  # answers; what comes then is never answered
+        self._begun = 0  # answers that are under way or given
         self._next: deque[str] = deque()
         self._lock, self._released = threading.Lock(), threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self._http.daemon_threads = True
+        self._http = _Http(("127.0.0.1", port), _handler(self))
         self._http.handle_error = lambda *_: None  # type: ignore[method-assign]
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
@@ -111,7 +111,8 @@ class Server:
             self.headers.append(headers)
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
-            held = self.hold_after is not None and len(self.answered) >= self.hold_after
+            held = self.hold_after is not None and self._begun >= self.hold_after
+            self._begun += not held
             fault = self.always or (self._next.popleft() if self._next else "")
         if held:
             self._released.wait(60)
@@ -121,9 +122,10 @@ class Server:
         time.sleep(found.wait or self.pause)
         return found
 
-    def done(self, body: dict[str, Any], *, answered: bool) -> None:
+    def done(self, body: dict[str, Any], *, answered: bool, held: bool) -> None:
         with self._lock:
             self.under_way -= 1
+            self._begun -= not answered and not held
             self.answered += [body] if answered else []
 
     def reply(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,6 +154,11 @@ def _prompt(body: Mapping[str, Any]) -> str:
     return str(body["prompt"] if "prompt" in body else body["messages"][0]["content"])
 
 
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # of five, a busy machine loses some
+
+
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -167,7 +174,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                     self._send(fault, fault.body if fault.body is not None else self._good(body))
                     answered = fault.status == 200 and not fault.cut
             finally:
-                server.done(body, answered=answered)
+                server.done(body, answered=answered, held=fault is None)
 
         def _good(self, body: dict[str, Any]) -> bytes:
             return json.dumps(server.reply(self.path, body)).encode()
@@ -202,7 +209,7 @@ def api(endpoint: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     opened: list[Api] = []
 
     def make(workers: int = 1, **options: Any) -> Api:
-        described = Endpoint(**{"load": f"api:tiny@{endpoint.url}", "backoff": 0.01, "timeout": 1, **options})
+        described = Endpoint(**{"load": f"api:tiny@{endpoint.url}", "backoff": 0.01, "timeout": 30, **options})
         made = described.open(tmp_path, workers=workers)
         assert isinstance(made, Api)
         opened.append(made)

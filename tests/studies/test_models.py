@@ -142,7 +142,7 @@ def test_a_run_that_was_killed_goes_on_and_sends_nothing_twice_that_was_answered
     endpoint.hold_after = 8
     with start_run(study) as child:
         deadline = time.monotonic() + 60
-        while kept(tmp_path / "run") < 8 or len(endpoint.received) < 10:
+        while kept(tmp_path / "run") != 8 or len(endpoint.received) < 10:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         child.send_signal(signal.SIGKILL)
@@ -228,6 +228,15 @@ def test_a_model_that_can_not_be_had_leaves_out_an_optional_learner_and_stops_an
     study = study_of(**gone, written=written.replace(", optional: true", ""))
     assert taskloom("run", study, "-o", study.parent / "other").code in (1, 2)
     assert not (study.parent / "other" / LEDGER).exists()
+
+
+def test_an_endpoint_that_answers_nothing_leaves_out_an_optional_learner(study_of: Make, tmp_path: Path):
+    study = study_of(written="  written: {in-context: {model: remote, answers: generate}, optional: true}", scored="")
+    code, out = ran(study)
+    assert code == 0, out
+    assert "written stopped: no answer from" in out
+    assert done(tmp_path / "run") == {"majority": CELLS["majority"]}
+    assert ran(study_of(scored=""))[0] == 1
 
 
 def test_a_report_needs_no_address_that_the_environment_had(

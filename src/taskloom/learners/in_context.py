@@ -213,6 +213,8 @@ def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools) -> 
     _count_cut(reply.cut, tools)
     if not reply.ended:
         tools.count(f"answers cut at {how.tokens} tokens")
+    if not reply.text.strip():
+        tools.count("replies that were empty")
     answer = prompts.read(task, reply.text)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
         tools.count("answers picked out of longer ones")

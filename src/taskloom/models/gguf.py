@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import struct
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,10 @@ def convert(file: Path, folder: Path) -> None:
     transformers.utils.logging.disable_progress_bar()
     safe: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
     try:
-        read, info = AutoModelForCausalLM.from_pretrained(
-            file.parent, dtype=torch.float32, output_loading_info=True, **safe
-        )
+        with redirect_stderr(io.StringIO()):  # a bar of its own, which can't be turned off
+            read, info = AutoModelForCausalLM.from_pretrained(
+                file.parent, dtype=torch.float32, output_loading_info=True, **safe
+            )
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
     except (OSError, ValueError, TypeError, LookupError, RuntimeError, ImportError, struct.error) as error:
         first = (str(error).strip().splitlines() or [""])[0][:200]

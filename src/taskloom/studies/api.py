@@ -122,7 +122,7 @@ class Prepared:
 
     def again(self, limit: int = 0) -> str:
         """Write the command that runs it again."""
-        return f"taskloom run {self.named}{self.instead.options()}" + (f" --limit {limit}" if limit else "")
+        return _command(self.named, self.instead, limit)
 
 
 def prepare(
@@ -155,12 +155,16 @@ def _agreed(folder: Path, asked: Instead) -> Instead:
     return kept
 
 
-def gather(folder: Path) -> Results:
-    """Give all that a run has found so far."""
+def gather(folder: Path, *, limit: int = 0) -> Results:
+    """Give all that a run has found so far, or its trial on so many items."""
     study, instead = study_of(folder)
     with Ledger(folder / LEDGER) as ledger:
-        planned = plan(study, folder, known=known_models(ledger))
-        return results(planned, ledger, f"taskloom run {folder / STUDY}{instead.options()}")
+        planned = plan(study, folder, limit=limit, known=known_models(ledger))
+        return results(planned, ledger, _command(folder / STUDY, instead, limit))
+
+
+def _command(study: Path | str, instead: Instead, limit: int) -> str:
+    return f"taskloom run {study}{instead.options()}" + (f" --limit {limit}" if limit else "")
 
 
 def study_of(folder: Path) -> tuple[Study, Instead]:

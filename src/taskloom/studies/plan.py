@@ -16,8 +16,8 @@ from ..ids import Json, fingerprint
 from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings
 from ..models.load import Source, source
 from ..suites import store
+from .nodes import Faults
 from .study import Chosen, Study, chosen_tasks
-from .views import faults as faults_of_views
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
@@ -85,12 +85,17 @@ def plan(
     `get` fetches the models that are needed. Where the ids of models are `known`, so is the suite that the run has
     built: both are taken as they are.
     """
+    faults = Faults(study.places)
+    learners = _learners(study, faults)
+    models = _models(study, learners, faults)
+    _check_views(study, learners, faults)
+    faults.settle()
     built = known is not None and not study.suite
     suite, folder = (store.open_suite(run / SUITE), run / SUITE) if built else _suite(study, run)
-    learners = learners_of(study)
-    models = models_of(study, learners)
-    tasks = chosen_tasks(list(suite.tasks), _of_folds(suite, study.tasks))
-    _check_views(study, learners)
+    tasks: list[str] = []
+    with faults.of("tasks"):
+        tasks = chosen_tasks(list(suite.tasks), _of_folds(suite, study.tasks))
+    faults.settle()
     names = [*tasks, *learners]
     if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names)]:
         told = "; ".join(f"{pattern!r}, {nearest(pattern, names)}" for pattern in unknown)
@@ -111,9 +116,13 @@ def plan(
     )  # fmt: skip
 
 
-def _check_views(study: Study, learners: Mapping[str, Learner]) -> None:
-    if faults := faults_of_views(study.views, {name: settings(of) for name, of in learners.items()}):
-        raise StudyError("\n  ".join(["the study's views can't be drawn:", *faults]))
+def _check_views(study: Study, learners: Mapping[str, Learner], faults: Faults) -> None:
+    """Note which views can't be drawn, whatever the results; of learners that are themselves at fault, nothing."""
+    if len(learners) == len(study.learners):
+        known = {name: settings(of) for name, of in learners.items()}
+        for at, view in enumerate(study.views):
+            for fault in view.faults(known):
+                faults.add(study.places.get(("view", str(at)), "views"), fault)
 
 
 def _of_folds(suite: Suite, wanted: Sequence[str]) -> list[str]:
@@ -160,27 +169,34 @@ def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
 
 def learners_of(study: Study) -> dict[str, Learner]:
     """Make the learners of a study, or name all that is wrong with them."""
-    made, faults = {}, []
-    for name, chosen in study.learners.items():
-        try:
-            made[name] = learner(chosen.learner, chosen.options, study.folder)
-        except TaskloomError as error:
-            faults.append(f"learner {name!r}: {error}")
-    if faults:
-        raise StudyError("\n  ".join(["the study's learners can't be used:", *faults]))
+    faults = Faults(study.places)
+    made = _learners(study, faults)
+    faults.settle()
     return made
 
 
 def models_of(study: Study, learners: Mapping[str, Learner]) -> dict[str, Source]:
     """Say where the models are that learners need, or name all that is wrong with what was said."""
-    made, faults = {}, []
-    for name in sorted({model_of(of) for of in learners.values() if model_of(of)}):
-        try:
-            made[name] = source(name, study.models.get(name), study.folder)
-        except TaskloomError as error:
-            faults.append(f"model {name!r}: {error}")
-    if faults:
-        raise StudyError("\n  ".join(["the study's models can't be used:", *faults]))
+    faults = Faults(study.places)
+    made = _models(study, learners, faults)
+    faults.settle()
+    return made
+
+
+def _learners(study: Study, faults: Faults) -> dict[str, Learner]:
+    made = {}
+    for name, chosen in study.learners.items():
+        with faults.of("learner", name):
+            made[name] = learner(chosen.learner, chosen.options, study.folder)
+    return made
+
+
+def _models(study: Study, learners: Mapping[str, Learner], faults: Faults) -> dict[str, Source]:
+    users = {model_of(of): name for name, of in learners.items() if model_of(of)}
+    made = {}
+    for model in sorted(users):
+        with faults.of(*(("model", model) if model in study.models else ("learner", users[model]))):
+            made[model] = source(model, study.models.get(model), study.folder)
     return made
 
 

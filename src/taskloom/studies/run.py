@@ -256,7 +256,7 @@ def _drive(
             cell = running.pop(future)
             if isinstance(error := future.exception(), ModelUnavailableError):
                 stuck[cell.learner] = str(error)
-            tally[_keep(ledger, cell, future)] += 1
+            tally[_keep(ledger, cell, future, optional=plan.study.learners[cell.learner].optional)] += 1
         if stuck:  # there is nothing to be had by trying its other cells now
             waiting = [cell for cell in waiting if cell.learner not in stuck]
         if progress:
@@ -291,12 +291,12 @@ def _hand_out(
     return rest + others
 
 
-def _keep(ledger: Ledger, cell: Cell, future: Future[Finished]) -> str:
+def _keep(ledger: Ledger, cell: Cell, future: Future[Finished], *, optional: bool) -> str:
     error = future.exception()
     if error is None:
         ledger.finish(cell.id, (cell.learner, cell.task, cell.shots), future.result())
         return "done"
-    if isinstance(error, EpisodeError):
+    if isinstance(error, EpisodeError) or (optional and isinstance(error, ModelUnavailableError)):
         ledger.fail(cell.id, "left out", str(error))
         return "left out"
     ledger.fail(cell.id, "failed", "".join(traceback.format_exception(error)))

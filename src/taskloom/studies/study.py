@@ -12,11 +12,11 @@ from typing import Any
 from ..episodes import ALL
 from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
+from .nodes import Faults, Node, Places
 from .views import VIEWS, View
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
-MOST = 100_000  # seeds, or shots
 WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with tasks, shots or optional beside the learner if need be"
 NAMED = resources.files(__package__) / "named"
 
@@ -60,6 +60,7 @@ class Study:
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # names of its own, and what they stand for
     views: tuple[View, ...] = ()  # what its report shows beside the scores
     folder: Path = Path()  # where the file lies: paths in it start there
+    places: Places = field(default_factory=dict, compare=False, repr=False)  # where in the file its parts are written
 
 
 def names() -> list[str]:
@@ -96,134 +97,61 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
         raise StudyError(f"{place}: not YAML ({error.problem})") from None
     if not isinstance(read, dict):
         raise StudyError(f"{file}: a study is a mapping of name, suite, tasks, protocol, learners")
-    faults = _Faults(file)
-    study = _study(_Node(read, faults, ""), folder)
-    faults.settle()
+    node = Node(read, Faults(), file)
+    study = _study(node, folder)
+    node.faults.settle()
     return study
 
 
-@dataclass(slots=True)
-class _Faults:
-    file: str
-    found: list[str] = field(default_factory=list)
-
-    def add(self, node: Any, key: str | int | None, what: str) -> None:
-        line, column = _place(node, key)
-        self.found.append(f"{self.file}:{line}:{column}: {what}")
-
-    def settle(self) -> None:
-        if self.found:
-            raise StudyError("\n  ".join(["the study can't be run as it is written:", *self.found]))
-
-
-def _place(node: Any, key: str | int | None) -> tuple[int, int]:
-    marks = getattr(node, "lc", None)
-    if marks is None:
-        return 1, 1
-    try:
-        line, column = (
-            (marks.line, marks.col) if key is None else marks.item(key) if isinstance(key, int) else marks.key(key)
-        )
-    except (KeyError, TypeError, AttributeError):
-        line, column = marks.line, marks.col
-    return line + 1, column + 1
-
-
-@dataclass(slots=True)
-class _Node:
-    """A mapping of the file, whose values are taken one by one; what is not taken is a fault."""
-
-    values: Mapping[str, Any]
-    faults: _Faults
-    name: str
-    known: list[str] = field(default_factory=list)
-
-    def take(self, key: str, kinds: type | tuple[type, ...], default: Any) -> Any:
-        self.known.append(key)
-        value = self.values.get(key, default)
-        wrong_bool = isinstance(value, bool) and kinds is not bool
-        if key in self.values and (wrong_bool or not isinstance(value, kinds)):
-            wanted = " or ".join(_NAMES[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-            self.faults.add(self.values, key, f"{key} must be {wanted}: {str(value)[:40]!r}")
-            return default
-        return value
-
-    def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        """Take a list of whole numbers, or one that stands for so many, from 0."""
-        value = self.take(key, (int, list), default)
-        if isinstance(value, int) and value > MOST:
-            self.faults.add(self.values, key, f"{key} can be {MOST:,} at most: {value}")
-            return default
-        if isinstance(value, int):
-            value = range(value) if key == "seeds" else [value]
-        if not value:
-            self.faults.add(self.values, key, f"{key} must be one or more: {self.values.get(key)}")
-            return default
-        if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
-            self.faults.add(self.values, key, f"{key} must be whole numbers, none below nought: {list(value)}")
-            return default
-        return tuple(dict.fromkeys(value))
-
-    def size(self, key: str, default: int) -> int:
-        value = self.take(key, int, default)
-        if value < 0:
-            self.faults.add(self.values, key, f"{key} can't be below nought: {value}")
-        return int(value)
-
-    def texts(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        value = self.take(key, (str, list), default)
-        found = [value] if isinstance(value, str) else value
-        if not found or not all(isinstance(text, str) for text in found):
-            self.faults.add(self.values, key, f"{key} must be a list of texts: {str(value)[:40]!r}")
-            return default
-        return tuple(found)
-
-    def finish(self) -> None:
-        for key in self.values:
-            if key not in self.known:
-                self.faults.add(self.values, key, f"unknown key {key!r}{self.name}; {nearest(str(key), self.known)}")
-
-
-_NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a mapping", bool: "true or false"}
-
-
-def _study(node: _Node, folder: Path) -> Study:
+def _study(node: Node, folder: Path) -> Study:
     version = node.take("format", int, FORMAT)
     if version > FORMAT:
-        node.faults.add(node.values, "format", f"study format {version} is newer than the {FORMAT} known here")
+        node.fault("format", f"study format {version} is newer than the {FORMAT} known here")
     name = node.take("name", str, "")
     if not re.fullmatch(r"[\w-][\w. -]*", name):
-        node.faults.add(node.values, "name", f"a study needs a name that can be a folder's: {name!r}")
+        node.fault("name", f"a study needs a name that can be a folder's: {name!r}")
     suite = node.take("suite", (str, dict), "")
-    where = {"suite": suite} if isinstance(suite, str) else _built(_Node(suite, node.faults, " of suite"))
+    where = {"suite": suite} if isinstance(suite, str) else _built(node.below(suite, " of suite"))
     if not any(where.values()):
-        node.faults.add(node.values, "suite", "suite must be a folder, or {build: BENCHMARK}")
+        node.fault("suite", "suite must be a folder, or {build: BENCHMARK}")
     tasks = node.texts("tasks", ("*",))
-    protocol = _protocol(_Node(node.take("protocol", dict, {}), node.faults, " of protocol"))
-    learners = _learners(node.take("learners", dict, {}), node.faults)
-    models = _models(node.take("models", dict, {}), node.faults)
-    views = tuple(_views(node.take("views", list, []), node.faults))
+    protocol = _protocol(node.below(node.take("protocol", dict, {}), " of protocol"))
+    learners = _learners(node.below(node.take("learners", dict, {}), " of learners"))
+    models = _models(node.below(node.take("models", dict, {}), " of models"))
+    views = tuple(_views(node, node.take("views", list, [])))
     if not learners:
-        node.faults.add(node.values, "learners", "a study needs learners, such as {majority: {}, nearest: {}}")
+        node.fault("learners", "a study needs learners, such as {majority: {}, nearest: {}}")
     if node.take("floors", bool, True):
         used = {chosen.learner for chosen in learners.values()}
         learners |= {floor: Chosen(learner=floor) for floor in FLOORS if floor not in used | learners.keys()}
     node.finish()
     for name_of, chosen in learners.items():
         if odd := [shots for shots in chosen.shots if shots not in protocol.shots]:
-            node.faults.add(node.values, "learners", f"shots of {name_of!r} that the protocol has not: {odd}")
+            node.fault(name_of, f"shots of {name_of!r} that the protocol has not: {odd}", node.values["learners"])
     return Study(
-        name=name, tasks=tasks, protocol=protocol, learners=learners, models=models, views=views, folder=folder, **where
-    )
+        name=name, tasks=tasks, protocol=protocol, learners=learners, models=models, views=views, folder=folder,
+        places=dict(_places(node)), **where,
+    )  # fmt: skip
 
 
-def _built(node: _Node) -> dict[str, str]:
+def _places(node: Node) -> Iterator[tuple[tuple[str, str], str]]:
+    """Say where things are written whose names can only be looked up later."""
+    for key in ("suite", "tasks"):
+        yield (key, ""), node.place(key)
+    for kind, key in (("learner", "learners"), ("model", "models")):
+        written = node.values.get(key)
+        yield from (((kind, str(name)), node.place(name, written)) for name in (written or ()))
+    for at, _ in enumerate(views := node.values.get("views") or ()):
+        yield ("view", str(at)), node.place(at, views)
+
+
+def _built(node: Node) -> dict[str, str]:
     found = {"build": node.take("build", str, ""), "source": node.take("from", str, "")}
     node.finish()
     return found
 
 
-def _protocol(node: _Node) -> Protocol:
+def _protocol(node: Node) -> Protocol:
     default = Protocol()
     found = Protocol(
         shots=node.numbers("shots", default.shots),
@@ -236,14 +164,14 @@ def _protocol(node: _Node) -> Protocol:
         short_class=node.take("short_class", str, default.short_class),
     )
     if found.short_class not in ("skip", "refuse"):
-        node.faults.add(node.values, "short_class", f"short_class must be skip or refuse: {found.short_class!r}")
+        node.fault("short_class", f"short_class must be skip or refuse: {found.short_class!r}")
     if not found.query or not found.episodes:
-        node.faults.add(node.values, "query", "query and episodes must be above nought")
+        node.fault("query", "query and episodes must be above nought")
     node.finish()
     return found
 
 
-def _query(node: _Node, default: int) -> int:
+def _query(node: Node, default: int) -> int:
     """Take a size, or `all`."""
     if node.values.get("query") == "all":
         node.known.append("query")
@@ -251,17 +179,17 @@ def _query(node: _Node, default: int) -> int:
     return node.size("query", default)
 
 
-def _learners(values: Mapping[str, Any], faults: _Faults) -> dict[str, Chosen]:
+def _learners(written: Node) -> dict[str, Chosen]:
     """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another.
 
     Beside the learner may stand the tasks and shots that it takes part in, and whether it is optional.
     """
     found = {}
-    for name, value in values.items():
+    for name, value in written.values.items():
         if value and not isinstance(value, dict):
-            faults.add(values, name, f"a learner is written {WRITTEN}: {name!r}")
+            written.fault(name, f"a learner is written {WRITTEN}: {name!r}")
             continue
-        node = _Node(value or {}, faults, f" of learner {name!r}")
+        node = written.below(value or {}, f" of learner {name!r}")
         where = {
             "tasks": node.texts("tasks", ("*",)),
             "shots": node.numbers("shots", ()) if "shots" in node.values else (),
@@ -269,40 +197,40 @@ def _learners(values: Mapping[str, Any], faults: _Faults) -> dict[str, Chosen]:
         }
         named = [(str(kind), options or {}) for kind, options in node.values.items() if kind not in where]
         if len(named) > 1 or not all(isinstance(options, dict) for _, options in named):
-            faults.add(values, name, f"a learner is written {WRITTEN}: {name!r}")
+            written.fault(name, f"a learner is written {WRITTEN}: {name!r}")
             continue
         kind, options = named[0] if named else (str(name), {})
         found[str(name)] = Chosen(learner=kind, options=dict(options), **where)
     return found
 
 
-def _models(values: Mapping[str, Any], faults: _Faults) -> dict[str, dict[str, Any]]:
+def _models(written: Node) -> dict[str, dict[str, Any]]:
     """Read names for models: `mine: {load: path:models/mine, dtype: bfloat16}`."""
-    for name, value in values.items():
+    for name, value in written.values.items():
         if not isinstance(value, dict) or not isinstance(value.get("load"), str):
-            faults.add(values, name, f"a model is written NAME: {{load: WHERE, option: value}}: {name!r}")
-    return {str(name): dict(value) for name, value in values.items() if isinstance(value, dict)}
+            written.fault(name, f"a model is written NAME: {{load: WHERE, option: value}}: {name!r}")
+    return {str(name): dict(value) for name, value in written.values.items() if isinstance(value, dict)}
 
 
-def _views(values: Sequence[Any], faults: _Faults) -> Iterator[View]:
+def _views(study: Node, values: Sequence[Any]) -> Iterator[View]:
     """Read views: `gain`, or `agreement: {x: exact-match, y: rouge-l}` with what it is set to."""
     for at, value in enumerate(values):
         named = {value: {}} if isinstance(value, str) else value
         (name, options), *more = named.items() if isinstance(named, dict) and named else [("", None)]
         if more or not isinstance(options or {}, dict):
-            faults.add(values, at, f"a view is written NAME, or NAME: {{option: value}}: {str(value)[:40]!r}")
+            study.fault(at, f"a view is written NAME, or NAME: {{option: value}}: {str(value)[:40]!r}", values)
         elif name not in VIEWS:
-            faults.add(values, at, f"unknown view {str(name or value)[:40]!r}; {nearest(str(name), VIEWS)}")
+            study.fault(at, f"unknown view {str(name or value)[:40]!r}; {nearest(str(name), VIEWS)}", values)
         else:
-            node = _Node(options or {}, faults, f" of view {name!r}")
+            node = study.below(options or {}, f" of view {name!r}")
             for f in fields(VIEWS[name]):
                 if f.default is MISSING and f.name not in node.values:
-                    faults.add(values, at, f"view {name!r} needs {f.name}")
+                    study.fault(at, f"view {name!r} needs {f.name}", values)
             yield VIEWS[name](**{f.name: _option(node, f) for f in fields(VIEWS[name])})
             node.finish()
 
 
-def _option(node: _Node, of: Field[Any]) -> Any:
+def _option(node: Node, of: Field[Any]) -> Any:
     """Take a text, or a list of them where that is what an option holds."""
     if of.default == () and of.name in node.values:
         return node.texts(of.name, ())

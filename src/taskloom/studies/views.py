@@ -101,11 +101,6 @@ VIEWS: Mapping[str, type[View]] = {
 }
 
 
-def faults(views: Sequence[View], settings: Settings) -> list[str]:
-    """Say which views can't be drawn, whatever the results."""
-    return list(dict.fromkeys(fault for view in views for fault in view.faults(settings)))
-
-
 def _unknown(what: str, names: Sequence[str], known: Mapping[str, object] | Sequence[str]) -> Iterator[str]:
     yield from (str(UnknownNameError(what, name, known)) for name in names if name not in known)
 
