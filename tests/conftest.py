@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,19 @@ def small_suite() -> Suite:
         {"id": "c", "title": "On fish", "keywords": ["cod"], "year": None},
     ]
     return fields.suite(fields.records(FIELDS, rows), id="small")
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], bool]], None]:
+    """Wait until something is so, for as long as a busy machine may need."""
+
+    def wait(so: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 120
+        while not so():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    return wait
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,13 @@ class Server:
         time.sleep(found.wait or self.pause)
         return found
 
-    def done(self, body: dict[str, Any], *, answered: bool, held: bool) -> None:
+    def leave(self) -> None:
+        """Note that a request is about to be answered: the next may come before this one knows that it was."""
         with self._lock:
             self.under_way -= 1
+
+    def done(self, body: dict[str, Any], *, answered: bool, held: bool) -> None:
+        with self._lock:
             self._begun -= not answered and not held
             self.answered += [body] if answered else []
 
@@ -168,10 +172,12 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             fault = server.take(body, dict(self.headers.items()))
             answered = False
             try:
+                content = fault.body if fault and fault.body is not None else self._good(body)
+                server.leave()
                 if fault is None:
                     self.close_connection = True
                 else:
-                    self._send(fault, fault.body if fault.body is not None else self._good(body))
+                    self._send(fault, content)
                     answered = fault.status == 200 and not fault.cut
             finally:
                 server.done(body, answered=answered, held=fault is None)

@@ -4,7 +4,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -112,7 +111,7 @@ def test_processes_share_a_budget_and_lose_nothing(tmp_path: Path):
 
 
 def test_what_was_under_way_when_a_run_was_killed_stays_set_aside(
-    endpoint: Server, api: Callable[..., Api], tmp_path: Path
+    endpoint: Server, api: Callable[..., Api], tmp_path: Path, until: Callable[[Callable[[], bool]], None]
 ):
     endpoint.hold_after = 6
     command = [sys.executable, "-c", ASKER, f"api:tiny@{endpoint.url}", str(tmp_path)]
@@ -130,13 +129,6 @@ def test_what_was_under_way_when_a_run_was_killed_stays_set_aside(
     answers = model.generate([f"question {n}" for n in range(40)], Decoding(tokens=8))
     assert [answer.text for answer in answers if answer] == [str(n) for n in range(40)]
     assert len(endpoint.prompts()) == len(set(endpoint.prompts())) == 40
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def kept(folder: Path) -> int:

@@ -22,6 +22,7 @@ from taskloom.studies.study import load
 
 KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second
 Make = Callable[..., Path]
+Until = Callable[[Callable[[], bool]], None]
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -92,17 +93,12 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_was_not(study: 
     assert contents(tmp_path / "killed.db") == contents(tmp_path / "whole.db")
 
 
-def test_workers_die_with_their_driver(study: Make, tmp_path: Path):
+def test_workers_die_with_their_driver(study: Make, tmp_path: Path, until: Until):
     with child(study(seconds=30), tmp_path / "l.db", workers=2) as process:
-        deadline = time.monotonic() + 30
-        while len(workers := children(process.pid)) < 3 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(lambda: len(children(process.pid)) >= 3)  # two, and the one that keeps count of what they share
+        workers = children(process.pid)
         process.send_signal(signal.SIGKILL)
-    assert len(workers) >= 2
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
 def children(pid: int) -> list[int]:
@@ -122,14 +118,13 @@ def test_two_runs_at_once_share_the_work_and_do_nothing_twice(study: Make, tmp_p
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_keeps_what_is_finished_and_gives_back_the_rest(study: Make, tmp_path: Path, number: int):
-    with child(study(seconds=0.1), tmp_path / "l.db") as process:
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "l.db").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
+def test_an_interrupted_run_keeps_what_is_finished_and_gives_back_the_rest(
+    study: Make, tmp_path: Path, until: Until, number: int
+):
+    with child(study(seconds=1), tmp_path / "l.db") as process:
+        until(lambda: (tmp_path / "l.db").exists() and bool(contents(tmp_path / "l.db")))
         process.send_signal(number)
-        assert process.wait(30) == 130
+        assert process.wait(60) == 130
     with Ledger(tmp_path / "l.db") as ledger:
         assert set(ledger.states().values()) == {"done"}
 
