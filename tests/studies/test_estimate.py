@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from taskloom.studies.costs import Cost
 from taskloom.studies.estimate import Spent, expected_seconds
 from taskloom.studies.plan import Cell
 
+IDS = itertools.count()
 
-def cell(learner: str = "m", task: str = "t", shots: int = 0, limit: int = 0) -> Cell:
-    return Cell(id="x", task=task, learner=learner, shots=shots, seed=0, index=0, limit=limit)
+
+def cell(learner: str = "m", task: str = "t", shots: int = 0, limit: int = 0, id: str = "") -> Cell:
+    return Cell(id=id or f"cell {next(IDS)}", task=task, learner=learner, shots=shots, seed=0, index=0, limit=limit)
 
 
 def test_cells_take_what_the_most_alike_took():
@@ -26,6 +30,11 @@ def test_cells_take_what_the_most_alike_took():
 
 def test_nothing_is_foretold_of_a_learner_that_was_never_run():
     assert expected_seconds([cell("m"), cell("n")], [Spent("m", "t", 0, Cost(seconds=1, items=8))], 8) is None
+
+
+def test_a_cell_that_two_learners_share_is_run_once():
+    spent = [Spent("m", "t", 0, Cost(seconds=1, items=8))]
+    assert expected_seconds([cell("m", id="same"), cell("n", id="same")], spent, 8) == 1
 
 
 def test_nothing_left_to_run_takes_no_time():

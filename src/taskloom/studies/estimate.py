@@ -34,7 +34,7 @@ def expected_seconds(cells: Sequence[Cell], spent: Iterable[Spent], items: int) 
         for likeness in _likenesses(one.learner, one.task, one.shots):
             likes[likeness].append(one.cost)
     total = 0.0
-    for cell in cells:
+    for cell in {cell.id: cell for cell in reversed(cells)}.values():  # of learners that are equal, the first is run
         known = next((likes[like] for like in _likenesses(cell.learner, cell.task, cell.shots) if like in likes), None)
         if known is None:
             return None
