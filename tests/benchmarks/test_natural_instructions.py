@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,33 @@ def test_only_a_folder_goes_with_it(tmp_path: Path):
         BUILD("", (Field("title", "text"),), Reading(), "")
     with pytest.raises(SourceError, match="no such folder"):
         BUILD(str(tmp_path / "none"), (), Reading(), "")
+
+
+def test_doubles_and_tasks_without_a_language_are_told(tmp_path: Path):
+    instances = [{"id": "a", "input": "one", "output": "x"}, {"input": "two", "output": "x"}]
+    plain = {"Definition": "Do it.", "Positive Examples": [], "Negative Examples": []}
+    again = [{"id": "a", "input": "two", "output": "x"}, {"input": "one", "output": "x"}]
+    (tmp_path / "plain.json").write_text(json.dumps(plain | {"Instances": instances}))
+    assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
+        "no splits: any task may be asked about; tasks that name no language, scored as English: 1"
+    )
+    spoken = plain | {"Input_language": ["English"], "Instances": [*instances, *again]}
+    (tmp_path / "spoken.json").write_text(json.dumps(spoken))
+    assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
+        "no splits: any task may be asked about; instances with the same id as one before them in their file: 1; "
+        "instances with the same input as one before them in their file: 2; "
+        "tasks that name no language, scored as English: 1"
+    )
+
+
+def test_tasks_without_a_file_are_counted_once(tmp_path: Path):
+    task = {"Definition": "Do it.", "Positive Examples": [], "Negative Examples": [], "Input_language": ["English"]}
+    (tmp_path / "one.json").write_text(json.dumps(task | {"Instances": [{"input": "one", "output": "x"}]}))
+    (tmp_path / "splits" / "default").mkdir(parents=True)
+    (tmp_path / "splits" / "default" / "train_tasks.txt").write_text("one.json\naway\naway.json\n")
+    assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
+        "without a file, of split default: 1 of 2 train tasks"
+    )
 
 
 def test_the_demo_asks_the_test_tasks_in_three_encodings(tmp_path: Path):

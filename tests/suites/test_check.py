@@ -1,6 +1,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -8,8 +9,9 @@ import pytest
 
 from taskloom.core import Example, Folds, Labels, Suite, Task, Text
 from taskloom.sources.table import Field
-from taskloom.suites import fields, rows
-from taskloom.suites.check import CODES, Fault, check
+from taskloom.suites import check as checks
+from taskloom.suites import contributed, fields, rows
+from taskloom.suites.check import CODES, Fault, check, imbalance
 
 Make = Callable[..., Example]
 
@@ -151,7 +153,23 @@ def test_an_imbalanced_label_field_is_found() -> None:
         COLUMNS, [{"id": str(n), "title": f"t{n}", "keywords": [f"k{n}"], "topic": "ab"[n == 0]} for n in range(9)]
     )
     assert faults(table_suite(many)) == [("W101", "records/topic")]
-    assert messages(table_suite(many)) == ["normalised entropy 0.50; 'a' has 8 of 9"]
+    assert messages(table_suite(many)) == ["normalised entropy 0.50, above 0.8 is wanted; 'a' has 8 of 9"]
+
+
+def test_labels_must_be_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "BALANCED", 1.0)
+    assert [fault.code for fault in imbalance("W101", "p", ["a", "b"], ("a", "b"))] == ["W101"]
+    assert [fault.code for fault in imbalance("W401", "p", ["a", "b"])] == ["W401"]
+
+
+@pytest.mark.parametrize("yes", [1, 5, 7, 8, 15])
+def test_labels_of_a_suite_and_of_a_task_file_are_judged_alike(example: Make, tmp_path: Path, yes: int) -> None:
+    chosen = ["yes" if n < yes else "no" for n in range(30)]
+    instances = [{"id": str(n), "input": f"x{n}", "output": [label]} for n, label in enumerate(chosen)]
+    (tmp_path / "t.json").write_text(json.dumps({"Instances": instances}), encoding="utf-8")
+    of_file = [fault.message for fault in contributed.check(tmp_path / "t.json") if fault.code == "W401"]
+    assert of_file == messages(suite_of(CHOICE, all=[example(str(n), f"x{n}", c) for n, c in enumerate(chosen)]))
+    assert bool(of_file) == (yes < 8)  # 8 of 30 have an entropy of 0.84
 
 
 def test_a_pool_of_one_label_alone_is_imbalanced(example: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from taskloom.suites.check import CODES
 from taskloom.suites.contributed import check, known_names
+from taskloom.suites.instructions import KEYS, TAGS
 
 
 def instances(count: int = 30) -> list[dict[str, Any]]:
@@ -19,10 +21,20 @@ def instances(count: int = 30) -> list[dict[str, Any]]:
 
 def content(**changed: Any) -> dict[str, Any]:
     usual: dict[str, Any] = {
+        "Contributors": ["us"],
+        "Source": ["made-up"],
+        "URL": ["https://example.org"],
+        "Categories": ["Textual Entailment"],
+        "Reasoning": [],
         "Definition": ["Say yes or no."],
+        "Input_language": ["English"],
+        "Output_language": ["English"],
+        "Instruction_language": ["English"],
+        "Domains": ["News"],
         "Positive Examples": [{"input": "So?", "output": "yes", "explanation": "It is."}],
-        "Negative Examples": [],
+        "Negative Examples": [{"input": "Is it?", "output": "", "explanation": "Nothing is said."}],
         "Instances": instances(),
+        "Instance License": ["Apache-2.0"],
     }
     return usual | changed
 
@@ -100,14 +112,34 @@ def test_names_that_are_no_list_are_one_fault_each(found):
     assert [code for code, *_ in found(Categories="Misc", Domains=None)] == ["E401", "E401"]
 
 
-def test_names_that_are_no_texts_are_of_the_wrong_type(found):
-    told = "Domains: must be a list of texts, and Domains[1] is a number"
-    assert found(Domains=["News", 3, None]) == [("E401", "one.json", told)]
+def test_values_that_are_no_texts_are_of_the_wrong_type(found):
+    assert found(Domains=["News", 3, None], Contributors=[5]) == [
+        ("E401", "one.json: Contributors[0]", "must be a text, not a number"),
+        ("E401", "one.json: Domains[1]", "must be a text, not a number"),
+        ("E401", "one.json: Domains[2]", "must be a text, not null"),
+    ]
 
 
-@pytest.mark.parametrize("key", ["Categories", "Domains", "Input_language", "Output_language"])
-def test_empty_names_are_a_warning(found, key: str):
+@pytest.mark.parametrize("key", [key for key in KEYS if key != "Instance License"])
+def test_every_field_that_is_missing_is_named(tmp_path: Path, key: str):
+    some = {name: value for name, value in content().items() if name != key}
+    (tmp_path / "one.json").write_text(json.dumps(some))
+    faults = [(fault.code, fault.place, fault.message) for fault in check(tmp_path)]
+    assert faults == [("E401", f"one.json: {key}", "missing")]
+
+
+def test_a_licence_that_is_missing_is_a_warning_for_some_released_files_have_none(tmp_path: Path):
+    some = {name: value for name, value in content().items() if name != "Instance License"}
+    (tmp_path / "one.json").write_text(json.dumps(some))
+    (fault,) = check(tmp_path)
+    assert (fault.code, fault.place, fault.message) == ("W407", "one.json: Instance License", "missing")
+
+
+@pytest.mark.parametrize("key", [key for key in TAGS if key != "Reasoning"])
+def test_empty_fields_are_a_warning(found, key: str):
     assert found(**{key: []}) == [("W407", f"one.json: {key}", "empty")]
+    assert found(**{key: [" "]}) == [("W407", f"one.json: {key}[0]", "empty")]
+    assert found(**{key: [float("nan")]}) == [("W407", f"one.json: {key}[0]", "empty")]
 
 
 def test_broken_instances_are_counted_too(found):
@@ -137,13 +169,50 @@ def test_positive_examples_that_are_none_or_lists_are_warnings(found):
     assert found(**{"Positive Examples": some}) == [("W405", "one.json: Positive Examples[0].output", told)]
 
 
+def test_no_negative_example_is_a_warning(found):
+    assert found(**{"Negative Examples": []}) == [("W406", "one.json: Negative Examples", "empty")]
+
+
+@pytest.mark.parametrize("output", ["", " ", [""]])
+def test_a_positive_example_without_output_is_a_fault(found, output: str | list[str]):
+    faults = found(**{"Positive Examples": [{"input": "So?", "output": output, "explanation": ""}]})
+    assert faults[0] == ("E404", "one.json: Positive Examples[0].output", "empty")
+
+
+def test_examples_without_input_are_faults(found):
+    some = [{"input": "", "output": "no", "explanation": ""}]
+    assert found(**{"Negative Examples": some}) == [("E404", "one.json: Negative Examples[0].input", "empty")]
+
+
+def test_what_is_no_file_is_a_fault_of_its_own_and_the_others_are_checked(tmp_path: Path):
+    (tmp_path / "a.json").mkdir()
+    (tmp_path / "b.json").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "c.json").write_text(json.dumps(content(Source=[])))
+    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
+        ("E401", "a.json", "can't be read (Is a directory)"),
+        ("E401", "b.json", "can't be read (No such file or directory)"),
+        ("W407", "c.json: Source", "empty"),
+    ]
+
+
+def test_lists_that_are_not_utf_8_and_names_that_stand_twice_in_one(tmp_path: Path):
+    (tmp_path / "one.json").write_text(json.dumps(content()))
+    (tmp_path / "splits" / "default").mkdir(parents=True)
+    (tmp_path / "splits" / "default" / "train_tasks.txt").write_bytes(b"away\ncaf\xe9\n")
+    (tmp_path / "splits" / "default" / "test_tasks.txt").write_text("\ufeffone.json\nother\none\n", encoding="utf-8")
+    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
+        ("E401", "splits/default/train_tasks.txt", "not UTF-8 (invalid continuation byte at byte 8, line 2)"),
+        ("E406", "splits/default/test_tasks.txt: [2]", "one again, after [0]"),
+    ]
+
+
 def test_keys_that_stand_twice_are_named_with_their_place(tmp_path: Path):
     text = json.dumps(content()).replace('"id": "t-2",', '"id": "t-2", "id": "t-2",')
-    (tmp_path / "one.json").write_text(text[:-1] + ', "Negative Examples": []}')
+    (tmp_path / "one.json").write_text(text[:-1] + ', "Reasoning": []}')
     told = "stands twice, and only the last counts"
     assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
         ("E407", "one.json: Instances[2].id", told),
-        ("E407", "one.json: Negative Examples", told),
+        ("E407", "one.json: Reasoning", told),
     ]
 
 
@@ -171,7 +240,16 @@ def test_only_tasks_in_no_split_of_any_track_are_warned_of(tmp_path: Path):
 
 @pytest.mark.parametrize(("name", "faults"), [("superni", ["E404"]), ("superni_xlingual", [])])
 def test_real_files_keep_to_the_rules_but_for_one_empty_output(real_data: Path, name: str, faults: list[str]):
-    assert [fault.code for fault in check(real_data / name)] == faults
+    assert [fault.code for fault in check(real_data / name) if fault.is_error] == faults
+
+
+def test_of_real_files_two_have_no_licence_and_three_no_address(real_data: Path):
+    warnings = [fault for fault in check(real_data / "superni") if not fault.is_error]
+    assert Counter((fault.code, fault.place.partition(": ")[2]) for fault in warnings) == {
+        ("W407", "Instance License"): 2,
+        ("W407", "URL[0]"): 3,
+    }
+    assert [fault for fault in check(real_data / "superni_xlingual") if not fault.is_error] == []
 
 
 @pytest.mark.parametrize("name", ["superni", "superni_xlingual"])

@@ -122,6 +122,23 @@ def test_splits_are_written_back_too(tmp_path: Path):
     assert [(tmp_path / "to" / path).read_bytes() for path in lists] == [(at / path).read_bytes() for path in lists]
 
 
+def test_entries_of_lists_may_have_a_mark_an_ending_or_come_twice_and_are_written_back_as_they_stood(tmp_path: Path):
+    at = folder(tmp_path / "from", one=content(), two=content(), three=content())
+    splits(at, "default", test="\ufeffone\nfar.json\n", train="two.json\nthree\nthree\naway\n")
+    made = instructions.suite(*instructions.read(at), id="s")
+    assert made.folds == {"default": {"meta": ("two", "three"), "target": ("one",)}}
+    store(made, tmp_path / "suite")
+    instructions.write(open_suite(tmp_path / "suite"), tmp_path / "to")
+    for name in ("test_tasks.txt", "train_tasks.txt"):
+        path = Path("splits") / "default" / name
+        assert (tmp_path / "to" / path).read_bytes() == (at / path).read_bytes()
+    edited = replace(made, folds={"default": {"meta": ("one", "three"), "target": ("two",)}})
+    assert written(edited, tmp_path / "edited")["default"] == {
+        "train": ["three", "three", "away", "one"],
+        "test": ["far.json", "two"],
+    }
+
+
 def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
     files, found = instructions.read(folder(tmp_path / "from", one=content(), two=content()))
     made = replace(instructions.suite(files, found, id="s"), folds={"mine": {"meta": ("two",), "target": ("one",)}})
@@ -129,10 +146,14 @@ def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
     assert instructions.read(tmp_path / "to")[1] == {"mine": {"train": ["two"], "test": ["one"]}}
 
 
+def listed(at: Path) -> dict[str, dict[str, list[str]]]:
+    found = instructions.splits(at, instructions.Faults())
+    return {track: {name: list(names) for name, names in lists.items()} for track, lists in found.items()}
+
+
 def written(made: Suite, at: Path) -> dict[str, dict[str, list[str]]]:
     instructions.write(made, at)
-    found = instructions.splits(at)
-    return {track: {name: list(names) for name, names in lists.items()} for track, lists in found.items()}
+    return listed(at)
 
 
 def three_tasks(at: Path) -> Suite:
@@ -157,7 +178,7 @@ def test_an_excluded_task_that_was_given_a_role_is_excluded_no_more(tmp_path: Pa
     at = folder(tmp_path / "from", one=content(), two=content(), three=content())
     splits(at, "default", train="one\n", excluded="three\ntwo\none\n")
     made = instructions.suite(*instructions.read(at), id="s")
-    assert written(made, tmp_path / "as-read")["default"] == instructions.splits(at)["default"]
+    assert written(made, tmp_path / "as-read")["default"] == listed(at)["default"]
     edited = replace(made, folds={"default": {"meta": ("one",), "target": ("two",)}})
     assert written(edited, tmp_path / "edited")["default"] == {
         "train": ["one"],
@@ -227,15 +248,21 @@ def test_the_real_files_are_written_back_as_they_were(real_data: Path, name: str
 
 
 def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
+    odd = [{"id": 1, "input": 2, "output": 3}, "x", {"input": "y", "output": []}, {"output": ["y", None]}]
     at = folder(
         tmp_path,
         a=content(Definition=None, Source="text"),
-        b=content(Definition=[" "], Instances=[{"id": 1, "input": 2, "output": 3}, "x", {"input": "y", "output": []}]),
+        b=content(Definition=[" "], Instances=odd),
         c=content(**{"Positive Examples": [{"input": "x"}], "Negative Examples": {}}),
+        g=content(**{"Positive Examples": [{"input": "x", "output": [], "explanation": None}]}),
     )
     (at / "tasks" / "d.json").write_text("{")
     (at / "tasks" / "e.json").write_bytes(b"\xff\xfe\x00")
     (at / "tasks" / "f.json").write_text("[1]")
+    (at / "tasks" / "h.json").mkdir()
+    (at / "tasks" / "i.json").symlink_to(at / "nowhere")
+    (at / "splits" / "default" / "test_tasks.txt").mkdir(parents=True)
+    (at / "splits" / "default" / "train_tasks.txt").write_bytes(b"one\ncaf\xe9\n")
     with pytest.raises(SourceError) as refused:
         instructions.read(at)
     told = "\n".join(refused.value.faults)
@@ -243,17 +270,25 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
         "a.json: Definition: missing",
         "a.json: Source: must be a list, not a text",
         "b.json: Definition: must be a text, or a list of texts, and not empty",
-        "b.json: Instances[0].input: missing, or no text",
-        "b.json: Instances[0].id: must be a text",
-        "b.json: Instances[0].output: must be a text, or a list of texts",
+        "b.json: Instances[0].input: must be a text, not a number",
+        "b.json: Instances[0].id: must be a text, not a number",
+        "b.json: Instances[0].output: must be a text, or a list of texts, not a number",
         "b.json: Instances[1]: must be an object, not a text",
-        "b.json: Instances[2].output: must be a text, or a list of texts",
+        "b.json: Instances[2].output: an empty list: give at least one text",
+        "b.json: Instances[3].input: missing",
+        "b.json: Instances[3].output: must be a text, or a list of texts, not a list with null",
         "c.json: Positive Examples[0].output: missing",
         "c.json: Positive Examples[0].explanation: missing",
         "c.json: Negative Examples: must be a list, not an object",
+        "g.json: Positive Examples[0].output: an empty list: give at least one text",
+        "g.json: Positive Examples[0].explanation: must be a text, not null",
         "d.json: not JSON",
-        "e.json: not UTF-8",
+        "e.json: not UTF-8 (invalid start byte at byte 0, line 1)",
         "f.json: a task file is an object, not a list",
+        "h.json: can't be read (Is a directory)",
+        "i.json: can't be read (No such file or directory)",
+        "splits/default/train_tasks.txt: not UTF-8 (invalid continuation byte at byte 7, line 2)",
+        "splits/default/test_tasks.txt: can't be read (Is a directory)",
     ]:
         assert fault in told
 

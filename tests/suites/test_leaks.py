@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from taskloom.benchmarks import builder
-from taskloom.core import Example, Folds, Item, Suite, Task, Text
+from taskloom.core import Example, Folds, Item, Shown, Suite, Task, Text
 from taskloom.suites import rows
 from taskloom.suites.build import Reading
 from taskloom.suites.check import check
@@ -43,14 +45,14 @@ def test_tasks_of_the_same_source_or_text_are_left_out_and_told():
     certificate, *told = told_of(kept)
     assert certificate == (
         "default: 3 training tasks and 1 test task were compared by source, and by the texts of their first "
-        "100 examples (half of one in another, by runs of 13 words or 30 characters; texts of less than half a run, "
-        "from 4 words or 8 characters on, for being equal): 2 left out"
+        "100 instances and of the examples shown in training (half of one in another, by runs of 13 words or "
+        "30 characters; texts of less than half a run, from 4 words or 8 characters on, for being equal): 2 left out"
     )
     assert told == [
         "default: too short to compare: 2 of 3 training texts and 0 of 1 test text",
         "default: compared by source alone, for no text of theirs could be: 2 training tasks and 0 test tasks",
         "default: same is not trained on, for source 'a' is also that of test",
-        "default: overlap is not trained on, for 100% of a text is in test",
+        "default: overlap is not trained on, for 100% of a text is shared (overlap-0 ~ test-0) with test",
     ]
 
 
@@ -77,7 +79,8 @@ def test_a_task_is_named_once():
 def test_short_texts_are_compared_for_being_equal_and_told_in_words_of_their_own():
     made = suite(test=("a", "Why did he leave?"), same=("b", "why did HE leave"), near=("c", "Why did she leave?"))
     _, *told = told_of(without_leaks(made))
-    assert told == ["default: same is not trained on, for a short text ('why did HE leave') is equal to one of test"]
+    text = "'why did HE leave'; same-0 ~ test-0"
+    assert told == [f"default: same is not trained on, for a short text ({text}) is equal to one of test"]
 
 
 def test_texts_that_are_too_short_to_compare_are_counted():
@@ -88,6 +91,70 @@ def test_texts_that_are_too_short_to_compare_are_counted():
         "default: too short to compare: 1 of 2 training texts and 1 of 1 test text",
         "default: compared by source alone, for no text of theirs could be: 1 training task and 1 test task",
     ]
+
+
+def test_tasks_without_a_source_are_not_said_to_be_compared_by_it():
+    made = suite(test=("a", LONG), text=("", f"Nothing of {LONG[:20]}"), nothing=(" ", "yes"), source=("b", "no"))
+    certificate, short, *told = told_of(without_leaks(made))
+    assert certificate.startswith("default: 2 training tasks and 1 test task were compared by source, and by")
+    assert short == "default: too short to compare: 2 of 3 training texts and 0 of 1 test text"
+    count = "1 training task and 0 test tasks"
+    assert told == [
+        f"default: compared by source alone, for no text of theirs could be: {count}",
+        f"default: compared by texts alone, for they name no source: {count}",
+        f"default: not compared, for they name no source and no text of theirs could be: {count}",
+        "default: compared in neither way: 1 of 3 pairs of tasks",
+    ]
+
+
+def test_a_pair_of_which_one_has_a_source_and_the_other_a_text_is_compared_in_neither_way():
+    *_, pairs = told_of(without_leaks(suite(test=("", LONG), source=("b", "no"))))
+    assert pairs == "default: compared in neither way: 1 of 1 pair of tasks"
+
+
+@pytest.mark.parametrize("source", ["SNLI", "snli", "SNLI ", " s\u00f1li", "sn\u0303li"])
+def test_sources_are_compared_by_their_letters(source: str):
+    made = suite(test=("Sñli" if "\u00f1" in source or "\u0303" in source else "Snli", LONG), other=(source, "other"))
+    kept = without_leaks(made)
+    assert kept.folds["default"][LEAKING] == ("other",)
+    assert told_of(kept)[-1] == f"default: other is not trained on, for source {source!r} is also that of test"
+
+
+def test_the_strongest_pair_of_texts_is_told():
+    other = (
+        "a wholly different sentence of many more words that comes from somewhere else and says no such thing at all"
+    )
+    made = suite(test=("a", ""), more=("b", ""), task=("c", ""))
+    of, folds = made.tasks, {"default": {"meta": ("task",), "target": ("test", "more")}}
+    pools = {
+        "test": {"all": pool(of["test"], "unlike anything", f"{LONG} till the morning comes")},
+        "more": {"all": pool(of["more"], "Why did he leave?", other)},
+        "task": {"all": pool(of["task"], f"{LONG} and never comes back", "nothing", other, other)},
+    }
+    (told,) = [text for text in told_of(without_leaks(replace(made, pools=pools, folds=folds))) if "task is" in text]
+    assert told == "default: task is not trained on, for 100% of a text is shared (task-2 ~ more-1) with more"
+
+
+@pytest.mark.parametrize(("right", "place"), [(True, "Positive Examples[0]"), (False, "Negative Examples[0]")])
+def test_the_examples_of_training_tasks_are_compared_too(right: bool, place: str):
+    made = suite(test=("a", LONG), shows=("b", "nothing at all in common"), test2=("c", "nor this one either"))
+    shown = Shown({"input": LONG}, "x", right=right)
+    shows, test = (replace(made.tasks[name], examples=(shown,)) for name in ("shows", "test2"))
+    folds: Folds = {"default": {"meta": ("shows",), "target": ("test", "test2")}}
+    kept = without_leaks(replace(made, tasks={**made.tasks, "shows": shows, "test2": test}, folds=folds))
+    assert told_of(kept)[1:] == [
+        f"default: shows is not trained on, for 100% of a text is shared ({place} ~ test-0) with test"
+    ]
+
+
+def test_a_task_that_is_listed_twice_is_counted_once():
+    made = suite(test=("a", LONG), fine=("c", "nothing at all in common"))
+    folds: Folds = {"default": {"meta": ("fine", "fine"), "target": ("test", "test")}}
+    kept = without_leaks(replace(made, folds=folds))
+    assert kept.folds["default"]["meta"] == ("fine",)
+    assert told_of(kept)[0].startswith("default: 1 training task and 1 test task ")
+    of = {**made.pools, "test": {"all": pool(made.tasks["test"], "yes")}}
+    assert told_of(without_leaks(replace(made, folds=folds, pools=of)))[1].endswith("and 1 of 1 test text")
 
 
 def test_what_may_be_taught_is_compared_with_what_is_scored():
@@ -112,7 +179,7 @@ def test_a_task_that_is_tested_is_not_trained_on():
     folds: Folds = {"default": {"meta": ("test",), "target": ("test",)}}
     kept = without_leaks(replace(made, tasks={**made.tasks, "test": of}, pools=pools, folds=folds))
     assert kept.folds["default"] == {"meta": (), "target": ("test",), LEAKING: ("test",)}
-    assert told_of(kept)[1] == "default: test is not trained on, for it is also the test task test"
+    assert told_of(kept)[-1] == "default: test is not trained on, for it is also the test task test"
 
 
 def test_a_fold_with_nothing_to_compare_is_told_too():
@@ -148,8 +215,9 @@ def test_a_suite_whose_leaks_were_left_out_passes_the_check_unless_they_are_trai
 def test_the_real_training_tasks_keep_apart_by_source(real_data: Path):
     made = builder("natural-instructions")(str(real_data / "superni"), (), Reading(), "")
     _, short, alone, *told = told_of(made)
-    assert short == "default: too short to compare: 821 of 2,315 training texts and 620 of 6,210 test texts"
+    assert short == "default: too short to compare: 854 of 2,443 training texts and 620 of 6,210 test texts"
     assert alone.endswith(": 6 training tasks and 6 test tasks")
     assert not [text for text in told if "for source" in text]
     assert (len(made.folds["default"]["meta"]), len(told)) == (21, 4)
+    assert ", for 73% of a text is shared (task492-5045c6f1b2774257b3c22dec14c9c03c ~ task648-" in told[0]
     assert not [fault for fault in check(made) if fault.code.startswith("E3")]

@@ -17,6 +17,7 @@ from ..suites.build import Reading
 from ..suites.leaks import without_leaks
 
 NAME = "natural-instructions"
+LANGUAGES = {"input_language", "output_language"}  # tags, by which a task is scored
 
 # The paper's table 2, and the number of instances from the text beside it.
 PUBLISHED_CARD: Mapping[str, str | float] = {
@@ -52,11 +53,12 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
 
 
 def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) -> Iterator[str]:
-    """Say what is not as one would expect: tasks of splits that have no file, no splits, no answers."""
+    """Say what is not as one would expect: tasks of splits that have no file, no splits, no answers, doubles."""
     here = {file.name for file in files}
     for track, lists in splits.items():
-        gone = {name: sum(task not in here for task in tasks) for name, tasks in lists.items() if name != "excluded"}
-        told = [f"{gone[name]:,} of {len(lists[name]):,} {name} tasks" for name in gone if gone[name]]
+        tasks = {name: instructions.tasks_in(entries) for name, entries in lists.items() if name != "excluded"}
+        gone = {name: sum(task not in here for task in listed) for name, listed in tasks.items()}
+        told = [f"{gone[name]:,} of {len(tasks[name]):,} {name} tasks" for name in gone if gone[name]]
         if told:
             yield f"without a file, of split {track}: {', '.join(told)}"
     if not splits:
@@ -64,6 +66,20 @@ def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) 
     empty = sum(not any(map(str.strip, gold)) for file in files for gold in _golds(file))
     if empty:
         yield f"instances without an answer, as they were published: {empty:,}"
+    for part in ("id", "input"):
+        if again := sum(_again(file, part) for file in files):
+            yield f"instances with the same {part} as one before them in their file: {again:,}"
+    several = sum(isinstance(given := file.content[instructions.DEFINITION], list) and len(given) > 1 for file in files)
+    if several:
+        yield f"tasks with several definitions, of which the first is shown, as released: {several:,}"
+    if silent := sum(not LANGUAGES & instructions.task(file).tags.keys() for file in files):
+        yield f"tasks that name no language, scored as English: {silent:,}"
+
+
+def _again(file: instructions.TaskFile, part: str) -> int:
+    """Count the instances that have a part of one before them; those without an id are given one."""
+    values = [value for instance in file.content[instructions.INSTANCES] if (value := instance.get(part))]
+    return len(values) - len(set(values))
 
 
 def _golds(file: instructions.TaskFile) -> list[list[str]]:

@@ -16,6 +16,7 @@ from ..texts import counted, overlaps
 from . import columns, rows
 from .fields import Records, View, view
 from .instructions import LEAKING
+from .leaks import sources_of
 from .rows import Rows, faults_in, from_table
 
 CODES = {
@@ -30,12 +31,12 @@ CODES = {
     "E302": "a task has two roles in a fold",
     "E303": "tasks of two roles share a source",
     "E304": "texts of two roles overlap",
-    "E401": "a task file can't be read, or a field of it is missing or of the wrong type",
+    "E401": "a task file or split list can't be read, or a field is missing or of the wrong type",
     "E402": "a task file has too few or too many instances",
     "E403": "two instances of a task file have the same input or id",
     "E404": "an input or output of a task file is empty",
     "E405": "a positive example of a task file is among its instances",
-    "E406": "a task is in two splits",
+    "E406": "a task is in two splits, or twice in one",
     "E407": "a key stands twice in an object of a task file",
     "E408": "instances of two task files have the same id",
     "W101": "labels are imbalanced",
@@ -47,9 +48,9 @@ CODES = {
     "W402": "a task is in no split of any track",
     "W403": "a category, language or domain is not known",
     "W404": "instances of a task file have no id",
-    "W405": "the output of a positive example is a list, of which only the first is shown",
-    "W406": "a task file has no positive example",
-    "W407": "a task file names no category, domain or language",
+    "W405": "the output of an example is a list, of which only the first is shown",
+    "W406": "a task file has no positive, or no negative example",
+    "W407": "a field of a task file is empty, or its licence is missing",
 }
 BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
 COMPARED = 1000  # examples of each task whose texts are compared between folds
@@ -108,7 +109,8 @@ def _check_records(of: Records) -> Iterator[Fault]:
             left = f"{empty:,} of {table.num_rows:,} records have none and are left out of the tasks that use it"
             yield Fault("W102", f"records/{f.name}", left)
         if f.kind == "label":
-            yield from _imbalance(f"records/{f.name}", of.label_names[f.name], table[f.name].drop_null().to_pylist())
+            found = table[f.name].drop_null().to_pylist()
+            yield from imbalance("W101", f"records/{f.name}", found, of.label_names[f.name])
         if f.kind == "list":
             yield from _single_terms(f.name, table[f.name].drop_null().to_pylist())
             terms = set(pc.list_flatten(table[f.name]).to_pylist())
@@ -155,7 +157,8 @@ def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator
         yield Fault("E104", place, f"empty input in {counted(len(empty), 'row')}: {_some(empty)}")
     if isinstance(task.output, Labels):
         names = task.output.names
-        yield from _imbalance(place, names, [names[code] for code in table["label"].to_pylist() if code >= 0])
+        found = [names[label] for label in table["label"].to_pylist() if label >= 0]
+        yield from imbalance("W101", place, found, names)
 
 
 def _check_overlap(task: str, tables: Mapping[str, pa.Table]) -> Iterator[Fault]:
@@ -188,10 +191,10 @@ def _check_folds(suite: Suite) -> Iterator[Fault]:
 
 
 def _shared_sources(place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
-    sources = [{source for task in side for source in task.tags.get("source", ())} for side in (ours, theirs)]
-    for source in sorted(sources[0] & sources[1]):
-        tasks = [task.id for task in (*ours, *theirs) if source in task.tags.get("source", ())]
-        yield Fault("E303", place, f"source {source!r} is shared by {_some(tasks)}")
+    sources = [{key: source for task in side for key, source in sources_of(task).items()} for side in (ours, theirs)]
+    for key in sorted(sources[0].keys() & sources[1].keys()):
+        tasks = [task.id for task in (*ours, *theirs) if key in sources_of(task)]
+        yield Fault("E303", place, f"source {sources[0][key]!r} is shared by {_some(tasks)}")
 
 
 def _shared_texts(suite: Suite, place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
@@ -226,13 +229,16 @@ def _doubles(code: str, place: str, what: str, values: Sequence[str], ids: pa.Ch
         yield Fault(code, place, f"{what} in {counted(len(again), 'more row')}: {_some(shown, len(again))}")
 
 
-def _imbalance(place: str, names: Sequence[str], found: Sequence[str]) -> Iterator[Fault]:
+def imbalance(code: str, place: str, found: Sequence[str], labels: Sequence[str] = ()) -> Iterator[Fault]:
+    """Judge the balance of a task's labels: those that it declares, or else those that are found, if there are few."""
     counts, total = Counter(found), len(found)
-    if found and 1 < len(names) < FEW_LABELS:
-        entropy = -sum(n / total * math.log(n / total) for n in counts.values()) / math.log(len(names))
-        if entropy < BALANCED:
-            (label, most), *_ = counts.most_common()
-            yield Fault("W101", place, f"normalised entropy {entropy:.2f}; {label!r} has {most:,} of {total:,}")
+    many = len(labels or counts)
+    if total > 1 and many < FEW_LABELS:
+        entropy = -sum(n / total * math.log(n / total) for n in counts.values()) / math.log(max(many, 2))
+        if entropy <= BALANCED:
+            (label, most), *_ = counts.most_common(1)
+            told = f"normalised entropy {entropy:.2f}, above {BALANCED} is wanted; {label!r} has {most:,} of {total:,}"
+            yield Fault(code, place, told)
 
 
 def _some(values: Sequence[str], count: int | None = None) -> str:

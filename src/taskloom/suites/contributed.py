@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +14,22 @@ from typing import Any
 
 from ..errors import nearest
 from ..texts import counted
-from .check import BALANCED, FEW_LABELS, Fault
-from .instructions import INSTANCES, POSITIVE, Faults, faults_of_shape, kind_of, load, splits, task_paths, texts_of
+from .check import Fault, imbalance
+from .instructions import (
+    INSTANCES,
+    NEGATIVE,
+    POSITIVE,
+    TAGS,
+    Faults,
+    faults_of_shape,
+    kind_of,
+    load,
+    splits,
+    task_of,
+    task_paths,
+    tasks_in,
+    texts_of,
+)
 
 FEWEST, MOST = 26, 6_500  # instances
 NAMED: Mapping[str, str] = {  # keys of a file -> lists of known names
@@ -26,7 +39,8 @@ NAMED: Mapping[str, str] = {  # keys of a file -> lists of known names
     "Output_language": "languages",
     "Instruction_language": "languages",
 }
-FILLED = ("Categories", "Domains", "Input_language", "Output_language")
+LACKED = ("Instance License",)  # what some released files do without
+UNFILLED = ("Reasoning",)  # what many of them leave empty
 
 
 @dataclass(slots=True)
@@ -60,15 +74,12 @@ def check(path: Path) -> Iterator[Fault]:
         content = load(file, faults, doubled)
         if content is not None:
             faults_of_shape(file.name, content, faults)
-        yield from (Fault("E401", file.name, fault.removeprefix(f"{file.name}: ")) for fault in faults.found)
-        yield from _doubled(file.name, content or {}, doubled)
-        yield from _names(file.name, content or {})
-        if content is not None and isinstance(listed := content.get(INSTANCES), list):
-            instances = [(n, i) for n, i in enumerate(listed) if isinstance(i, dict)]
-            yield from _count(file.name, len(listed))
-            yield from _instances(file.name, instances)
-            yield from _examples(file.name, content, instances)
-            yield from _shared_ids(file.name, instances, first)
+        yield from (Fault("E401", *fault) for fault in faults.found)
+        if content is not None:
+            yield from _doubled(file.name, content, doubled)
+            yield from _header(file.name, content)
+            yield from _names(file.name, content)
+            yield from _lists(file.name, content, first)
     if path.is_dir():
         yield from _splits(path, {file.stem for file in paths})
 
@@ -92,20 +103,43 @@ def _doubled(file: str, content: Mapping[str, Any], doubled: Doubled) -> Iterato
             yield Fault("E407", f"{file}: {places.get(id(made), '')}{key}", "stands twice, and only the last counts")
 
 
-def _names(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
-    """Warn of names that are not among the released ones: slips, or new; and of none."""
-    for key, kind in NAMED.items():
-        known, listed = known_names()[kind], content.get(key)
-        if not isinstance(listed, list):
-            continue
-        if odd := [(number, name) for number, name in enumerate(listed) if not isinstance(name, str)]:
-            number, name = odd[0]
-            yield Fault("E401", file, f"{key}: must be a list of texts, and {key}[{number}] is {kind_of(name)}")
-        if not listed and key in FILLED:
+def _header(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
+    """Look for fields that are missing, empty, or no lists of texts."""
+    for key in TAGS:
+        if key not in content:
+            yield Fault("W407" if key in LACKED else "E401", f"{file}: {key}", "missing")
+        elif content[key] == [] and key not in UNFILLED:
             yield Fault("W407", f"{file}: {key}", "empty")
-        for number, name in enumerate(listed):
-            if isinstance(name, str) and name not in known:
+        for number, value in _numbered(content.get(key)):
+            if value != value or (isinstance(value, str) and not value.strip()):  # NaN is what an empty cell became
+                yield Fault("W407", f"{file}: {key}[{number}]", "empty")
+            elif not isinstance(value, str):
+                yield Fault("E401", f"{file}: {key}[{number}]", f"must be a text, not {kind_of(value)}")
+
+
+def _names(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
+    """Warn of names that are not among the released ones: slips, or new."""
+    for key, kind in NAMED.items():
+        known = known_names()[kind]
+        for number, name in _numbered(content.get(key)):
+            if isinstance(name, str) and name.strip() and name not in known:
                 yield Fault("W403", f"{file}: {key}[{number}]", f"not known: {name!r}; {nearest(name, known)}")
+
+
+def _numbered(value: object) -> list[tuple[int, Any]]:
+    return list(enumerate(value)) if isinstance(value, list) else []
+
+
+def _lists(file: str, content: Mapping[str, Any], first: dict[str, tuple[str, int]]) -> Iterator[Fault]:
+    """Look at instances and examples; `first` has the places of the ids of all files before."""
+    if isinstance(listed := content.get(INSTANCES), list):
+        instances = [(number, one) for number, one in enumerate(listed) if isinstance(one, dict)]
+        yield from _count(file, len(listed))
+        yield from _instances(file, instances)
+        yield from _repeated(file, content, instances)
+        yield from _shared_ids(file, instances, first)
+    for key in (POSITIVE, NEGATIVE):
+        yield from _examples(file, content, key)
 
 
 def _count(file: str, count: int) -> Iterator[Fault]:
@@ -134,37 +168,32 @@ def _instances(file: str, instances: Sequence[tuple[int, Mapping[str, Any]]]) ->
         for at, text in enumerate(texts or ()):
             if not text.strip():
                 yield Fault("E404", f"{file}: {INSTANCES}[{number}].output[{at}]", "empty")
-    yield from _balance(file, [texts[0] for _, texts in outputs if texts])
+    yield from imbalance("W401", f"{file}: {INSTANCES}", [texts[0] for _, texts in outputs if texts])
 
 
-def _balance(file: str, outputs: Sequence[str]) -> Iterator[Fault]:
-    """Judge the balance of labels, where there are few enough that outputs are labels."""
-    counts = Counter(outputs)
-    if not 1 < len(counts) < FEW_LABELS:
-        return
-    shares = [count / len(outputs) for count in counts.values()]
-    entropy = -sum(share * math.log(share) for share in shares) / math.log(len(counts))
-    if entropy <= BALANCED:
-        common, count = counts.most_common(1)[0]
-        told = f"normalised entropy {entropy:.2f}, above {BALANCED} is wanted; {common!r} is {count / len(outputs):.0%}"
-        yield Fault("W401", f"{file}: {INSTANCES}", told)
-
-
-def _examples(
+def _repeated(
     file: str, content: Mapping[str, Any], instances: Sequence[tuple[int, Mapping[str, Any]]]
 ) -> Iterator[Fault]:
+    """Look for positive examples among the instances."""
     at = {instance["input"]: number for number, instance in instances if isinstance(instance.get("input"), str)}
-    shown = content.get(POSITIVE)
-    if shown == []:
-        yield Fault("W406", f"{file}: {POSITIVE}", "empty")
-    for number, example in enumerate(shown if isinstance(shown, list) else []):
-        if not isinstance(example, dict):
-            continue
-        if isinstance(given := example.get("input"), str) and given in at:
+    for number, example in _numbered(content.get(POSITIVE)):
+        if isinstance(example, dict) and isinstance(given := example.get("input"), str) and given in at:
             yield Fault("E405", f"{file}: {POSITIVE}[{number}].input", f"stands in {INSTANCES}[{at[given]}] too")
-        if isinstance(output := example.get("output"), list) and texts_of(output):
-            told = f"a list of {counted(len(output), 'text')} where a text is wanted: only the first is shown"
-            yield Fault("W405", f"{file}: {POSITIVE}[{number}].output", told)
+
+
+def _examples(file: str, content: Mapping[str, Any], key: str) -> Iterator[Fault]:
+    """Look at the examples of a list; the output of a negative one may be wrong for being empty."""
+    if content.get(key) == []:
+        yield Fault("W406", f"{file}: {key}", "empty")
+    for number, example in _numbered(content.get(key)):
+        for part in ("input", "output") if isinstance(example, dict) else ():
+            place, value = f"{file}: {key}[{number}].{part}", example.get(part)
+            texts = texts_of(value) or ()
+            if texts and not texts[0].strip() and (part, key) != ("output", NEGATIVE):
+                yield Fault("E404", place, "empty")
+            if isinstance(value, list) and part == "output" and texts:
+                told = f"a list of {counted(len(texts), 'text')} where a text is wanted: only the first is shown"
+                yield Fault("W405", place, told)
 
 
 def _shared_ids(
@@ -184,11 +213,22 @@ def _shared_ids(
 
 
 def _splits(folder: Path, known: set[str]) -> Iterator[Fault]:
-    tracks = splits(folder)
+    faults = Faults()
+    tracks = splits(folder, faults)
+    yield from (Fault("E401", *fault) for fault in faults.found)
     for track, lists in tracks.items():
+        for split, entries in lists.items():
+            yield from _twice(f"splits/{track}/{split}_tasks.txt", list(map(task_of, entries)))
         for one, other in itertools.combinations(lists, 2):
-            for name in sorted(set(lists[one]) & set(lists[other])):
+            for name in sorted({*tasks_in(lists[one])} & {*tasks_in(lists[other])}):
                 yield Fault("E406", f"splits/{track}", f"{name} is in {one} and in {other}")
-    placed = {name for lists in tracks.values() for names in lists.values() for name in names}
+    placed = {name for lists in tracks.values() for entries in lists.values() for name in tasks_in(entries)}
     for name in sorted(known - placed if tracks else ()):
         yield Fault("W402", "splits", f"{name} is in no split of any track")
+
+
+def _twice(file: str, names: Sequence[str]) -> Iterator[Fault]:
+    first: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if first.setdefault(name, number) != number:
+            yield Fault("E406", f"{file}: [{number}]", f"{name} again, after [{first[name]}]")

@@ -7,6 +7,7 @@ it stood (an odd type, a key of its own) is kept beside the suite, so that writi
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
@@ -19,6 +20,7 @@ from . import rows
 
 TEST = 100  # instances of a test task that are scored: the first of its file
 LARGEST = 50 << 20  # bytes of a file
+MARK = "\ufeff"  # a byte order mark, with which some editors begin a file
 METRICS = ("rouge-l:published", "rouge-l", "exact-match:published", "exact-match")
 CROSS_LINGUAL = ("rouge-l:cross-lingual", *METRICS[1:])  # of tasks with another language than English
 DEFINITION, INSTANCES = "Definition", "Instances"
@@ -37,6 +39,11 @@ TAGS: Mapping[str, str] = {  # keys of a file -> tags of a task
 }
 KEYS = (*list(TAGS)[:5], DEFINITION, *list(TAGS)[5:9], POSITIVE, NEGATIVE, INSTANCES, "Instance License")
 NEEDED = (DEFINITION, POSITIVE, NEGATIVE, INSTANCES)
+PARTS: Mapping[str, tuple[str, ...]] = {  # of the objects in the lists of a file; one without an id is given one
+    POSITIVE: ("input", "output", "explanation"),
+    NEGATIVE: ("input", "output", "explanation"),
+    INSTANCES: ("id", "input", "output"),
+}
 EMPTY = ("empty output",)  # some released instances have no answer; they count as published, and `check` names them
 KEPT = "task_files"  # in a suite's `about`: what its tasks can't hold
 KEPT_SPLITS = "task_splits"  # and what its folds can't: excluded tasks, and those that are not at hand
@@ -49,7 +56,7 @@ SPLITS: Mapping[
     "excluded": (),
 }
 
-Splits: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]  # by track: the names in each list
+Splits: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]  # by track: the entries of each list, as they stand
 Hook: TypeAlias = Callable[[list[tuple[str, Any]]], dict[str, Any]]  # makes an object of its keys and values
 
 
@@ -63,18 +70,19 @@ class TaskFile:
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with task files, each by file, field and index."""
+    """What is wrong with task files, each by its place (file, field and index)."""
 
-    found: list[str] = field(default_factory=list)
+    found: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, file: str, place: str, what: str) -> None:
         """Note a fault."""
-        self.found.append(f"{file}: {place}: {what}" if place else f"{file}: {what}")
+        self.found.append((f"{file}: {place}" if place else file, what))
 
     def settle(self, folder: Path) -> None:
         """Refuse, with all faults at once, if there are any."""
         if self.found:
-            raise SourceError(f"task files that can't be used in {folder}:", self.found)
+            faults = [f"{place}: {what}" for place, what in self.found]
+            raise SourceError(f"task files that can't be used in {folder}:", faults)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -88,8 +96,9 @@ def read(folder: Path) -> tuple[list[TaskFile], Splits]:
         if content is not None:
             faults_of_shape(path.name, content, faults)
             files.append(TaskFile(path.stem, content))
+    found = splits(folder, faults)
     faults.settle(folder)
-    return files, splits(folder)
+    return files, found
 
 
 def task_paths(folder: Path) -> list[Path]:
@@ -105,14 +114,11 @@ def task_paths(folder: Path) -> list[Path]:
 
 def load(path: Path, faults: Faults, hook: Hook | None = None) -> dict[str, Any] | None:
     """Read one file, or note why it can't be; a hook sees the keys of each object, doubled ones too."""
-    if path.stat().st_size > LARGEST:
-        faults.add(path.name, "", f"{path.stat().st_size:,} bytes, and a task file may have {LARGEST:,}")
+    text = _text_of(path, path.name, faults)
+    if text is None:
         return None
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=hook)
-    except UnicodeDecodeError as error:
-        faults.add(path.name, "", f"not UTF-8 ({error.reason} at byte {error.start})")
-        return None
+        content = json.loads(text.removeprefix(MARK), object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:
         faults.add(path.name, "", f"not JSON ({error})")
         return None
@@ -120,6 +126,21 @@ def load(path: Path, faults: Faults, hook: Hook | None = None) -> dict[str, Any]
         faults.add(path.name, "", f"a task file is an object, not {kind_of(content)}")
         return None
     return content
+
+
+def _text_of(path: Path, name: str, faults: Faults) -> str | None:
+    """Read the text of a file as it stands, or note why it can't be."""
+    try:
+        size = path.stat().st_size
+        if size <= LARGEST:
+            return path.read_bytes().decode("utf-8")
+        faults.add(name, "", f"{size:,} bytes, and a file may have {LARGEST:,}")
+    except OSError as error:
+        faults.add(name, "", f"can't be read ({error.strerror})")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        faults.add(name, "", f"not UTF-8 ({error.reason} at byte {error.start}, line {line})")
+    return None
 
 
 def faults_of_shape(file: str, content: Mapping[str, Any], faults: Faults) -> None:
@@ -135,23 +156,25 @@ def faults_of_shape(file: str, content: Mapping[str, Any], faults: Faults) -> No
     for key in TAGS:
         if key in content and not isinstance(content[key], list):
             faults.add(file, key, f"must be a list, not {kind_of(content[key])}")
-    for key in (POSITIVE, NEGATIVE):
-        for place, shown in _listed(file, content, key, faults):
-            for part in ("input", "output", "explanation"):
-                value = shown.get(part)
-                if not isinstance(value, str) and not (part == "output" and _texts(value)):
-                    faults.add(file, f"{place}.{part}", "missing" if value is None else f"a text, not {kind_of(value)}")
-    _faults_of_instances(file, content, faults)
+    for key, parts in PARTS.items():
+        for place, one in _listed(file, content, key, faults):
+            for part in parts:
+                if wrong := _wrong(one, part):
+                    faults.add(file, f"{place}.{part}", wrong)
 
 
-def _faults_of_instances(file: str, content: Mapping[str, Any], faults: Faults) -> None:
-    for place, instance in _listed(file, content, INSTANCES, faults):
-        if not isinstance(instance.get("input"), str):
-            faults.add(file, f"{place}.input", "missing, or no text")
-        if not isinstance(instance.get("id", ""), str):
-            faults.add(file, f"{place}.id", "must be a text")
-        if not texts_of(instance.get("output")):
-            faults.add(file, f"{place}.output", "must be a text, or a list of texts")
+def _wrong(of: Mapping[str, Any], part: str) -> str:
+    """Say what is wrong with the type of a part, or nothing."""
+    value, is_output = of.get(part), part == "output"
+    if part not in of:
+        return "" if part == "id" else "missing"
+    if isinstance(value, str) or (is_output and texts_of(value)):
+        return ""
+    if is_output and value == []:
+        return "an empty list: give at least one text"
+    odd = [kind_of(one) for one in value if not isinstance(one, str)] if isinstance(value, list) else []
+    wanted = "a text, or a list of texts" if is_output else "a text"
+    return f"must be {wanted}, not {kind_of(value)}{f' with {odd[0]}' if odd and is_output else ''}"
 
 
 def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -167,21 +190,39 @@ def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> 
             faults.add(file, f"{key}[{number}]", f"must be an object, not {kind_of(value)}")
 
 
-def splits(folder: Path) -> Splits:
-    """Read `splits/TRACK/{train,test,excluded}_tasks.txt` as they are."""
+def splits(folder: Path, faults: Faults) -> Splits:
+    """Read `splits/TRACK/{train,test,excluded}_tasks.txt` as they are, or note why they can't be."""
     tracks = sorted(path for path in (folder / "splits").glob("*") if path.is_dir())
-    found = {track.name: {name: track / f"{name}_tasks.txt" for name in SPLITS} for track in tracks}
+    paths = {track: {name: track / f"{name}_tasks.txt" for name in SPLITS} for track in tracks}
     return {
-        track: {name: path.read_text(encoding="utf-8").split() for name, path in paths.items() if path.is_file()}
-        for track, paths in found.items()
+        track.name: {name: _entries(path, folder, faults) for name, path in lists.items() if os.path.lexists(path)}
+        for track, lists in paths.items()
     }
+
+
+def _entries(path: Path, folder: Path, faults: Faults) -> list[str]:
+    return (_text_of(path, path.relative_to(folder).as_posix(), faults) or "").split()
+
+
+def task_of(entry: str) -> str:
+    r"""Give the task that an entry of a list means, which may be written as its file.
+
+    >>> task_of("task1"), task_of("task1.json"), task_of("\ufefftask1")
+    ('task1', 'task1', 'task1')
+    """
+    return entry.removeprefix(MARK).removesuffix(".json")
+
+
+def tasks_in(entries: Iterable[str]) -> list[str]:
+    """Give the tasks of a list, each once."""
+    return list(dict.fromkeys(filter(None, map(task_of, entries))))
 
 
 def folds_of(found: Splits, known: Sequence[str]) -> Folds:
     """Make each track a fold, of the tasks that are at hand."""
     here = set(known)
     folds = {
-        track: {SPLITS[name][0]: tuple(n for n in names if n in here) for name, names in lists.items() if SPLITS[name]}
+        track: {SPLITS[name][0]: tuple(n for n in tasks_in(lists[name]) if n in here) for name in lists if SPLITS[name]}
         for track, lists in found.items()
     }
     return {track: roles for track, roles in folds.items() if any(roles.values())}
@@ -205,7 +246,6 @@ def suite(files: Sequence[TaskFile], found: Splits, *, id: str, about: Mapping[s
 def task(file: TaskFile) -> Task:
     """Make the task of a file."""
     content = file.content
-    definition = content[DEFINITION]
     shown = [
         Shown({"input": one["input"]}, _first(one["output"]), one.get("explanation", ""), right)
         for key, right in ((POSITIVE, True), (NEGATIVE, False))
@@ -214,7 +254,7 @@ def task(file: TaskFile) -> Task:
     tags = {tag: tuple(v for v in content.get(key, ()) if isinstance(v, str)) for key, tag in TAGS.items()}
     return Task(
         id=file.name,
-        instruction=definition if isinstance(definition, str) else "\n".join(definition),
+        instruction=_first(content[DEFINITION]),  # of several, as the released code takes it
         output=Text(),
         metrics=METRICS if _is_english(tags) else CROSS_LINGUAL,
         tags={tag: values for tag, values in tags.items() if values},
@@ -288,7 +328,7 @@ def _splits_of(suite: Suite) -> Splits:
     gone = [  # tracks without a fold, though they had one: it was taken away
         track
         for track, lists in kept.items()
-        if track not in suite.folds and any(SPLITS[name] and here & {*names} for name, names in lists.items())
+        if track not in suite.folds and any(SPLITS[name] and here & {*tasks_in(names)} for name, names in lists.items())
     ]
     tracks = [track for track in dict.fromkeys([*kept, *suite.folds]) if track not in gone]
     return {track: _lists(kept.get(track, {}), suite.folds.get(track, {}), here) for track in tracks}
@@ -313,15 +353,16 @@ def _lists(
     kept: Mapping[str, Sequence[str]], roles: Mapping[str, Sequence[str]], here: set[str]
 ) -> dict[str, list[str]]:
     """Merge the lists of a track with the roles of its fold: in the order that was read, and what is new after it."""
-    known = {name for split, names in kept.items() if SPLITS[split] for name in names}
+    known = {name for split, entries in kept.items() if SPLITS[split] for name in tasks_in(entries)}
     placed = {name for names in roles.values() for name in names}
     found = {}
     for split, of in SPLITS.items():
         wanted = dict.fromkeys(name for role in of for name in roles.get(role, ()))
         away = (here | placed if of else placed - known) - wanted.keys()  # what folds have taken off the list
-        old = [name for name in kept.get(split, ()) if name not in away]
+        old = [entry for entry in kept.get(split, ()) if task_of(entry) not in away]
         if split in kept or any(role in roles for role in of):
-            found[split] = [*old, *(name for name in wanted if name not in old)]
+            listed = {*tasks_in(old)}
+            found[split] = [*old, *(name for name in wanted if name not in listed)]
     return found
 
 
@@ -371,10 +412,6 @@ def _equal(ours: Any, theirs: Any) -> bool:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 
 def texts_of(value: object) -> list[str] | None:
