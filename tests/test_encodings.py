@@ -73,7 +73,7 @@ def test_examples_that_a_task_has_not_are_counted():
 
 def test_examples_that_do_not_fit_are_dropped_last_first():
     how = encoding("def+pos2+neg1")
-    room = len(encode(TASK, ITEM, how)) - 1
+    room = len(encode(TASK, ITEM, how)) - 2
     found = fitted(TASK, ITEM, how, lambda text: len(text) <= room)
     assert found.dropped == 1
     assert "Negative" not in found.text
@@ -85,18 +85,37 @@ def test_an_input_that_does_not_fit_loses_its_middle_and_output_is_never_cut():
     long = Item("1", {"input": "BEGIN " + "word " * 500 + "END"})
     found = fitted(TASK, long, encoding("def+pos2"), lambda text: len(text) <= 300)
     assert found.dropped == 2
-    assert found.text.endswith("Output: ")
+    assert found.text.endswith("Output:")
     assert "BEGIN" in found.text
     assert "END." in found.text
     assert len(found.text) == 300
     assert found.cut > 2000
 
 
-def test_where_nothing_fits_the_instruction_and_the_question_stay():
+def test_a_definition_that_leaves_no_room_for_an_input_loses_its_middle_too():
+    long = Item("1", {"input": "BEGIN " + "word " * 100 + "END"})
+    task = replace(TASK, instruction="Do this: " + "and that, " * 200 + "then stop.")
+    found = fitted(task, long, encoding("def+pos2"), lambda text: len(text) <= 600)
+    assert 590 <= len(found.text) <= 600
+    for part in ("Definition: Do this", "then stop.", "Input: BEGIN", "END.", "\nOutput:"):
+        assert part in found.text
+    assert found.dropped == 2
+    assert found.untold / len(task.instruction) == pytest.approx(found.cut / len(long.fields["input"]), abs=0.01)
+
+
+def test_the_item_itself_is_not_shown_as_an_example():
+    own = Item("9", dict(TASK.examples[0].fields))
+    found = fitted(TASK, own, encoding("def+pos1"), lambda text: True)
+    assert found.own == 1
+    assert found.text == encode(without_item(TASK, own), own, encoding("def+pos1")).rstrip()
+
+
+def test_where_nothing_fits_the_question_stays():
     found = fitted(TASK, ITEM, encoding("def+pos2"), lambda text: False)
     assert found.dropped == 2
     assert found.cut == len("What now")
-    assert found.text.endswith("Output: ")
+    assert found.untold == len(TASK.instruction)
+    assert found.text.endswith("Output:")
 
 
 def lesson_suite(**pools: int) -> Suite:

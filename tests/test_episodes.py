@@ -2,7 +2,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, pairwise
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from taskloom import episodes as drawing
 from taskloom.core import Example, Item, Labels, Pool, Suite, Task, Text
 from taskloom.episodes import ALL, Draw, Role, Sampler, draw, draws, episode, episodes, groups_of
 from taskloom.errors import EpisodeError, UnknownNameError
@@ -321,6 +322,22 @@ def test_no_shots_give_an_empty_support_set() -> None:
     assert draw.rows["support"] == draw.rows["dev"] == ()
     assert sorted(draw.rows["query"]) == list(range(12))
     assert draw.labels == NAMES
+
+
+def test_a_class_of_which_nothing_is_left_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def counted(*given: Any) -> Iterator[int]:
+        nonlocal asked
+        asked += 1
+        return unused(*given)
+
+    unused = drawing._unused
+    monkeypatch.setattr(drawing, "_unused", counted)
+    cells = [*even(20), *moved([(NAMES[0], n) for n in range(500)], 1000)]
+    (draw,) = drawn(suite_of({"train": even(1), "test": moved(cells, 100)}), Sampler(dev=0, query=ALL, per_class=True))
+    assert len(draw.rows["query"]) == len(cells)
+    assert asked <= len(cells) + 3 * len(NAMES)
 
 
 def test_all_that_is_left_can_be_asked_about() -> None:

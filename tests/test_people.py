@@ -66,8 +66,9 @@ def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], *
     scores = {name: score(metric(name, of.tasks[task].output), gold, said) for name in of.tasks[task].metrics}
     place = {"shots": 0, "seed": 0, "index": 0} | where
     return Outcome(
-        cell=f"{learner}/{task}/{place}", task=task, learner=learner, items=tuple(e.item.id for e in examples),
-        answers=tuple(said), gold=gold, scores=scores, counts={}, cost=Cost(), **place,
+        cell=f"{learner}/{task}/{place}", task=task, learner=learner, pool="test", rows=tuple(range(len(said))),
+        items=tuple(e.item.id for e in examples), answers=tuple(said), gold=gold, scores=scores,
+        counts={}, cost=Cost(), **place,
     )  # fmt: skip
 
 
@@ -417,6 +418,13 @@ def test_the_same_answer_twice_counts_once_and_no_word_is_lost(tmp_path: Path):
     assert found.said == (Comparison("q1", "ann", "tie", "hm\nfine"), Comparison("q2", "ann", None, "odd"))
 
 
+def test_nothing_to_rate_is_refused(tmp_path: Path):
+    for name in ("r.csv", "r.jsonl"):
+        with pytest.raises(UsageError, match="nothing to rate"):
+            sheets.write_ratings([], tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_ratings_are_whole_numbers_of_the_scale(tmp_path: Path):
     header = "id,rating,typos,clarity,rater"
     good = sheet(tmp_path / "s.csv", "t,4,,,ann", "t, 4.0 ,teh,,bo", "u,,,long,ann", "u,,,,bo", header=header)
@@ -594,6 +602,20 @@ def test_two_learners_are_compared_on_the_same_items():
     assert (contrast.a, contrast.b, contrast.difference, contrast.n) == ("a", "b", 1.0, 40)
     assert contrast.p == pytest.approx(2 / 2**8)  # all eight tasks on one side, of all ways
     assert summary.compared(same, said(("a0", "ann", "tie"))).contrasts == ()
+
+
+def test_units_change_sides_once_for_a_contrast(monkeypatch: pytest.MonkeyPatch):
+    key = {f"{name}{n}": replace(pair(f"{name}{n}", name, f"t{n}"), item=f"i{n}") for name in "ab" for n in range(4)}
+    sizes: list[int] = []
+
+    def weighted(units: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        sizes.append(len(units))
+        return reduce(units, weights)
+
+    reduce = summary._weighted
+    monkeypatch.setattr(summary, "_weighted", weighted)
+    summary.compared(key, said(*((id_, "ann", "first") for id_ in key)))
+    assert sizes.count(2 * 4) == 2  # the units of both, on either side, for all ways at once
 
 
 def half_settled(size: int = 100) -> dict[str, Pair]:

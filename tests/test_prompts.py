@@ -99,10 +99,42 @@ def test_a_label_is_read_exactly_or_none(text: str, label: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "labels"),
-    [("a; b", ("a", "b")), ("b;a", ("b", "a")), ("a;", ("a",)), ("a; z", None), ("a, b", None), ("", ())],
+    [
+        ("a; b", ("a", "b")),
+        ("b;a", ("b", "a")),
+        ("a;", ("a",)),
+        ("a; z", None),
+        ("a, b", None),
+        ("", None),
+        (" ; ", None),
+    ],
 )
 def test_labels_are_all_read_or_none(text: str, labels: tuple[str, ...] | None) -> None:
     assert read(task(Labels(("a", "b"), many=True)), text) == labels
+
+
+def test_an_empty_text_says_that_there_are_no_labels_only_where_a_demonstration_does() -> None:
+    many = task(Labels(("a", "b"), many=True))
+    assert read(many, " \n", [("a",), ()]) == ()
+    assert read(many, " \n", [("a",)]) is None
+    assert read(many, "a", [()]) == ("a",)
+    assert read(task(Fields({"x": Labels(("a",), many=True), "y": Text()})), "a") == {"x": ("a",), "y": None}
+    assert read(task(Fields({"y": Text(), "x": Labels(("a",), many=True)})), "b") == {"y": "b", "x": None}
+
+
+@pytest.mark.parametrize(
+    ("output", "answer", "text"),
+    [
+        (Number(), "about 3", "about 3"),
+        (Number(), True, "True"),
+        (Number(), float("nan"), "nan"),
+        (Ranking(), ("ab", "c"), "('ab', 'c')"),
+        (Ranking(), (("a", "best"),), "(('a', 'best'),)"),
+        (BOTH, "On colour", "On colour"),
+    ],
+)
+def test_an_answer_of_another_form_is_written_as_it_is(output: Output, answer: Any, text: str) -> None:
+    assert write(task(output), answer) == text
 
 
 @pytest.mark.parametrize(

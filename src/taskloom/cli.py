@@ -167,7 +167,8 @@ def show(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --card: a page, instead of standard output.")
     ] = None,
-    prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of the first example.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of an item.")] = False,
+    item: Annotated[str, typer.Option(help="With --prompt: the item's id, instead of the first.")] = "",
     encoding: Annotated[
         str,
         typer.Option(
@@ -177,7 +178,7 @@ def show(
     ] = "",
     model: Annotated[
         str,
-        typer.Option(help="Count the prompt's tokens as this model does.", autocompletion=offers.models),
+        typer.Option(help="Fit the prompt to this model's context, and count tokens.", autocompletion=offers.models),
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
@@ -189,8 +190,8 @@ def show(
 
     if prompt and (as_json or not task):
         raise UsageError("--prompt is for a task, and prints plain text")
-    if (encoding or model) and not prompt:
-        raise UsageError("--encoding and --model go with --prompt")
+    if (encoding or model or item) and not prompt:
+        raise UsageError("--encoding, --model and --item go with --prompt")
     if card and task:
         raise UsageError("--card is for the whole suite, not for a task")
     if output and not card:
@@ -199,7 +200,7 @@ def show(
     if card:
         listings.show_card(opened, everything=everything, as_json=as_json, to=output)
     elif task and prompt:
-        listings.show_prompt(opened, task, encoding, model)
+        listings.show_prompt(opened, task, how=encoding, model=model, item=item)
     elif task:
         listings.show_task(opened, task, examples, as_json=as_json)
     else:

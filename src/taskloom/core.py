@@ -190,7 +190,7 @@ class Suite:
             raise SuiteError(f"every task needs its pools, and pools their task: {odd}")
 
     def digest(self, task: str) -> str:
-        """Name a task by what it asks and by its pools; not by metrics and tags, for they change no answer."""
+        """Name a task by what it asks and by its pools; not by metrics and tags, which most learners do not see."""
         pools = {name: pool.digest for name, pool in self.pools[self.task(task).id].items()}
         asked = {name: value for name, value in declared(self.tasks[task]).items() if name not in ("metrics", "tags")}
         return fingerprint("task", asked, pools)
@@ -289,7 +289,7 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
         case Terms():
             yield from _terms_faults(answer)
         case Number():
-            if not _is_finite(answer):
+            if not is_finite(answer):
                 yield f"not a finite number: {answer!r}"
         case Ranking():
             yield from _ranking_faults(answer, candidates)
@@ -301,7 +301,8 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
                     yield from (f"{name}: {fault}" for fault in faults_of(part, answer[name]))
 
 
-def _is_finite(value: object) -> bool:
+def is_finite(value: object) -> bool:
+    """Tell a number that a float can hold."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
@@ -323,7 +324,7 @@ def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[str]:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
         yield f"not (candidate, grade) pairs: {answer!r}"
         return
-    yield from (f"not a finite grade: {grade!r}" for _, grade in answer if not _is_finite(grade))
+    yield from (f"not a finite grade: {grade!r}" for _, grade in answer if not is_finite(grade))
     graded = [candidate for candidate, _ in answer]
     if not graded:
         yield "empty output"

@@ -21,7 +21,8 @@ DEFAULT, NONE, RANDOM = "def+pos2", "none", "random"
 DRAWN = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
 TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
 PART = re.compile(r"(id|def|expl)|(pos|neg)([1-9]\d?)")
-CUT = " ... "  # what stands for the middle of an input that was shortened
+CUT = " ... "  # what stands for the middle of a text that was shortened
+SHARES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +48,13 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A prompt, and what did not fit into it."""
+    """A prompt as it is sent, and what is not in it."""
 
     text: str
-    dropped: int = 0  # examples
+    own: int = 0  # examples that are the item itself
+    dropped: int = 0  # examples that did not fit
     cut: int = 0  # characters of the input, from its middle
+    untold: int = 0  # characters of the definition, from its middle
 
 
 def encoding(name: str) -> Encoding:
@@ -119,28 +122,63 @@ def _answered(suite: Suite, name: str, first: int) -> list[tuple[Item, list[str]
 
 
 def fitted(task: Task, item: Item, how: Encoding, fits: Callable[[str], bool]) -> Encoded:
-    """Write a prompt that fits: examples go first, the last before the others, then the middle of the input."""
-    count = len(_shown(task, how))
+    """Write a prompt that fits, for a model to go on from; the item itself is not shown as an example.
+
+    Examples go first, the last before the others, then the middle of the input; where the definition leaves no room for
+    one, both lose the same share.
+    """
+    others = without_item(task, item)
+    own, count = len(task.examples) - len(others.examples), len(_shown(others, how))
     for without in range(count + 1):
-        text = encode(task, item, how, without=without)
+        text = _open(encode(others, item, how, without=without))
         if fits(text):
-            return Encoded(text, without)
-    whole = task.separator.join(item.fields.values())
-    low, high = 0, len(whole)  # characters that are kept: the most that fit
+            return Encoded(text, own, without)
+    definition, asked = task.instruction.strip(), task.separator.join(item.fields.values())
+
+    def kept(of_definition: int, of_input: int) -> str:
+        told = replace(task, instruction=_but_the_middle(definition, of_definition), examples=())
+        return _open(encode(told, Item("", {"input": _but_the_middle(asked, of_input)}), how))
+
+    most = _most(len(asked), lambda size: fits(kept(len(definition), size)))
+    if most >= 0:
+        return Encoded(kept(len(definition), most), own, count, len(asked) - most)
+    share = max(0, _most(SHARES, lambda n: fits(kept(*_part(n, definition, asked)))))
+    sizes = _part(share, definition, asked)
+    return Encoded(kept(*sizes), own, count, len(asked) - sizes[1], (len(definition) - sizes[0]) * how.definition)
+
+
+def _open(text: str) -> str:
+    """Leave the last space to the answer, whose first token it belongs to."""
+    return text.rstrip(" ")
+
+
+def _most(high: int, so: Callable[[int], bool]) -> int:
+    """Give the largest number up to a limit that something is so for, or -1; it is so for all that are smaller."""
+    low = -1
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(_shortened(task, whole, how, count, middle)) else (low, middle - 1)
-    return Encoded(_shortened(task, whole, how, count, low), count, len(whole) - low)
+        low, high = (middle, high) if so(middle) else (low, middle - 1)
+    return low
 
 
-def _shortened(task: Task, whole: str, how: Encoding, count: int, kept: int) -> str:
+def _part(share: int, *texts: str) -> tuple[int, int]:
+    first, second = (len(text) * share // SHARES for text in texts)
+    return first, second
+
+
+def _but_the_middle(text: str, kept: int) -> str:
+    """Shorten a text to so many characters of its beginning and end."""
     end = kept // 2
-    text = whole[: kept - end] + CUT + (whole[-end:] if end else "")
-    return encode(task, Item("", {"input": text}), how, without=count)
+    return text if kept >= len(text) else text[: kept - end] + CUT + (text[-end:] if end else "")
+
+
+def tagged(task: Task, how: Encoding) -> str:
+    """Give what an encoding shows of a task's tags: its source and category, which stand for its id."""
+    return " ".join([*task.tags.get("source", ()), *task.tags.get("category", ())]) if how.task_id else ""
 
 
 def _head(task: Task, how: Encoding) -> str:
-    named = " ".join([*task.tags.get("source", ()), *task.tags.get("category", ())]) or task.id
+    named = tagged(task, how) or task.id
     definition = f"{_stopped(f'Definition: {task.instruction.strip()}')}\n\n"
     return (f"{named}. " if how.task_id else "") + (definition if how.definition else "")
 

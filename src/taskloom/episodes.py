@@ -267,8 +267,13 @@ def _pick_by_class(
     """Pick so many rows of each class; the classes take turns, so that fewer shots are a part of more."""
     none = np.empty(0, np.int64)
     orders = [key.order(stock, stock.by_class.get(label, none), role, label) for label in kept]
-    turns = [list(_unused(stock, used, order, 1)) for _ in range(size) for order in orders]
-    return (row for place in range(len(orders)) for turn in turns[place :: len(orders)] for row in turn)
+    picked: list[list[int]] = [[] for _ in orders]
+    going = list(zip(picked, orders, strict=True))
+    for turn in range(1, size + 1):
+        for rows, order in going:
+            rows.extend(_unused(stock, used, order, 1))
+        going = [(rows, order) for rows, order in going if len(rows) == turn]  # the others are spent
+    return itertools.chain.from_iterable(picked)
 
 
 def _pick_in_all(stock: _Stock, used: set[int], key: _Key, role: Role, size: int, kept: Sequence[int]) -> Iterator[int]:

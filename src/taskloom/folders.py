@@ -1,4 +1,4 @@
-"""Folders that are filled aside and take their place in one step."""
+"""Folders and files that are filled aside and take their place in one step."""
 
 from __future__ import annotations
 
@@ -44,3 +44,11 @@ def replace_folder(new: Path, folder: Path, old: Path) -> None:
         if old.exists() and not folder.exists():
             old.rename(folder)
         raise
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all, whoever else writes it at the same time."""
+    with scratch_beside(path) as scratch:
+        aside = scratch / path.name
+        aside.write_text(text, encoding="utf-8", newline="\n")
+        aside.replace(path)

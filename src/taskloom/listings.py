@@ -13,19 +13,23 @@ from typing import Any
 from . import console, prompts
 from .benchmarks import BENCHMARKS
 from .core import Example, Fields, Labels, Output, Suite
-from .encodings import DEFAULT, encode, encoding
-from .errors import UnknownNameError
+from .encodings import DEFAULT, Encoded, encoding, fitted
+from .episodes import HOMES
+from .errors import UnknownNameError, UsageError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
+from .learners.instructed import Instructed, left_out
 from .models import load as load_models
 from .models.load import NAMED
-from .reports import Comparison, differs
+from .reports import Comparison, cells, differs
 from .reports import card as cards
+from .reports.boards import RAW
+from .reports.tables import plain
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
 from .stats import Contrast, Estimate
 from .studies.plan import ROLES
-from .studies.predictions import FEWEST, Scored
+from .studies.predictions import FEWEST, Scored, Scores
 from .studies.study import load
 from .studies.study import names as study_names
 from .suites.bridges import Partition
@@ -37,6 +41,7 @@ from .suites.fields import parse_task_id
 from .texts import counted
 
 SHOWN = 20  # tasks
+BLOCK = 1000  # examples that are looked through at a time
 NAMES = 12  # types, languages and domains of a card
 FEW = 5  # tasks and items that a note names
 LOG = "by logarithm"
@@ -140,21 +145,33 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
         console.table([f"{pool_name}/{example.item.id}", ""], list(told.items()))
 
 
-def show_prompt(suite: Suite, name: str, how: str, model: str) -> None:
-    """Print the exact prompt of a task's first example, and its length in a model's tokens if one is named."""
+def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> None:
+    """Print the exact prompt of an item, as it is sent to a model if one is named, and its length."""
     task = suite.task(name)
-    pool = next(iter(suite.pools[name].values()))
-    if not len(pool):
-        console.note("the task has no example")
-        return
-    (example,) = pool.take([0])
-    by_default = DEFAULT if task.examples else ""
-    chosen = how or by_default
-    text = encode(task, example.item, encoding(chosen)) if chosen else prompts.prompt(task, example.item)
-    length = counted(load_models.count_tokens(model, text), "token") if model else ""
-    console.line(text)
-    if model:
-        console.note(f"{length} of {model}")
+    example = _asked(suite, name, item)
+    measure = load_models.measure(model, Instructed().tokens) if model else None
+    chosen = how or (DEFAULT if task.examples else "")
+    if chosen:
+        found = fitted(task, example.item, encoding(chosen), measure.fits if measure else lambda _: True)
+    else:
+        found = Encoded(prompts.prompt(task, example.item))
+    console.line(found.text)
+    length = f"{measure.count(found.text):,} of {measure.room:,} tokens of {model}" if measure else (
+        f"{counted(len(found.text), 'character')}; --model counts tokens, and shows what fits")  # fmt: skip
+    console.note(f"item {example.item.id}: {length}")
+    for what, count in left_out(found).items():
+        console.note(f"{what}: {count}")
+
+
+def _asked(suite: Suite, name: str, item: str) -> Example:
+    """Find an item among those that are asked about, or take the first."""
+    pools = suite.pools[name]
+    pool = pools.get(HOMES["query"]) or next(iter(pools.values()))
+    for start in range(0, len(pool), BLOCK):
+        examples = pool.take(range(start, min(start + BLOCK, len(pool))))
+        if found := next((example for example in examples if item in ("", example.item.id)), None):
+            return found
+    raise UsageError(f"no item that is asked about has this id: {item!r}" if item else f"no examples: task {name!r}")
 
 
 def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None = None) -> None:
@@ -239,7 +256,8 @@ def _metric(name: str, entry: Entry) -> dict[str, Any]:
     typed = f"{name}@10" if name in ("p", "r") else f"{name}:positive=yes" if name == "f1" else name
     joint = "," if ":" in typed else ":"
     made = {variant: typed if variant == "corrected" else f"{typed}{joint}{variant}" for variant in entry.variants}
-    signatures = {variant: signature(metric(text, Labels(("yes", "no")))) for variant, text in made.items()}
+    output = Labels(("yes", "no")) if "labels" in entry.takes else None
+    signatures = {variant: signature(metric(text, output)) for variant, text in made.items()}
     told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
     return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
 
@@ -280,18 +298,27 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
 def show_scored(found: Scored, *, as_json: bool) -> None:
     """Show what predictions scored, and what was missing or unknown."""
     if as_json:
-        console.as_json(asdict(found))
+        console.as_json(plain(found))
         return
     for typed, scores in found.metrics.items():
-        over = {"mean over categories": scores.category_macro} if scores.category_macro else {}
-        parts = {"all instances": scores.micro, "mean over tasks": scores.macro, **over, **scores.categories}
-        rows = [(name, *_points(e)) for name, e in parts.items()]
-        console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
+        _show_scores(typed, scores)
     console.note(
-        "intervals and n: all instances and each category over instances; means over tasks and categories over tasks "
-        f"and categories like these (Student's; none of fewer than {FEWEST})"
+        "intervals and n: all instances and each category over instances (none of one); means over tasks and over "
+        f"categories over others like these (Student's; none of fewer than {FEWEST})"
     )
     _note_faults(found)
+
+
+def _show_scores(typed: str, scores: Scores) -> None:
+    """Show what predictions scored by one metric, and where it has no score."""
+    over = [("all instances", scores.micro), *scores.categories.items()]
+    means = [("mean over tasks", scores.macro), ("mean over categories", scores.category_macro)]
+    points = scores.signatures[0].partition("|")[0] not in RAW
+    rows = [(name, *_points(e, points)) for name, e in [over[0], *means, *over[1:]] if e]
+    console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
+    if apart := [name for name, e in over if e is None]:
+        told = "the labels of their tasks differ, so that their answers can't be pooled"
+        console.note(f"no {typed} of {_first_few(apart)}: {told}")
 
 
 def _note_faults(found: Scored) -> None:
@@ -301,9 +328,9 @@ def _note_faults(found: Scored) -> None:
         of = counted(len(found.missing), "task")
         console.note(f"{counted(lost, 'item')} of {of} without a prediction: they count as wrong")
     if found.unlike:
-        some = next(iter(found.unlike.values()))
-        told = f"{counted(len(found.unlike), 'prediction')} of another kind than the task's answers ({some})"
-        console.note(f"{told}: they count as wrong; the first: {_first_few(list(found.unlike))}")
+        items = [pair for unlike in found.unlike.values() for pair in unlike.items()]
+        told = f"{counted(len(items), 'prediction')} of another kind than the task's answers ({items[0][1]})"
+        console.note(f"{told}: they count as wrong; the first: {_first_few([item for item, _ in items])}")
     if found.untouched:
         told = f"left out, for they have no prediction at all: {counted(len(found.untouched), 'test task')}"
         console.note(f"{told} ({_first_few(found.untouched)}); means are over the others")
@@ -321,9 +348,13 @@ def _first_few(names: Sequence[str]) -> str:
     return f"{', '.join(names[:FEW])}{more}"
 
 
-def _points(of: Estimate) -> tuple[console.Cell, ...]:
-    known = not math.isnan(of.low)
-    return f"{100 * of.value:.2f}", f"{100 * of.low:.2f} to {100 * of.high:.2f}" if known else "none", of.n
+def _points(of: Estimate, points: bool) -> tuple[console.Cell, ...]:
+    """Write a score, its interval and what it rests on; in points where it is a share of one."""
+    value, low, high = (
+        f"{100 * each:.2f}" if points and not math.isnan(each) else cells.number(each, points)
+        for each in (of.value, of.low, of.high)
+    )
+    return value, "none" if math.isnan(of.low) else f"{low} to {high}", of.n
 
 
 def _contrast(of: Contrast, times: int) -> tuple[console.Cell, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms
+from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, is_finite
 from .texts import CJK, number_text
 
 GAP = "\n\n"  # between demonstrations
@@ -60,10 +60,11 @@ def write(task: Task, answer: Answer) -> str:
     return _write(task.output, answer)
 
 
-def read(task: Task, text: str) -> Answer | None:
+def read(task: Task, text: str, shown: Iterable[Answer] = ()) -> Answer | None:
     r"""Read an answer that a model wrote; None where it can't be parsed.
 
-    Of several fields, those that are missing are None, and the others count.
+    Of several fields, those that are missing are None, and the others count. An empty text says that there are no
+    labels only where an answer that was `shown` to the model says so too.
 
     >>> from taskloom.core import Text
     >>> both = Fields({"title": Text(), "category": Labels(("Art", "History"))})
@@ -76,6 +77,8 @@ def read(task: Task, text: str) -> Answer | None:
     if isinstance(task.output, Fields):
         found = dict(zip(task.output.parts, _split(task, text, len(task.output.parts)), strict=False))
         return {name: _read(part, found.get(name, "")) for name, part in task.output.parts.items()}
+    if not text.strip() and () in shown:
+        return ()
     return _read(task.output, text)
 
 
@@ -127,11 +130,15 @@ def _write(output: Output, answer: Answer | None) -> str:
             return separator.join(str(term) for term in answer)
         case Labels(many=True), tuple():
             return "; ".join(str(label) for label in answer)
-        case Number(), float() | int():
+        case Number(), float() | int() if is_finite(answer):
             return number_text(answer)
-        case Ranking(), tuple():
+        case Ranking(), tuple() if all(_is_graded(pair) for pair in answer):
             return "\n".join(str(pair[0]) for pair in sorted(answer, key=lambda pair: -float(pair[1])))
     return str(answer)
+
+
+def _is_graded(pair: object) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and is_finite(pair[1])
 
 
 def _read(output: Output, text: str) -> Answer | None:
@@ -141,7 +148,7 @@ def _read(output: Output, text: str) -> Answer | None:
             return text if text in names else None
         case Labels(names=names):
             chosen = tuple(label.strip() for label in text.split(";") if label.strip())
-            return chosen if all(label in names for label in chosen) else None
+            return chosen if chosen and all(label in names for label in chosen) else None
         case Terms(separator=separator):
             return tuple(term for part in text.split(separator.strip() or separator) if (term := part.strip())) or None
         case Number():

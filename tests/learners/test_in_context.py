@@ -133,6 +133,15 @@ def test_the_item_itself_is_never_shown_and_that_is_counted(choose: Any):
     assert counts == {"demonstrations left out, each the item that was asked about": 1}
 
 
+def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_something_else():
+    model = Recorder()
+    tools = Toolbox({}, lambda _: model)
+    fitted = InContext().fit(task(), examples(SUPPORT[:2]), (), seed=0, tools=tools)
+    fitted.predict([Item("s0", {"text": "a sea"}), Item("s1", {"text": "red wine"})])
+    assert [sorted(shown(prompt)) for prompt in model.prompts] == [["blue sea", "red wine"], ["blue sea"]]
+    assert tools.counts == {"demonstrations left out, each the item that was asked about": 1}
+
+
 def test_demonstrations_are_dropped_where_the_context_is_short_the_farthest_first():
     model = Recorder(room=15)
     _, counts = asked(InContext(choose="nearest"), model, "green sea")
@@ -285,6 +294,13 @@ def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, writte
     assert asked(InContext(), model, "b", of=task(output), support=[("a", gold)])[0] == [answer]
     assert can_do(InContext(), task(output), 0)
     assert not can_do(InContext(), task(Ranking()))
+
+
+@pytest.mark.parametrize(("gold", "answer"), [(("a",), None), ((), ())])
+def test_an_empty_reply_is_no_answer_unless_a_demonstration_is_as_empty(gold: Any, answer: Any):
+    model = Recorder(lambda _: Reply(" ", 1))
+    found, counts = asked(InContext(), model, "b", of=task(Labels(("a", "b"), many=True)), support=[("a", gold)])
+    assert (found, counts) == ([answer], {"replies that were empty": 1})
 
 
 @pytest.mark.parametrize("name", ["fake:echo", "fake:noise"])

@@ -9,7 +9,7 @@ import pytest
 from taskloom.core import Item, Labels, Shown, Task, Text
 from taskloom.encodings import encode, encoding
 from taskloom.errors import LearnerError, UsageError
-from taskloom.learners import Toolbox, can_do, learner
+from taskloom.learners import Toolbox, can_do, learner, shown
 from taskloom.learners.baselines import CopyDemonstration
 from taskloom.learners.instructed import Instructed
 from taskloom.models import Decoding, Odds, Reply, Usage
@@ -87,6 +87,29 @@ def test_labels_are_picked_out_of_what_was_written():
     found, counts = answers(Instructed(encoding="def"), Recorder(Reply("The answer is no.", 5)), task)
     assert found == ["no", "no"]
     assert counts == {"answers picked out of longer ones": 2}
+
+
+@pytest.mark.parametrize(("right", "answer"), [(True, ()), (False, None)])
+def test_an_empty_reply_is_no_answer_unless_an_example_of_the_task_is_as_empty(right, answer):
+    none = Shown({"input": "x"}, (), right=right)
+    many = Task(id="t", instruction="", output=Labels(("a",), many=True), metrics=(), examples=(none,))
+    assert answers(Instructed(), Recorder(Reply("\n", 1)), many)[0] == [answer, answer]
+
+
+@pytest.mark.parametrize(
+    ("name", "tags", "told"),
+    [
+        ("id+def", {"category": ("Wit",), "source": ("squad",), "domain": ("News",)}, "squad Wit"),
+        ("id", {"domain": ("News",)}, ""),
+        ("def+pos2", {"category": ("Wit",)}, ""),
+    ],
+)
+def test_the_tags_that_an_encoding_shows_are_told(name, tags, told):
+    of = Instructed(encoding=name)
+    task = Task(id="t", instruction="", output=Text(), metrics=(), tags=tags)
+    assert shown(of, task) == told
+    assert shown(CopyDemonstration(), task) is None
+    assert encode(task, ITEMS[0], encoding(name)).startswith(f"{told or 't'}. " if "id" in name else "Definition: ")
 
 
 @pytest.mark.parametrize("options", [{"tokens": 0}, {"tokens": True}, {"chat": "no"}, {"temperature": -1}])

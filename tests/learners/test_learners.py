@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +288,25 @@ def test_an_object_is_refused_where_a_class_is_needed(mine: Path, monkeypatch: p
 def test_an_option_that_must_be_given_is_said(mine: Path):
     with pytest.raises(LearnerError, match=r"'mine.py:Mine' can't be made with the options \{\} .*'tail'"):
         learner("mine.py:Mine", {}, rewritten(mine, 'tail: str = "!"', "tail: str"))
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), date(2020, 1, 1), {1}, [b"x"], {"a": [date(2020, 1, 1)]}]
+)
+def test_an_option_that_json_can_not_hold_is_refused_by_its_name(mine: Path, value: Any):
+    with pytest.raises(LearnerError, match=r"option 'tail' of learner 'mine.py:Mine' must be a text, a finite number"):
+        learner("mine.py:Mine", {"tail": value}, mine)
+    assert learner("mine.py:Mine", {"tail": {"a": [1, None, True, 0.5]}}, mine).version == 1
+
+
+def test_lists_within_several_fields_are_taken_for_tuples(mine: Path):
+    both = Fields({"keywords": Terms(), "title": Text()})
+    given = '[{"keywords": ["a", "b"], "title": "x"} for item in items]'
+    folder = rewritten(mine, '[f"{HEAD} {item.id}{self.tail}" for item in items]', given)
+    (folder / "mine.py").write_text((folder / "mine.py").read_text().replace('{"text"}', '{"fields"}'))
+    asked = episode(both, [("x", {"keywords": ("y",), "title": "z"})], ["a"])
+    found = answer(learner("mine.py:Mine", {}, folder), asked, seed=0, tools=Toolbox({}))
+    assert found == [{"keywords": ("a", "b"), "title": "x"}]
 
 
 def test_an_unknown_kind_of_output_fails_with_the_nearest(mine: Path):

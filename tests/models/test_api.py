@@ -92,8 +92,27 @@ def test_what_was_used_is_counted_and_equal_prompts_are_sent_and_paid_for_once(a
     assert model.usage == Usage(read=7, written=3, computed=6, requests=2, dollars=8.0)
     assert len(endpoint.received) == 2
     before = Usage(**{name: getattr(model.usage, name) for name in Usage.__slots__})
-    model.generate(["d"], PLAIN)
-    assert model.usage.since(before) == Usage(read=1, written=1, computed=2, requests=0, dollars=3.0)
+    model.generate(["d", "e"], PLAIN)
+    assert model.usage.since(before) == Usage(read=2, written=2, computed=2, requests=1, dollars=3.0)
+
+
+def test_what_was_kept_from_before_is_not_paid_for_again(api: Make, endpoint: Server):
+    paid = api(price_in=1e6, price_out=2e6)
+    paid.generate(["a b c"], PLAIN)
+    again = api(price_in=1e6, price_out=2e6)
+    for _ in range(2):
+        again.generate(["a b c"], PLAIN)
+    assert again.usage == Usage(read=6, written=2)
+    assert paid.usage.dollars == paid.replies.spent(paid.model).dollars == 5.0
+    assert len(endpoint.received) == 1
+
+
+@pytest.mark.parametrize("fault", ["", "no usage", "429", "too long"])
+def test_the_dollars_that_are_told_are_those_that_budgets_go_by(api: Make, endpoint: Server, fault: str):
+    endpoint.then(*([fault] if fault else []))
+    model = api(price_in=1e6, price_out=2e6)
+    model.generate(["a b c"], PLAIN)
+    assert model.usage.dollars == model.replies.spent(model.model).dollars
 
 
 # --- log-probabilities -----------------------------------------------------------------------------------------------

@@ -333,6 +333,22 @@ def test_a_text_to_text_model_is_loaded_and_answers(tmp_path: Path) -> None:
         )
     assert found.logs[0] == pytest.approx(sum(float(logs[n, token]) for n, token in enumerate(option)), abs=1e-4)
 
+    shown = LM.load(tmp_path, context=6)  # relative positions: as many as one likes
+    prompt = "old bird " * 9 + "the tree"
+    assert shown.context == 6 < lm.context
+    assert lm.fits(prompt, PLAIN)
+    assert not shown.fits(prompt, PLAIN)
+    (cut,) = replies(shown, [prompt], PLAIN)
+    assert cut.cut == len(ids(lm, prompt)) - 6
+    assert cut.text == replies(lm, [lm.tokenizer.decode(ids(lm, prompt)[-6:])], PLAIN)[0].text
+
+
+def test_a_context_that_the_model_was_not_made_for_is_refused(tmp_path: Path) -> None:
+    saved(net(len(tokenizer())), tokenizer(), tmp_path)
+    assert LM.load(tmp_path, context=PLACES - 1).context == PLACES - 1
+    with pytest.raises(ModelError, match=f"made for {PLACES} tokens, and `context` asks for {PLACES + 1}"):
+        LM.load(tmp_path, context=PLACES + 1)
+
 
 # --- the default model -----------------------------------------------------------------------------------------------
 

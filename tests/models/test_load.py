@@ -86,6 +86,8 @@ def test_unknown_options_and_kinds_of_number_are_told() -> None:
         source("smollm2", {"dtyp": "float32"})
     with pytest.raises(UnknownNameError, match="unknown dtype: 'float8'"):
         source("smollm2", {"dtype": "float8"})
+    with pytest.raises(UsageError, match="`context` must be a whole number, not below nought: -1"):
+        source("smollm2", {"context": -1})
     with pytest.raises(UsageError, match="`load` must be a text: 3"):
         source("mine", {"load": 3})
 
@@ -215,11 +217,11 @@ def test_a_changed_file_is_hashed_again(folder: Path) -> None:
 
 
 def test_how_exact_numbers_are_is_part_of_the_identity_and_where_they_are_is_not(folder: Path) -> None:
-    def identity(**options: str) -> object:
+    def identity(**options: str | int) -> object:
         return source("mine", {"load": f"path:{folder}", **options}).identity()
 
-    assert identity() == identity(dtype="float32") == identity(device="cpu")
-    assert identity(dtype="bfloat16") != identity()
+    assert identity() == identity(dtype="float32") == identity(device="cpu") == identity(context=0)
+    assert identity(dtype="bfloat16") != identity() != identity(context=64)
 
 
 def test_weights_that_are_not_here_have_no_identity(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def outcome(suite: Suite, task: str, learner: str, skill: float, shots: int, see
     answers = tuple(answer(suite.tasks[task], e.gold[0], skill, (*key, e.item.id)) for e in examples)
     return Outcome(
         cell=f"{learner}-{task}-{shots}-{seed}", task=task, learner=learner, shots=shots, seed=seed, index=0,
-        items=tuple(e.item.id for e in examples), answers=answers, gold=gold,
+        pool="all", rows=tuple(range(start, start + size)), items=tuple(e.item.id for e in examples),
+        answers=answers, gold=gold,
         scores=scored(suite.tasks[task], gold, answers), counts={"prompts cut": 1}, cost=Cost(seconds=0.5),
     )  # fmt: skip
 

@@ -53,8 +53,8 @@ def outcome(of: Suite, learner: str, task: str, answers: Sequence[str]) -> Outco
     scores = {name: score(metric(name, Text()), gold, answers, Text()) for name in (ROUGE, EXACT)}
     return Outcome(
         cell=f"{learner}-{task}", task=task, learner=learner, shots=0, seed=0, index=0,
-        items=tuple(e.item.id for e in examples), answers=tuple(answers), gold=gold, scores=scores, counts={},
-        cost=Cost(),
+        pool="test", rows=tuple(range(len(answers))), items=tuple(e.item.id for e in examples),
+        answers=tuple(answers), gold=gold, scores=scores, counts={}, cost=Cost(),
     )  # fmt: skip
 
 
@@ -95,6 +95,16 @@ def known(cell: Cell) -> Estimate:
 def gained(cell: Cell) -> Contrast:
     assert isinstance(cell, Contrast)
     return cell
+
+
+def test_figures_that_are_means_over_instances_stand_beside_such_means():
+    fewer = {name: {**by_task, "same": by_task["same"][:2]} for name, by_task in ANSWERS.items()}
+    overall, _ = shown(Beside(paper="natural-instructions"), answers=fewer)
+    ours = {row[0]: row[3] for row in overall.rows}
+    assert known(ours["copy-input"]).value == pytest.approx(7 / 18)  # of 2 + 8 + 8 answers, not of three tasks
+    assert any("here: means over instances" in note for note in overall.notes)
+    by_shots = summarise(results(answers=fewer), How(count=200)).boards[0]
+    assert {s.learner: s.score.value for s in by_shots.standings}["copy-input"] == pytest.approx(0.875 / 3)
 
 
 def test_scores_stand_beside_published_figures_and_are_told_apart():
@@ -228,8 +238,8 @@ def test_where_less_is_better_the_lower_score_is_the_gain():
     off = {"model": 0.1, "copy-input": 1.0, "copy-demonstration": 4.0}
     outcomes = [
         Outcome(
-            cell=f"{name}-{task}", task=task, learner=name, shots=0, seed=0, index=0, items=tuple(map(str, range(8))),
-            answers=tuple(n + by for n in range(8)), gold=gold, counts={}, cost=Cost(),
+            cell=f"{name}-{task}", task=task, learner=name, shots=0, seed=0, index=0, pool="test", rows=tuple(range(8)),
+            items=tuple(map(str, range(8))), answers=tuple(n + by for n in range(8)), gold=gold, counts={}, cost=Cost(),
             scores={"mse": score(metric("mse", Number()), gold, [n + by for n in range(8)], Number())},
         )
         for name, by in off.items()

@@ -5,9 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from taskloom.core import Example, Item, Suite, Task, Text
 from taskloom.errors import UnknownNameError
 from taskloom.reports import FORMS, How, compare, render, summarise
-from taskloom.reports.summary import Tally, curve
+from taskloom.reports.summary import Tally, _samples, curve
+from taskloom.scores import metric, score
+from taskloom.studies.costs import Cost
+from taskloom.studies.results import Outcome, Results
+from taskloom.suites import rows
 
 
 def test_scores_are_those_of_the_outcomes(results, summary):
@@ -66,6 +71,51 @@ def test_samples_are_chosen_by_content_and_marked(results, summary):
             assert mark.right == (given.text in sample.gold)
     marks = [m for s in summary.samples["title->keywords"] for g in s.given for m in g.marks]
     assert all(mark.right is None and mark.metric == "list-f1" for mark in marks)
+
+
+def text_results(pools, rows_asked):
+    """Results of one learner that is asked about these rows of the test pool, or of the only one."""
+    name = "test" if "test" in pools else "all"
+    task = Task(id="t", instruction="Answer.", output=Text(), metrics=("exact-match",))
+    suite = Suite(id="s", tasks={"t": task}, pools={"t": {n: rows.pool(task, found) for n, found in pools.items()}})
+    asked = suite.pools["t"][name].take(rows_asked)
+    gold = tuple(e.gold for e in asked)
+    scores = {"exact-match": score(metric("exact-match"), gold, ["x"] * len(gold), Text())}
+    outcome = Outcome(
+        cell="c", task="t", learner="a", shots=0, seed=0, index=0, pool=name, rows=tuple(rows_asked),
+        items=tuple(e.item.id for e in asked), answers=("x",) * len(gold), gold=gold, scores=scores, counts={},
+        cost=Cost(),
+    )  # fmt: skip
+    return Results(
+        name="s", command="", suite=suite, learners={"a": "A"}, floors=(), outcomes=(outcome,), failures=(),
+        missing=0, left_out={},
+    )  # fmt: skip
+
+
+def examples(head, count):
+    return [Example(Item(str(n), {"input": f"{head} {n}"}), (f"{head} gold {n}",), f"{head}{n}") for n in range(count)]
+
+
+def test_samples_show_the_input_that_was_asked_about_where_pools_share_ids():
+    made = text_results({"train": examples("train", 9), "test": examples("test", 9)}, (7, 2, 5))
+    samples = summarise(made).samples["t"]
+    assert {s.item: s.fields["input"] for s in samples} == {"7": "test 7", "2": "test 2", "5": "test 5"}
+    assert {s.gold for s in samples} == {("test gold 7",), ("test gold 2",), ("test gold 5",)}
+
+
+def test_samples_read_no_rows_but_their_own_however_large_the_pool():
+    made = text_results({"all": examples("large", 2_500)}, range(2_300, 2_400))
+    taken = []
+
+    class Watched:
+        def take(self, wanted):
+            taken.extend(wanted)
+            return made.suite.pools["t"]["all"].take(wanted)
+
+    watched = replace(made, suite=replace(made.suite, pools={"t": {"all": Watched()}}))
+    samples = _samples(watched)["t"]
+    assert [s.fields["input"] for s in samples] == [f"large {row}" for row in taken]
+    assert len(taken) == 3
 
 
 def test_signatures_can_be_quoted(summary):

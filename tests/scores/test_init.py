@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from taskloom import __version__
-from taskloom.core import Fields, Labels, Number, Ranking, Terms, Text
+from taskloom.core import Answer, Fields, Labels, Number, Output, Ranking, Terms, Text
 from taskloom.errors import ScoreError, UnknownNameError
-from taskloom.scores import METRICS, metric, score, signature
+from taskloom.scores import MANY, METRICS, Metric, metric, score, signature
 from taskloom.scores.reduce import mean
 
 LABELS = Labels(("a", "b", "c"))
@@ -45,14 +45,23 @@ EVERY = [
 every_metric = pytest.mark.parametrize("typed", EVERY)
 
 
+def name_of(typed: str) -> str:
+    return typed.partition(":")[0].partition("@")[0]
+
+
 def samples(typed: str):
-    return SAMPLES[typed.partition(":")[0].partition("@")[0]]
+    return SAMPLES[name_of(typed)]
+
+
+def made(typed: str) -> Metric:
+    """Make a metric, of the labels where it takes some."""
+    return metric(typed, LABELS if "labels" in METRICS[name_of(typed)].takes else None)
 
 
 def some_units(typed: str) -> np.ndarray:
     """Units of every gold answer with every answer, none among them."""
     golds, answers = samples(typed)
-    of = metric(typed, LABELS)
+    of = made(typed)
     return np.array([of.unit(gold, answer) for gold in golds for answer in (*answers, None)])
 
 
@@ -73,16 +82,16 @@ def test_every_metric_is_sampled_here():
 
 @every_metric
 def test_a_typed_name_is_parsed_with_its_variant(typed):
-    of = metric(typed, LABELS)
+    of = made(typed)
     assert getattr(of, "variant", "corrected") == ("published" if "published" in typed else "corrected")
-    assert of == metric(typed, LABELS)
-    assert hash(of) == hash(metric(typed, LABELS))
+    assert of == made(typed)
+    assert hash(of) == hash(made(typed))
 
 
 @every_metric
 def test_corrected_is_the_default(typed):
     if "corrected" in typed:
-        assert metric(typed[: -len(":corrected")], LABELS) == metric(typed, LABELS)
+        assert made(typed[: -len(":corrected")]) == made(typed)
 
 
 def test_names_say_depth_variant_and_options():
@@ -155,7 +164,51 @@ def test_unknown_variants_and_options_and_missing_ones_are_named(typed, message)
 @pytest.mark.parametrize("typed", ["f1", "f1:positive=z"])
 def test_f1_of_one_label_needs_one_of_the_task(typed):
     with pytest.raises(ScoreError, match="f1 needs positive= one of a, b, c"):
-        metric(typed, LABELS)
+        made(typed)
+
+
+OUTPUTS: dict[str, Output] = {
+    "text": Text(),
+    "labels": LABELS,
+    MANY: Labels(("a", "b", "c"), many=True),
+    "terms": Terms(),
+    "number": Number(),
+    "ranking": Ranking(),
+}
+ANSWERS: dict[str, Answer] = {
+    **dict.fromkeys(("text", "labels"), "a"),
+    **dict.fromkeys((MANY, "terms"), ("a", "b")),
+    "number": 1.0,
+    "ranking": (("a", 1.0),),
+}
+
+
+@every_metric
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_a_metric_scores_the_kinds_of_outputs_that_it_takes_and_refuses_others(typed, kind):
+    takes = METRICS[name_of(typed)].takes
+    assert set(takes) <= OUTPUTS.keys()
+    if kind in takes:
+        found = score(metric(typed, OUTPUTS[kind]), [(ANSWERS[kind],)], [ANSWERS[kind]], OUTPUTS[kind])
+        assert found.unusable == {}
+    else:
+        with pytest.raises(ScoreError, match=f"a metric of {kind} is wanted, one of .*: {typed!r}$"):
+            metric(typed, OUTPUTS[kind])
+
+
+@pytest.mark.parametrize(
+    ("typed", "output", "told"),
+    [
+        ("ndcg@10", Text(), "a metric of text is wanted, one of exact-match, accuracy, rouge-l, bleu-4: 'ndcg@10'"),
+        ("macro-f1", Text(), "a metric of text is wanted, one of exact-match, accuracy, rouge-l, bleu-4: 'macro-f1'"),
+        ("rouge-l", Terms(), "a metric of terms is wanted, one of list-f1, character-f1, bpref, b-cubed: 'rouge-l'"),
+        ("rouge-l", Fields({"title": Text()}), "name the field to score, as in title/rouge-l: 'rouge-l'"),
+    ],
+)
+def test_metrics_that_fit_are_named_where_one_does_not(typed, output, told):
+    with pytest.raises(ScoreError) as refused:
+        metric(typed, output)
+    assert str(refused.value) == told
 
 
 @pytest.mark.parametrize(
@@ -170,7 +223,7 @@ def test_options_that_can_not_be_typed_are_refused(typed):
 @every_metric
 def test_units_have_one_width_and_are_floats(typed):
     golds, answers = samples(typed)
-    of = metric(typed, LABELS)
+    of = made(typed)
     units = [of.unit(gold, answer) for gold in golds for answer in (*answers, None)]
     assert len({len(unit) for unit in units}) == 1
     assert {type(figure) for unit in units for figure in unit} == {float}
@@ -178,7 +231,7 @@ def test_units_have_one_width_and_are_floats(typed):
 
 @every_metric
 def test_no_weights_are_weights_of_one(typed):
-    of, units = metric(typed, LABELS), some_units(typed)
+    of, units = made(typed), some_units(typed)
     ones = of.reduce(units, np.ones((3, len(units))))
     assert ones.shape == (3,)
     assert of.reduce(units).shape == (1,)
@@ -188,7 +241,7 @@ def test_no_weights_are_weights_of_one(typed):
 
 @every_metric
 def test_integer_weights_are_repeated_units(typed):
-    of, units = metric(typed, LABELS), some_units(typed)
+    of, units = made(typed), some_units(typed)
     weights = np.random.default_rng(1).integers(0, 4, (20, len(units)))
     expected = [of.reduce(np.repeat(units, row, axis=0))[0] for row in weights]
     assert of.reduce(units, weights) == pytest.approx(expected, nan_ok=True)
@@ -196,7 +249,7 @@ def test_integer_weights_are_repeated_units(typed):
 
 @every_metric
 def test_the_order_of_units_does_not_matter(typed):
-    of, units = metric(typed, LABELS), some_units(typed)
+    of, units = made(typed), some_units(typed)
     rng = np.random.default_rng(2)
     weights = rng.integers(0, 4, (5, len(units)))
     for _ in range(10):
@@ -207,7 +260,7 @@ def test_the_order_of_units_does_not_matter(typed):
 
 @every_metric
 def test_nothing_is_nan_and_never_0(typed):
-    of, units = metric(typed, LABELS), some_units(typed)
+    of, units = made(typed), some_units(typed)
     assert np.isnan(of.reduce(units, np.zeros((2, len(units))))).tolist() == [True, True]
     assert np.isnan(of.reduce(units[:0])).tolist() == [True]
 
@@ -215,12 +268,12 @@ def test_nothing_is_nan_and_never_0(typed):
 @every_metric
 def test_perfect_answers_are_1_and_without_error(typed):
     golds, _ = samples(typed)
-    found = score(metric(typed, LABELS), golds, [gold[0] for gold in golds])
+    found = score(made(typed), golds, [gold[0] for gold in golds])
     assert found.value == pytest.approx(0 if typed.startswith("mse") else 1)
     assert found.unusable == {}
 
 
-MEANS = [typed for typed in EVERY if metric(typed, LABELS).reduce is mean]
+MEANS = [typed for typed in EVERY if made(typed).reduce is mean]
 
 
 def test_means_are_taken_of_units_of_width_one():
@@ -231,7 +284,7 @@ def test_means_are_taken_of_units_of_width_one():
 @pytest.mark.parametrize("typed", [typed for typed in MEANS if typed != "accuracy:published"])
 def test_no_answer_is_never_better_than_any_other(typed):
     golds, answers = samples(typed)
-    of = metric(typed, LABELS)
+    of = made(typed)
     for gold in golds:
         (least,) = of.unit(gold, None)
         assert least == 0
@@ -241,7 +294,7 @@ def test_no_answer_is_never_better_than_any_other(typed):
 @every_metric
 def test_scores_are_finite_or_nan_and_within_bounds(typed):
     units = some_units(typed)
-    value = metric(typed, LABELS).reduce(units)[0]
+    value = made(typed).reduce(units)[0]
     assert math.isfinite(value)
     assert typed.startswith("mse") or -1 <= value <= 1
 
@@ -256,8 +309,8 @@ def test_signatures_are_those_of_the_first_release():
 
 
 def test_a_signature_differs_when_any_option_does():
-    made = [metric(typed, LABELS) for typed in EVERY]
-    made += [
+    found = [made(typed) for typed in EVERY]
+    found += [
         metric(typed) for typed in ("ndcg@1", "ndcg@10", "p@5", "p@10", "r@1", "r@10", "accuracy", "accuracy:published")
     ]
     others = [
@@ -267,10 +320,10 @@ def test_a_signature_differs_when_any_option_does():
         Labels(("a,b", "c")),
         Labels(("a", "B", "c")),
     ]
-    made += [metric(typed, output) for typed in ("accuracy", "macro-f1", "micro-f1:published") for output in others]
-    made += [metric("f1:positive=b", LABELS), metric("f1:positive=b,published", LABELS)]
-    assert len(set(made)) == len(made)
-    assert len({signature(of) for of in made}) == len(made)
+    found += [metric(typed, output) for typed in ("accuracy", "macro-f1", "micro-f1:published") for output in others]
+    found += [metric("f1:positive=b", LABELS), metric("f1:positive=b,published", LABELS)]
+    assert len(set(found)) == len(found)
+    assert len({signature(of) for of in found}) == len(found)
 
 
 def test_scores_have_their_metric_units_and_value():
@@ -315,6 +368,8 @@ def test_nothing_to_score_is_an_error():
         ("r@1", Ranking(), (("p", 1.0),), ["p"], "not (candidate, grade) pairs"),
         ("ndcg", Ranking(), (("p", 1.0),), ("pq",), "not (candidate, grade) pairs"),
         ("ndcg", Ranking(), (("p", 1.0),), (), "empty output"),
+        ("b-cubed", Terms(), ("a", "a", "b"), ("x", "x"), "not a cluster for each element"),
+        ("b-cubed", Labels(("a", "b"), many=True), ("a", "a", "b"), ("a",) * 4, "not a cluster for each element"),
     ],
 )
 def test_an_answer_of_another_form_is_counted_by_reason_and_gets_the_unit_of_none(typed, output, gold, answer, reason):
@@ -349,12 +404,12 @@ def test_an_answer_of_several_fields_is_counted_by_field_and_reason():
 @pytest.mark.parametrize("typed", ["rouge-l", "macro-f1", "list-f1", "mse", "bleu-4", "ndcg"])
 def test_an_item_without_gold_answers_is_an_error(typed):
     with pytest.raises(ScoreError):
-        score(metric(typed, LABELS), [()], [None])
+        score(made(typed), [()], [None])
 
 
 @pytest.mark.parametrize("typed", ["accuracy:published", "micro-f1:published", "macro-f1:published"])
 def test_published_scores_count_what_is_no_label_too(typed):
-    found = score(metric(typed, LABELS), [("a",), ("a",)], ["zzz", "a"], LABELS)
+    found = score(made(typed), [("a",), ("a",)], ["zzz", "a"], LABELS)
     assert found.value == 1  # taken for the first label, as the released script does
     assert found.unusable == {"label not declared": 1}
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import stats
 from sklearn.metrics import mean_squared_error
 
 from taskloom.scores import metric, score
-from taskloom.scores.number import _in_blocks
+from taskloom.scores.number import BLOCK, _in_blocks
 
 CORRELATIONS = ("tau-b", "pearson", "spearman")
 ALL = (*CORRELATIONS, "mse")
@@ -105,6 +106,35 @@ def test_pearson_sees_small_differences_of_large_numbers():
     assert metric("pearson").reduce(units) == pytest.approx([1.0])
 
 
+@pytest.mark.parametrize("values", [2, 5, 1000])
+@pytest.mark.parametrize("size", [2, 3, 8, 33, 200])
+def test_tau_b_is_that_of_all_pairs_whatever_the_weights(size, values):
+    rng = np.random.default_rng(size)
+    units, weights = rng.integers(0, values, (size, 2)).astype(float), rng.random((20, size)) * rng.integers(0, 3, size)
+    ours, theirs = (np.sign(side[:, None] - side[None, :]) for side in units.T)
+    same, differ, vary = (((weights @ m) * weights).sum(1) for m in (ours * theirs, ours**2, theirs**2))
+    expected = [s / math.sqrt(d * v) if d * v else math.nan for s, d, v in zip(same, differ, vary, strict=True)]
+    assert metric("tau-b").reduce(units, weights) == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+def test_tau_b_of_many_items_needs_no_table_of_all_pairs():
+    units = np.random.default_rng(5).random((20_000, 2))
+    tracemalloc.start()
+    found = metric("tau-b").reduce(units, np.ones((3, len(units))))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == pytest.approx([reference("tau-b", *units.T)] * 3, rel=1e-12, abs=1e-12)
+    assert peak < 64 << 20  # a table would take 3.2 GB
+
+
+def test_weighted_tau_b_of_what_is_constant_is_nan_whatever_the_weights():
+    weights = np.random.default_rng(6).random((50, 9))
+    for constant in (0, 1):
+        units = np.random.default_rng(7).random((9, 2))
+        units[:, constant] = 0.1
+        assert np.isnan(metric("tau-b").reduce(units, weights)).all()
+
+
 def test_weighted_tau_b_takes_the_largest_numbers():
     units = np.array([[1e308, 4.0], [-1e308, 1.0], [0.0, 3.0], [1.0, 2.0]])
     assert metric("tau-b").reduce(units, np.ones((1, 4))) == pytest.approx(metric("tau-b").reduce(units))
@@ -174,5 +204,5 @@ def test_smaller_errors_are_better_and_higher_correlations():
 
 
 def test_blocks_of_work_give_what_one_block_does():
-    weights = np.random.default_rng(3).integers(0, 3, (9, 1 << 20)).astype(float)  # four rows to a block
+    weights = np.random.default_rng(3).integers(0, 3, (9, BLOCK // 4)).astype(float)  # four rows to a block
     assert _in_blocks(weights, lambda part: part.sum(1)).tolist() == weights.sum(1).tolist()

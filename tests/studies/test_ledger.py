@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,11 @@ def finished(answer: str = "a") -> Finished:
         scores={"accuracy|v:1": (np.array([[1.0], [0.0], [0.5], [0.25]]), {"unparsable": 1})},
         cost=Cost(seconds=1.5),
     )
+
+
+def failed(ledger: Ledger, cell: str, note: str = "Traceback") -> None:
+    ledger.claim([cell], "me")
+    ledger.fail(cell, "me", "failed", note)
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def test_what_was_finished_is_read_back(ledger: Ledger):
 def test_a_result_is_kept_once_whoever_comes_first(ledger: Ledger):
     ledger.finish("c", ("m", "t", 0), finished("first"))
     ledger.finish("c", ("m", "t", 0), finished("second"))
-    ledger.fail("c", "failed", "late")
+    ledger.fail("c", "me", "failed", "late")
     body = ledger.result("c")
     assert body is not None
     assert body["answers"][0] == "first"
@@ -86,7 +92,7 @@ def test_claims_of_processes_that_are_gone_are_free_at_once(ledger: Ledger):
 
 def test_what_is_done_is_never_claimed_and_what_failed_is(ledger: Ledger):
     ledger.finish("done", ("m", "t", 0), finished())
-    ledger.fail("bad", "failed", "Traceback")
+    failed(ledger, "bad")
     assert ledger.claim(["done", "bad"], "me") == ["bad"]
 
 
@@ -94,9 +100,9 @@ def test_merging_takes_over_what_is_new_and_counts_nothing_twice(tmp_path: Path,
     with Ledger(tmp_path / "other.db") as other:
         other.finish("a", ("m", "t", 0), finished("other"))
         other.finish("b", ("m", "t", 0), finished("other"))
-        other.fail("f", "failed", "x")
+        failed(other, "f")
     ledger.finish("a", ("m", "t", 0), finished("ours"))
-    ledger.fail("b", "failed", "here it failed")
+    failed(ledger, "b", "here it failed")
     assert ledger.merge(tmp_path / "other.db") == (1, 1)
     assert ledger.merge(tmp_path / "other.db") == (0, 1)
     assert ledger.states() == {"a": "done", "b": "done"}
@@ -183,3 +189,38 @@ def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledg
         with pytest.raises(LedgerError, match="no other ledger"):
             ledger.merge(path)
     assert not (tmp_path / "typo.db").exists()
+
+
+def test_scores_and_costs_are_those_of_the_answers_that_are_kept(ledger: Ledger):
+    ledger.finish("c", ("m", "t", 0), finished("first"))
+    late = replace(finished("second"), cost=Cost(seconds=9), scores={"newer": (np.zeros((4, 1)), {})})
+    with ledger.writing():
+        ledger.db.execute("DELETE FROM costs")
+    ledger.finish("c", ("m", "t", 0), late)
+    assert ledger.score("c", "newer") is None
+    assert ledger.costs() == []
+
+
+def test_a_late_failure_leaves_the_claim_of_another_alone(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
+    ledger.claim(["c"], "slow")
+    with monkeypatch.context() as expired:
+        expired.setattr(ledgers, "EXPIRES", -1.0)
+        assert ledger.claim(["c"], "other") == ["c"]
+    ledger.fail("c", "slow", "failed", "late")
+    assert ledger.states() == {"c": "claimed"}
+    assert ledger.claim(["c"], "third") == []
+    ledger.fail("c", "other", "failed", "in time")
+    assert ledger.notes("failed") == {"c": "in time"}
+
+
+def test_a_note_of_any_text_is_kept(ledger: Ledger):
+    failed(ledger, "c", "half of a character: \ud800, and a whole one: 标")
+    assert ledger.notes("failed") == {"c": r"half of a character: \ud800, and a whole one: 标"}
+
+
+def test_some_cells_are_asked_about_without_reading_all(ledger: Ledger):
+    ledger.finish("a", ("m", "t", 0), finished())
+    failed(ledger, "b")
+    ledger.claim(["c"], "me")
+    assert ledger.done(["a", "b", "c", "unknown"]) == {"a"}
+    assert ledger.done([]) == set()

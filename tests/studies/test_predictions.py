@@ -12,9 +12,11 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
-from taskloom.errors import ScoreError, SourceError
-from taskloom.studies.predictions import read, score_predictions, unlike_of
-from taskloom.suites import instructions, rows
+from taskloom.errors import ScoreError, SourceError, UnknownNameError, UsageError
+from taskloom.sources import files
+from taskloom.sources.table import Field
+from taskloom.studies.predictions import Prediction, Scored, read, score_predictions, unlike_of
+from taskloom.suites import fields, instructions, rows
 from taskloom.suites.store import write
 
 
@@ -33,6 +35,13 @@ def many(count: int, **given: Any) -> Suite:
     return Suite(id="s", tasks=tasks, pools=pools, **given)
 
 
+def over(found: Scored, typed: str, category: str = "") -> float | None:
+    """Give the score over all instances, or over those of a category."""
+    scores = found.metrics[typed]
+    estimate = scores.categories[category] if category else scores.micro
+    return None if estimate is None else estimate.value
+
+
 def suite() -> Suite:
     texts = Task(id="a", instruction="", output=Text(), metrics=("exact-match",), tags={"category": ("x",)})
     labels = Task(
@@ -43,6 +52,27 @@ def suite() -> Suite:
         "b": {"all": rows.pool(labels, [Example(Item(f"b{n}", {"input": str(n)}), ("yes",), "") for n in range(2)])},
     }
     return Suite(id="s", tasks={"a": texts, "b": labels}, pools=pools)
+
+
+def labelled(**given: tuple[str, str]) -> Suite:
+    """Make tasks of labels and gold answers, split at spaces; items of task a are a0, a1 and so on."""
+    tasks, pools = {}, {}
+    for name, (labels, gold) in given.items():
+        output = Labels(tuple(labels.split()))
+        metrics = ("accuracy", "macro-f1", "f1:positive=pos")
+        tasks[name] = Task(id=name, instruction="", output=output, metrics=metrics, tags={"category": ("all",)})
+        examples = [
+            Example(Item(f"{name}{n}", {"input": f"{name} {n}"}), (right,), "") for n, right in enumerate(gold.split())
+        ]
+        pools[name] = {"test": rows.pool(tasks[name], examples)}
+    return Suite(id="s", tasks=tasks, pools=pools)
+
+
+def papers() -> Suite:
+    """Make twelve field tasks that share ten records."""
+    of = (Field("title", "text"), Field("kind", "label"), Field("words", "list"))
+    made = [{"id": f"r{n}", "title": f"number {n}", "kind": "ab"[n % 2], "words": ["x", "y"]} for n in range(10)]
+    return fields.suite(fields.records(of, made), id="papers")
 
 
 @pytest.fixture
@@ -66,15 +96,41 @@ def lines(tmp_path: Path) -> Callable[..., Path]:
     ids=["taskloom", "leaderboard", "Tk-Instruct", "Tk-Instruct, capital"],
 )
 def test_three_formats_are_read(lines: Callable[..., Path], line: dict[str, Any]):
-    assert read(lines(line)).answers == {"a1": "1"}
+    assert read(lines(line)) == (Prediction("predictions.jsonl:1", "a1", "1"),)
+
+
+def test_a_line_may_name_its_task(lines: Callable[..., Path]):
+    found = read(lines({"task": "a", "item": "a1", "answer": "1"}, {"task": None, "id": "a2", "prediction": "2"}))
+    assert [one.task for one in found] == ["a", ""]
 
 
 def test_all_that_is_wrong_with_lines_is_named(lines: Callable[..., Path]):
     with pytest.raises(SourceError) as refused:
-        read(lines({"id": "a1", "prediction": "1"}, "{", [1], {"prediction": "x"}, {"id": "a"}))
-    told = str(refused.value)
-    for fault in ("line 2: not JSON", "line 3: not an object", "line 4: no id", "line 5: no answer"):
-        assert fault in told
+        read(lines({"id": "a1", "prediction": "1"}, "{", [1], {"prediction": "x"}, {"id": "a"}, {"id": "a", "task": 1}))
+    assert refused.value.faults == (
+        "predictions.jsonl:2:2: not JSON (Expecting property name enclosed in double quotes)",
+        "predictions.jsonl:3: a JSON object is needed on each line",
+        "predictions.jsonl:4: no id of an item (item or id)",
+        "predictions.jsonl:5: no answer (answer, prediction, Prediction)",
+        "predictions.jsonl:6: the task is a number, and its name is wanted",
+    )
+
+
+def test_of_many_faults_the_first_are_named(lines: Callable[..., Path]):
+    with pytest.raises(SourceError) as refused:
+        read(lines(*[[]] * 25))
+    assert refused.value.faults[-2:] == ("predictions.jsonl:20: a JSON object is needed on each line", "and 5 more")
+
+
+def test_a_line_has_a_limit(lines: Callable[..., Path], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "MAX_LINE", 100)
+    with pytest.raises(SourceError, match="jsonl:2: a line of more than 100 characters"):
+        read(lines({"id": "a", "prediction": ""}, {"id": "b", "prediction": "x" * 100}))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
+    with pytest.raises(UsageError, match="no such file"):
+        read(tmp_path / "p.jsonl")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
@@ -85,7 +141,7 @@ def test_a_file_without_predictions_is_refused(lines: Callable[..., Path], text:
 
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path):
     (tmp_path / "p").write_bytes(b'{"id": "\xe9", "prediction": ""}\n')
-    with pytest.raises(SourceError, match="not UTF-8"):
+    with pytest.raises(SourceError, match="p:1:9: not utf-8; save it as UTF-8; it may be latin-1"):
         read(tmp_path / "p")
 
 
@@ -93,13 +149,14 @@ def test_scores_are_over_instances_tasks_and_categories(lines: Callable[..., Pat
     given = [{"id": f"a{n}", "prediction": str(n)} for n in range(3)] + [{"id": "a3", "prediction": "9"}]
     found = score_predictions(suite(), read(lines(*given)))
     scores = found.metrics["exact-match"]
+    assert scores.micro is not None
     assert (scores.micro.value, scores.micro.n) == (0.75, 4)
     assert (scores.macro.value, scores.macro.n) == (0.75, 1)
     assert scores.category_macro is not None
     assert (scores.category_macro.value, math.isnan(scores.category_macro.low)) == (0.75, True)  # of one category
-    assert scores.categories["x"].value == 0.75
+    assert over(found, "exact-match", "x") == 0.75
     assert scores.micro.low < 0.75 <= scores.micro.high
-    assert scores.signature.startswith("exact-match|")
+    assert [one.partition("|")[0] for one in scores.signatures] == ["exact-match"]
     assert (found.untouched, found.missing, found.unknown, found.doubled) == (("b",), {}, 0, 0)
 
 
@@ -107,21 +164,20 @@ def test_what_is_missing_counts_as_wrong_and_is_told(lines: Callable[..., Path])
     given = [{"id": "a0", "prediction": "0"}, {"id": "b0", "prediction": "yes"}, {"id": "zz", "prediction": "?"}]
     found = score_predictions(suite(), read(lines(*given, {"id": "a0", "prediction": "0"})))
     assert found.missing == {"a": 3, "b": 1}
-    assert found.metrics["exact-match"].micro.value == 0.25
-    assert found.metrics["accuracy"].micro.value == 0.5
+    assert over(found, "exact-match") == 0.25
+    assert over(found, "accuracy") == 0.5
     assert (found.unknown, found.doubled) == (1, 1)
 
 
 def test_a_prediction_that_is_no_answer_counts_as_wrong_and_is_told(lines: Callable[..., Path]):
     values = {"a0": None, "a1": 1, "a2": "", "a3": ["3"], "b0": {"yes": 1}, "b1": "yes"}
     found = score_predictions(suite(), read(lines(*({"id": id_, "prediction": v} for id_, v in values.items()))))
-    assert found.metrics["exact-match"].micro.value == 0
-    assert found.metrics["accuracy"].micro.value == 0.5
+    assert over(found, "exact-match") == 0
+    assert over(found, "accuracy") == 0.5
     assert found.missing == {"a": 1}
     assert found.unlike == {
-        "a1": "a number where a text is wanted",
-        "a3": "a list where a text is wanted",
-        "b0": "an object where a text is wanted",
+        "a": {"a1": "a number where a text is wanted", "a3": "a list where a text is wanted"},
+        "b": {"b0": "an object where a text is wanted"},
     }
 
 
@@ -185,13 +241,7 @@ def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], 
     assert "they count as wrong; the first: t2-0" in told
     assert "intervals and n: all instances and each category over instances" in told
     shown = json.loads(taskloom("score", tmp_path / "suite", path, "--json").out)
-    assert shown["unlike"] == {"t2-0": "a list where a text is wanted"}
-
-
-def test_the_place_in_a_line_is_a_column(lines: Callable[..., Path]):
-    with pytest.raises(SourceError) as refused:
-        read(lines({"id": "a", "prediction": ""}, '{"id": "a", "prediction": '))
-    assert "line 2: not JSON (Expecting value, column 28)" in str(refused.value)
+    assert shown["unlike"] == {"t2": {"t2-0": "a list where a text is wanted"}}
 
 
 def test_predictions_of_another_suite_are_refused(lines: Callable[..., Path]):
@@ -202,6 +252,110 @@ def test_predictions_of_another_suite_are_refused(lines: Callable[..., Path]):
 def test_other_metrics_can_be_asked_for(lines: Callable[..., Path]):
     found = score_predictions(suite(), read(lines({"id": "a0", "prediction": "0"})), ["rouge-l:published"])
     assert list(found.metrics) == ["rouge-l:published"]
+
+
+def test_each_task_is_scored_by_its_own_labels(lines: Callable[..., Path]):
+    made = labelled(a=("neg pos", "neg pos " * 3), b=("pos neg", "neg" + " pos" * 5))
+    found = score_predictions(
+        made, read(lines(*({"id": f"{t}{n}", "prediction": "pos"} for t in "ab" for n in range(6))))
+    )
+    scores = found.metrics["f1:positive=pos"]
+    assert {name: each.value for name, each in scores.tasks.items()} == pytest.approx({"a": 6 / 9, "b": 10 / 11})
+    assert scores.macro.value == pytest.approx((6 / 9 + 10 / 11) / 2)
+    assert (scores.micro, scores.categories, scores.category_macro) == (None, {"all": None}, None)
+    assert len(scores.signatures) == 2
+    assert over(found, "accuracy") == over(found, "accuracy", "all") == 8 / 12  # a mean, whatever the labels
+
+
+def test_tasks_of_other_kinds_and_sizes_are_scored_together(lines: Callable[..., Path]):
+    of = labelled(a=("neg pos", "neg pos"), b=("neg pos so-so", "neg pos so-so"))
+    text = Task(id="t", instruction="", output=Text(), metrics=("exact-match",))
+    first = rows.pool(text, [Example(Item("t0", {"input": "?"}), ("neg",), "")])
+    made = Suite(id="s", tasks={"t": text, **of.tasks}, pools={"t": {"test": first}, **of.pools})
+    given = [{"id": id_, "prediction": "neg"} for id_ in ("t0", "a0", "a1", "b0", "b1", "b2")]
+    found = score_predictions(made, read(lines(*given)))
+    f1 = found.metrics["macro-f1"]
+    assert {name: each.value for name, each in f1.tasks.items()} == pytest.approx({"a": 1 / 3, "b": 1 / 6})
+    assert (f1.micro, over(found, "exact-match"), over(found, "accuracy"), found.instances) == (None, 1, 0.4, 6)
+
+
+def test_what_is_not_pooled_is_told(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
+    write(labelled(a=("neg pos", "neg pos"), b=("pos neg", "pos pos")), tmp_path / "suite")
+    path = lines(*({"id": id_, "prediction": "pos"} for id_ in ("a0", "a1", "b0", "b1")))
+    ran = taskloom("score", tmp_path / "suite", path, "--metric", "macro-f1")
+    assert [line.split("\t")[:2] for line in ran.out.splitlines()] == [
+        ["macro-f1", "score"],
+        ["mean over tasks", "66.67"],
+    ]
+    assert "no macro-f1 of all instances, all: the labels of their tasks differ" in ran.err
+    shown = json.loads(taskloom("score", tmp_path / "suite", path, "--metric", "macro-f1", "--json").out)
+    assert (shown["metrics"]["macro-f1"]["micro"], shown["metrics"]["macro-f1"]["categories"]) == (None, {"all": None})
+
+
+def test_answers_of_several_fields_are_scored_part_by_part(lines: Callable[..., Path]):
+    answer = {"kind": "a", "words": ["x"]}
+    given = [{"task": "title->kind+words", "item": f"r{n}", "answer": answer} for n in range(10)]
+    found = score_predictions(papers(), read(lines(*given)))
+    assert list(found.metrics) == ["kind/accuracy", "kind/macro-f1", "words/list-f1", "words/bpref"]
+    assert (over(found, "kind/accuracy"), over(found, "words/list-f1")) == pytest.approx((0.5, 2 / 3))
+    assert over(score_predictions(papers(), read(lines(*given)), ["kind/accuracy"]), "kind/accuracy") == 0.5
+    with pytest.raises(UnknownNameError, match=r"unknown field .*: 'kin'; did you mean kind"):
+        score_predictions(papers(), read(lines(*given)), ["kin/accuracy"])
+
+
+def test_predictions_are_for_the_task_that_they_name(lines: Callable[..., Path]):
+    given = [
+        {"task": t, "item": f"r{n}", "answer": f"number {n}"} for t in ("kind->title", "words->title") for n in (0, 1)
+    ]
+    again = {"task": "words->title", "item": "r1", "answer": "another"}
+    found = score_predictions(
+        papers(), read(lines(*given, again, {"task": "words->title", "item": "r99", "answer": ""}))
+    )
+    scores = {name: each.value for name, each in found.metrics["rouge-l"].tasks.items()}
+    assert scores == pytest.approx({"kind->title": 0.2, "words->title": 0.1})
+    assert (found.missing, found.unknown, found.doubled) == ({"kind->title": 8, "words->title": 8}, 1, 1)
+
+
+def test_a_task_is_named_where_several_ask_about_an_item(lines: Callable[..., Path]):
+    named = {"task": "kind->title", "item": "r0", "answer": ""}
+    with pytest.raises(SourceError) as refused:
+        score_predictions(papers(), read(lines(named, {"id": "r1", "prediction": ""}, {"id": "zz", "prediction": ""})))
+    assert refused.value.faults == ("predictions.jsonl:2: 12 tasks ask about item 'r1', such as 'title->kind'",)
+    assert 'name it on each line ("task": ...)' in str(refused.value)
+
+
+def test_a_task_that_the_suite_does_not_have_is_refused_once(lines: Callable[..., Path]):
+    given = [{"task": "kind->titel", "item": f"r{n}", "answer": ""} for n in range(3)]
+    with pytest.raises(SourceError) as refused:
+        score_predictions(papers(), read(lines(*given)))
+    (told,) = refused.value.faults
+    assert told.startswith("predictions.jsonl:1: unknown task: 'kind->titel'; did you mean kind->title")
+    with pytest.raises(SourceError, match="and 2 more"):
+        score_predictions(papers(), read(lines(*({"task": str(n), "item": "r0", "answer": ""} for n in range(7)))))
+
+
+def test_one_unit_has_no_interval(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
+    write(many(1), tmp_path / "suite")
+    path = lines({"id": "t0-0", "prediction": "right"})
+    shown = json.loads(taskloom("score", tmp_path / "suite", path, "--json").out)["metrics"]["exact-match"]
+    one = {"value": 1.0, "low": None, "high": None, "n": 1}
+    assert shown["tasks"] == {"t0": one}
+    assert shown["micro"] == shown["macro"] == shown["categories"]["c0"] == one
+    table = taskloom("score", tmp_path / "suite", path).out.splitlines()
+    assert [line.split("\t")[1:] for line in table[1:]] == [["100.00", "none", "1"]] * 4
+
+
+def test_what_is_no_share_is_shown_as_it_is_and_no_value_as_none(
+    lines: Callable[..., Path], tmp_path: Path, taskloom: Any
+):
+    task = Task(id="n", instruction="", output=Number(), metrics=("mse", "tau-b"))
+    examples = [Example(Item(f"n{n}", {"input": str(n)}), (float(n),), "") for n in range(3)]
+    write(Suite(id="s", tasks={"n": task}, pools={"n": {"test": rows.pool(task, examples)}}), tmp_path / "suite")
+    table = taskloom("score", tmp_path / "suite", lines(*({"id": f"n{n}", "prediction": 3} for n in range(3)))).out
+    assert [line.split("\t")[:2] for line in table.splitlines()] == [
+        ["mse", "score"], ["all instances", "4.667"], ["mean over tasks", "4.667"],
+        ["tau-b", "score"], ["all instances", "no value"], ["mean over tasks", "no value"],
+    ]  # fmt: skip
 
 
 def test_copying_the_input_scores_what_the_reference_package_says(

@@ -7,16 +7,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from taskloom.errors import StudyError
+from taskloom.errors import ModelUnavailableError, StudyError
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.outcomes import results
-from taskloom.studies.plan import Plan, plan
-from taskloom.studies.run import run
+from taskloom.studies.plan import Cell, Plan, plan
+from taskloom.studies.run import _drive, _Fault, run
 from taskloom.studies.scoring import score_task
 from taskloom.studies.study import load
 
@@ -283,3 +286,147 @@ def test_what_is_left_out_is_told_in_the_same_order_under_any_hash_seed(study: M
         for seed in "123"
     }
     assert len(told) == 1
+
+
+def raising(study: Make, error: str, **options: object) -> Path:
+    """A study whose learner raises on some tasks."""
+    path = study(**{"broken": "category", **options})
+    learner = path.with_name("slow.py")
+    learner.write_text(ERRORS + learner.read_text().replace('RuntimeError("on purpose")', error))
+    return path
+
+
+ERRORS = """
+from taskloom.errors import ModelUnavailableError
+
+class Odd(Exception):
+    def __init__(self, message, *, response):
+        super().__init__(message)
+
+class Panic(BaseException):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    "error", ['Odd("on purpose", response=1)', 'Panic("on purpose")', 'ValueError("\\ud800 on purpose")']
+)
+def test_whatever_is_raised_fails_its_cell_alone_by_any_number_of_workers(study: Make, tmp_path: Path, error: str):
+    made = planned(raising(study, error), only=["abstract->title", "abstract->category"])
+    told = []
+    for workers in (1, 2):
+        with Ledger(tmp_path / f"{workers}.db") as ledger:
+            assert run(made, ledger, workers=workers).ran == len(made.cells)
+            failures = results(made, ledger, "x").failures
+        told.append({failure.cell: failure.traceback.splitlines()[-1] for failure in failures})
+        assert {(failure.learner, failure.task) for failure in failures} == {("slow", "abstract->category")}
+    assert told[0] == told[1]
+    assert all(line.endswith("on purpose") for line in told[0].values())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_model_that_answers_nothing_is_told_by_any_number_of_workers(
+    study: Make, tmp_path: Path, workers: int, optional: bool
+):
+    path = raising(study, 'ModelUnavailableError("gone")')
+    path.write_text(path.read_text().replace("slow: {", f"slow: {{optional: {str(optional).lower()}, "))
+    made = planned(path, only=["abstract->category"])
+    with Ledger(tmp_path / "l.db") as ledger:
+        done = run(made, ledger, workers=workers)
+        notes = ledger.notes("left out" if optional else "failed")
+    assert done.waiting == {"slow": "gone"}
+    assert notes
+    assert all(note.strip().endswith("ModelUnavailableError: gone") != optional for note in notes.values())
+    assert optional == (set(notes.values()) == {"gone"})
+
+
+def test_workers_share_the_cores_for_what_is_loaded_already(study: Make, tmp_path: Path):
+    path = study()
+    learner = path.with_name("slow.py")
+    count = "[tools.count(str(p['num_threads'])) for p in __import__('threadpoolctl').threadpool_info()]"
+    learner.write_text(learner.read_text().replace('tools.count("fitted")', count))
+    made = planned(path, only=["slow"])
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger, workers=2)
+        found = results(made, ledger, "x").outcomes
+    assert {int(name) for outcome in found for name in outcome.counts} == {max(1, (os.cpu_count() or 1) // 2)}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cell_that_equal_learners_share_is_run_once(study: Make, tmp_path: Path, workers: int):
+    path = study()
+    learner = path.with_name("slow.py")
+    (tmp_path / "fitted").mkdir()
+    mark = f"__import__('tempfile').mkdtemp(dir={str(tmp_path / 'fitted')!r})"
+    learner.write_text(learner.read_text().replace("time.sleep(self.seconds)", mark))
+    path.write_text(path.read_text() + '  twin: {"slow.py:Slow": {seconds: 0.0, broken: ""}}\n')
+    made = planned(path, only=["slow", "twin", "abstract->title"])
+    shown: list[tuple[int, int]] = []
+    with Ledger(tmp_path / "l.db") as ledger:
+        done = run(made, ledger, workers=workers, progress=lambda *told: shown.append(told))
+        assert len(results(made, ledger, "x").outcomes) == len(made.cells) == 2 * done.ran
+    assert len(list((tmp_path / "fitted").iterdir())) == done.ran
+    assert shown[-1] == (done.ran, done.ran)
+
+
+class Crew:
+    """Runs nothing: of one learner the model is gone, and others fail."""
+
+    def submit(self, cell: Cell) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(_Fault.of(ModelUnavailableError("gone") if cell.learner == "stuck" else ValueError()))
+        return future
+
+
+class Open:
+    """A ledger that gives and forgets everything."""
+
+    def states(self) -> dict[str, str]:
+        return {}
+
+    def done(self, cells: Iterable[str]) -> set[str]:
+        return set(cells)
+
+    def claim(self, cells: list[str], owner: str) -> list[str]:
+        return cells
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+def test_the_cost_of_a_cell_does_not_grow_with_their_number():
+    size = 40_000
+    cells = tuple(
+        Cell(id=str(n), task="t", learner="other" if n else "stuck", shots=0, seed=0, index=n) for n in range(size)
+    )
+    learners = dict.fromkeys(("other", "stuck"), SimpleNamespace(optional=False))
+    made: Any = SimpleNamespace(cells=cells, study=SimpleNamespace(learners=learners))
+    ledger: Any = Open()
+    crew: Any = Crew()
+    start = time.process_time()
+    done = _drive(made, ledger, crew, "me", 1, threading.Event(), None)
+    assert (done.failed, dict(done.waiting)) == (size, {"stuck": "gone"})
+    assert time.process_time() - start < 15  # two; it was fifty
+
+
+class Counting(Ledger):
+    """Counts how often cells are claimed."""
+
+    claims = 0
+
+    def claim(self, cells: Iterable[str], owner: str) -> list[str]:
+        self.claims += 1
+        return super().claim(cells, owner)
+
+
+def test_what_other_runs_have_at_hand_is_waited_for_and_not_asked_for_all_the_time(
+    study: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("taskloom.studies.run.POLL", 0.2)
+    made = planned(study(), only=["majority"])
+    with (ledger := Counting(tmp_path / "l.db")):
+        Ledger.claim(ledger, [cell.id for cell in made.cells], "other")
+        threading.Timer(1, lambda: ledger_of(tmp_path).release("other")).start()
+        assert run(made, ledger).ran == len(made.cells)
+        assert ledger.claims < 20 * len(made.cells)

@@ -122,3 +122,13 @@ def test_tasks_are_chosen_by_name_or_pattern_in_the_suites_order():
     assert chosen_tasks(known, ["b->a", "a->*"]) == known
     with pytest.raises(UsageError, match=r"'a->d'; did you mean a->"):
         chosen_tasks(known, ["a->d"])
+
+
+def test_a_name_is_taken_for_itself_before_it_is_for_a_pattern():
+    known = ["price [EUR]->t", "price E->t", "*"]
+    assert chosen_tasks(known, ["price [EUR]->t"]) == known[:1]
+    assert chosen_tasks(known, ["*"]) == ["*"]
+    assert chosen_tasks(known, ["price [E]->t"]) == known[1:2]
+    assert chosen_tasks(known, ["price*", "*"]) == known
+    with pytest.raises(UsageError, match=r"'x'; known: .*; 'prise E->t'; did you mean price E->t"):
+        chosen_tasks(known, ["x", "*", "prise E->t"])

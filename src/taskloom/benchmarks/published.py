@@ -24,6 +24,7 @@ class Figures:
     metric: str  # that of ours which was meant
     values: Mapping[str, Mapping[str, float]]
     notes: tuple[str, ...]
+    over: str = "tasks"  # what they are means over: tasks, or instances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

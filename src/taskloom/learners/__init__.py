@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 from ..core import OUTPUTS, Answer, Example, Fields, Item, Task, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
-from ..ids import Json, fingerprint
+from ..ids import Json, canonical, fingerprint
 from ..models import LanguageModel
 
 
@@ -41,7 +41,8 @@ class Predictor(Protocol):
 class Learner(Protocol):
     """A way to adapt; raise `version` when the same settings give other answers.
 
-    One that has a field `model` is named with that model's content: the runner sees that it can be had.
+    One that has a field `model` is named with that model's content: the runner sees that it can be had. One whose
+    answers depend on a task's tags or metrics tells so in a method `shown`, for those do not name a task.
     """
 
     version: ClassVar[int]
@@ -94,8 +95,20 @@ def _checked(name: str, made: Any) -> Learner:
     for kind in sorted(made.outputs):
         if kind not in OUTPUTS:
             raise UnknownNameError(f"output of learner {name!r}", kind, OUTPUTS)
+    for option, value in declared(made).items():
+        _writable(f"option {option!r} of learner {name!r}", value)
     found: Learner = made
     return found
+
+
+def _writable(what: str, value: Json) -> Json:
+    """Give what is a part of a cell's name, or refuse what JSON can't hold."""
+    try:
+        canonical(value)
+    except (TypeError, ValueError):
+        kinds = "a text, a finite number, true or false, or a list or mapping of these"
+        raise LearnerError(f"{what} must be {kinds}: {value!r}") from None
+    return value
 
 
 def names() -> list[str]:
@@ -113,6 +126,12 @@ def identity(of: Learner, model: Json = None) -> dict[str, Json]:
     kind = type(of)
     settings = declared(of) | ({"model": model} if model_of(of) else {})
     return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": settings}
+
+
+def shown(of: Learner, task: Task) -> Json:
+    """Give what a learner sees of a task beyond what names it; nothing, for most."""
+    tell: Callable[[Task], Json] | None = getattr(of, "shown", None)
+    return _writable(f"what learner {type(of).__name__} shows of task {task.id!r}", tell(task)) if tell else None
 
 
 def settings(of: Learner) -> dict[str, Json]:
@@ -204,6 +223,8 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Tools) -> list[Ans
 
 def _plain(answer: Any) -> Any:
     """Take lists for tuples, and numpy's numbers for numbers, as learners give them."""
+    if isinstance(answer, Mapping):
+        return {name: _plain(part) for name, part in answer.items()}
     if isinstance(answer, list | tuple):
         return tuple(_plain(part) for part in answer)
     return answer.item() if type(answer).__module__ == "numpy" and hasattr(answer, "item") else answer

@@ -218,7 +218,6 @@ class Words:
     @classmethod
     def of(cls, task: Task, support: Examples, tools: Tools) -> Words:
         """Learn the words of a support set."""
-        """Learn the words of a support set."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         texts = [_text(task, example.item) for example in support]
@@ -226,7 +225,6 @@ class Words:
         return cls(task, TfidfVectorizer(analyzer=_words, vocabulary=known or [""]).fit(texts), tools)
 
     def rows(self, items: Sequence[Item]) -> Matrix:
-        """Weigh the known words of items."""
         """Weigh the known words of items."""
         return self.vectorizer.transform([_text(self.task, item) for item in items]).tocsr()
 

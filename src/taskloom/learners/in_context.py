@@ -167,7 +167,8 @@ class _Asking:
         if isinstance(output, Labels) and not output.many and self.how.answers == "score":
             return self._likeliest(model, asked, output.names)
         replies = model.generate([self._prompt(*one) for one in asked], self._decoding)
-        return [read_reply(self.task, reply, self._decoding, self.tools) for reply in replies]
+        golds = [shot.gold[0] for shot in self.shown]
+        return [read_reply(self.task, reply, self._decoding, self.tools, golds) for reply in replies]
 
     def _likeliest(
         self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], names: Sequence[str]
@@ -205,7 +206,7 @@ class _Asking:
         return [means[_names(shots)] for _, shots in asked]
 
 
-def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools) -> Answer | None:
+def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools, shown: Sequence[Answer]) -> Answer | None:
     """Read the answer out of what a model wrote, and count what went wrong on the way."""
     if reply is None:
         tools.count("prompts that the model refused")
@@ -215,7 +216,7 @@ def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools) -> 
         tools.count(f"answers cut at {how.tokens} tokens")
     if not reply.text.strip():
         tools.count("replies that were empty")
-    answer = prompts.read(task, reply.text)
+    answer = prompts.read(task, reply.text, shown)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
         tools.count("answers picked out of longer ones")
     return answer
@@ -246,7 +247,8 @@ def _hashable(gold: Answer) -> Answer:
 
 
 def _same(one: Item, other: Item) -> bool:
-    return one.id == other.id or dict(one.fields) == dict(other.fields)
+    """Tell by what they say whether two items are one: two pools may share ids."""
+    return dict(one.fields) == dict(other.fields)
 
 
 def _without_content(item: Item, text: str) -> Item:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from .. import prompts
 from ..core import Answer, Example, Item, Task
-from ..encodings import DEFAULT, Encoding, encoding, fitted, lacking, without_item
+from ..encodings import DEFAULT, Encoded, Encoding, encoding, fitted, lacking, tagged
 from ..errors import LearnerError
 from ..ids import Json
 from ..models import Decoding
@@ -45,6 +45,10 @@ class Instructed:
         """Tell the parts of the encoding: tables and curves go by them."""
         return {NAMES.get(part, part): shown for part, shown in asdict(encoding(self.encoding)).items()}
 
+    def shown(self, task: Task) -> Json:
+        """Tell which tags the encoding shows: they do not name a task."""
+        return tagged(task, encoding(self.encoding))
+
     def fit(
         self,
         task: Task,
@@ -78,22 +82,20 @@ class _Told:
         model = self.tools.model(self.name)
         texts = []
         for item in items:
-            found = fitted(self._without(item), item, self.encoding, lambda text: model.fits(_open(text), self.how))
-            if found.dropped:
-                self.tools.count("examples dropped, for the context is too short", found.dropped)
-            if found.cut:
-                self.tools.count("inputs shortened to fit the context")
-            texts.append(_open(found.text))
-        return [read_reply(self.task, reply, self.how, self.tools) for reply in model.generate(texts, self.how)]
-
-    def _without(self, item: Item) -> Task:
-        """Leave out of a task's examples what is the item itself, and count it."""
-        task = without_item(self.task, item)
-        if left := len(self.task.examples) - len(task.examples):
-            self.tools.count("demonstrations left out: the item itself", left)
-        return task
+            found = fitted(self.task, item, self.encoding, lambda text: model.fits(text, self.how))
+            for what, count in left_out(found).items():
+                self.tools.count(what, count)
+            texts.append(found.text)
+        golds = [shown.answer for shown in self.task.examples if shown.right]
+        return [read_reply(self.task, reply, self.how, self.tools, golds) for reply in model.generate(texts, self.how)]
 
 
-def _open(text: str) -> str:
-    """Leave the last space to the answer, whose first token it belongs to."""
-    return text.rstrip(" ")
+def left_out(found: Encoded) -> dict[str, int]:
+    """Say what is not in a prompt, and how often."""
+    told = {
+        "demonstrations left out: the item itself": found.own,
+        "examples dropped, for the context is too short": found.dropped,
+        "inputs shortened to fit the context": int(found.cut > 0),
+        "definitions shortened to fit the context": int(found.untold > 0),
+    }
+    return {what: count for what, count in told.items() if count}

@@ -173,8 +173,9 @@ class Api:
         found = {key: self.replies.find(key) for key in distinct}
         found |= self._sent({key: distinct[key] for key, reply in found.items() if reply is None})
         answers = {key: body if status == httpx.codes.OK else None for key, (status, body) in _known(found)}
-        self._note([answers[key] for key in keys], answers.values())
-        return [answers[key] for key in keys]
+        asked = [answers[key] for key in keys]
+        self._note_asked(asked)
+        return asked
 
     def _sent(self, calls: Mapping[str, tuple[str, dict[str, Json]]]) -> dict[str, tuple[int, Any]]:
         """Send several at once; after an error what is under way is answered and kept, and nothing more is sent."""
@@ -219,7 +220,9 @@ class Api:
                 self.replies.give_back(self.model, most)
                 raise
             else:
-                return self.replies.keep(key, self.model, reply, self._cost(reply, body), most)
+                cost = self._cost(reply, body)
+                self._note_sent(reply, cost)
+                return self.replies.keep(key, self.model, reply, cost, most)
             if not failed.paid:
                 self.replies.give_back(self.model, most)
             if attempt >= self.endpoint.tries:
@@ -284,16 +287,18 @@ class Api:
         used = zip(completions.used(given), _most(body), strict=True)
         return self._price(*(most if count is None else count for count, most in used))
 
-    def _note(self, asked: Iterable[Any], distinct: Iterable[Any]) -> None:
-        """Count what was asked for, and what that took, for equal prompts are sent once."""
-        for body in asked:
+    def _note_asked(self, bodies: Iterable[Any]) -> None:
+        """Count what was asked for, whether it was sent now or kept from before."""
+        for body in bodies:
             read, written = completions.used(body)
             self.usage.read += read or 0
             self.usage.written += written or 0
-        for body in distinct:
-            read, written = completions.used(body)
-            self.usage.computed += (read or 0) + (written or 0)
-            self.usage.dollars += self._price(read or 0, written or 0).dollars
+
+    def _note_sent(self, reply: tuple[int, Any], cost: Price) -> None:
+        """Count what a request took that was sent."""
+        with self.lock:
+            self.usage.computed += sum(count or 0 for count in completions.used(reply[1]))
+            self.usage.dollars += cost.dollars
 
 
 class _TryAgainError(Exception):

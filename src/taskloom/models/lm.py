@@ -23,17 +23,17 @@ LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
 class LM:
     """A causal or text-to-text model with its tokenizer."""
 
-    def __init__(self, net: Any, tokenizer: Any) -> None:
+    def __init__(self, net: Any, tokenizer: Any, context: int = 0) -> None:
         self.net, self.tokenizer = net.eval(), tokenizer
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id or 0
         self.is_causal = not net.config.is_encoder_decoder
         self.engine: Causal | Seq2Seq = Causal(net, pad) if self.is_causal else Seq2Seq(net, pad)
         self.ends = _ends(net, tokenizer)
-        self.context = _context(net.config, tokenizer)
+        self.context = context_of(net.config, tokenizer, context)
         self.usage = Usage()
 
     @classmethod
-    def load(cls, folder: Path, *, dtype: str = "float32", device: str = "auto") -> LM:
+    def load(cls, folder: Path, *, dtype: str = "float32", device: str = "auto", context: int = 0) -> LM:
         """Load a folder of safetensors; no code and no pickle of it is run."""
         transformers.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
@@ -60,7 +60,7 @@ class LM:
             raise ModelError(f"can't be loaded as a language model ({_brief(e)}): {folder}") from e
         if missing := sorted(info["missing_keys"]):  # which would be drawn at random
             raise ModelError(f"can't be loaded as a language model (it has no weights for {missing[0]}): {folder}")
-        return cls(net, tokenizer)
+        return cls(net, tokenizer, context)
 
     def fits(self, prompt: str, decoding: Decoding) -> bool:
         """Tell whether a prompt and what is to be written after it fit into the context."""
@@ -136,17 +136,11 @@ class LM:
         return [next(i for i in known if i is not None)]
 
     def _cut(self, ids: Ids, room: int) -> Ids:
-        """Cut what does not fit: the beginning where a text is gone on from, else the end."""
-        if len(ids) <= room:
-            return ids
-        return ids[len(ids) - room :] if self.is_causal else [*ids[: room - 1], ids[-1]]
+        """Cut the beginning of what does not fit: what is asked for stands at the end."""
+        return ids[max(0, len(ids) - room) :]
 
     def _room(self, written: int) -> int:
-        """Say how many tokens a prompt may have."""
-        room = self.context - written if self.is_causal else self.context
-        if room < 1:
-            raise ModelError(f"no room for a prompt: {written} tokens to be written, a context of {self.context}")
-        return room
+        return room_for(self.net.config, self.context, written)
 
     def _note(self, read: int, written: int, computed: int) -> None:
         self.usage.read += read
@@ -222,12 +216,22 @@ def _ends(net: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset(token for token in (*several, tokenizer.eos_token_id) if token is not None)
 
 
-def _context(config: Any, tokenizer: Any) -> int:
-    """Say how many tokens a model can see: what it was made for, else what its tokenizer says."""
+def room_for(config: Any, context: int, written: int) -> int:
+    """Say how many tokens a prompt may have, where so many are written after it."""
+    room = context if config.is_encoder_decoder else context - written
+    if room < 1:
+        raise ModelError(f"no room for a prompt: {written} tokens to be written, a context of {context}")
+    return room
+
+
+def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:
+    """Say how many tokens a model is shown: as wanted, or what it was made for, or what its tokenizer says."""
     for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
         if isinstance(size := getattr(config, name, None), int) and size > 0:
-            return size
-    return min(int(tokenizer.model_max_length), LONG)
+            if wanted > size:
+                raise ModelError(f"the model was made for {size:,} tokens, and `context` asks for {wanted:,}")
+            return wanted or size
+    return wanted or min(int(tokenizer.model_max_length), LONG)
 
 
 def _brief(error: Exception) -> str:

@@ -67,14 +67,19 @@ class Weights:
     load: str
     dtype: str = "float32"
     device: str = "auto"  # no part of the identity
+    context: int = 0  # tokens that it is shown at most; 0: what it was made for
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise UnknownNameError("dtype", self.dtype, DTYPES)
+        if isinstance(self.context, bool) or not isinstance(self.context, int) or self.context < 0:
+            raise UsageError(f"`context` must be a whole number, not below nought: {self.context!r}")
 
     def identity(self) -> Json:
         """Name the weights by their content."""
-        return {"weights": digest(self.load)} | ({"dtype": self.dtype} if self.dtype != "float32" else {})
+        found: dict[str, Json] = {"weights": digest(self.load)}
+        found |= {"dtype": self.dtype} if self.dtype != "float32" else {}
+        return found | ({"context": self.context} if self.context else {})
 
     def get(self, progress: Progress | None = None) -> Path:
         """Fetch and convert what is not here."""
@@ -85,7 +90,7 @@ class Weights:
         need_torch()
         from .lm import LM
 
-        return LM.load(get(self.load), dtype=self.dtype, device=self.device)
+        return LM.load(get(self.load), dtype=self.dtype, device=self.device, context=self.context)
 
 
 def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source:
@@ -148,13 +153,32 @@ def get(load: str, progress: Progress | None = None) -> Path:
     return _safe(Path(load.removeprefix("path:")), "")
 
 
-def count_tokens(name: str, text: str) -> int:
-    """Count the tokens of a text as a model does, without loading its weights."""
-    need_torch()
-    from transformers import AutoTokenizer
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How a model counts tokens, and how many of them a prompt may have."""
 
-    tokenizer = AutoTokenizer.from_pretrained(weights(name).get(), local_files_only=True, trust_remote_code=False)
-    return len(tokenizer(text)["input_ids"])
+    tokenizer: Any
+    room: int
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return len(self.tokenizer(text, verbose=False)["input_ids"])
+
+    def fits(self, text: str) -> bool:
+        """Tell whether a prompt can be read whole."""
+        return self.count(text) <= self.room
+
+
+def measure(name: str, written: int) -> Measure:
+    """Say how long prompts of a model can be where so many tokens are written, without loading its weights."""
+    need_torch()
+    from transformers import AutoConfig, AutoTokenizer
+
+    from .lm import context_of, room_for
+
+    folder, safe = weights(name).get(), {"local_files_only": True, "trust_remote_code": False}
+    config, tokenizer = (kind.from_pretrained(folder, **safe) for kind in (AutoConfig, AutoTokenizer))
+    return Measure(tokenizer, room_for(config, context_of(config, tokenizer), written))
 
 
 def is_here(load: str) -> bool:
@@ -343,3 +367,4 @@ def need_torch() -> None:
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
         raise ModelError(f"models on this machine need {' and '.join(missing)}: pip install 'taskloom[lm]'")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # or torch's threads hold the cores while they wait

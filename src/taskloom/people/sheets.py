@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ..core import Task
 from ..errors import UsageError
+from ..folders import write_whole
 from ..prompts import write as written
 from ..texts import inert
 from .judgements import CHOICES, SCALE
@@ -76,14 +76,16 @@ def write_comparisons(questions: Questions, path: Path, *, replace: bool = False
     if not questions.asked:
         raise UsageError(f"nothing to ask: all {len(questions.key):,} answers equal the reference, or are unusable")
     refuse_to_clobber(path, key_path(path), replace=replace)
-    _put(key_path(path), _jsonl([asdict(pair) for pair in questions.key]))
-    _put(path, _text(path, comparison_rows(questions)))
+    write_whole(key_path(path), _jsonl([asdict(pair) for pair in questions.key]))
+    write_whole(path, _text(path, comparison_rows(questions)))
 
 
 def write_ratings(tasks: Sequence[Task], path: Path, *, replace: bool = False) -> None:
     """Write a sheet of instructions."""
+    if not tasks:
+        raise UsageError(f"nothing to rate: no tasks for the sheet {path}")
     refuse_to_clobber(path, replace=replace)
-    _put(path, _text(path, rating_rows(tasks)))
+    write_whole(path, _text(path, rating_rows(tasks)))
 
 
 def refuse_to_clobber(*paths: Path, replace: bool) -> None:
@@ -117,14 +119,3 @@ def _csv(rows: Rows) -> str:
 
 def _jsonl(rows: Sequence[Mapping[str, str | int]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _put(path: Path, text: str) -> None:
-    """Write a file that is there whole, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        aside.write_text(text, encoding="utf-8", newline="\n")
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

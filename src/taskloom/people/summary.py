@@ -14,14 +14,14 @@ import numpy as np
 
 from ..errors import SourceError, UsageError
 from ..scores.reduce import Array, mean, ratio, sums, weights_or_ones
-from ..stats import Contrast, Estimate, Reduce, bootstrap, compare, correlation, holm, permutation_p
+from ..stats import Contrast, Estimate, Reduce, bootstrap, compare, correlation, holm
 from ..studies.results import Outcome, Results
 from .agreement import RESAMPLES, Agreement, agreement
 from .answers import Answers
 from .judgements import GOOD, RATERS, SCALE, VERDICTS, Comparison, Pair, Rating, Verdict, verdict
 
 FEWEST = 3  # learners for a correlation
-SIDES = 100  # changes of sides for each contrast, so that what Holm corrects is fine enough
+SIDES = 100  # resamples and changes of sides for each contrast, so that what Holm corrects is fine enough
 Found = TypeVar("Found", Estimate, Contrast)
 
 
@@ -228,10 +228,8 @@ def _contrast(
     first, second = (_units([of[place].id for place in places], credits, weight) for of in sides)
     one, other = ours[0].learner, theirs[0].learner
     tasks = [task for task, _ in places]
-    groups = _numbers(tasks)
-    found = compare((one, first), (other, second), _weighted, groups=[groups], count=RESAMPLES, key=[one, other])
-    p = permutation_p(first, second, _weighted, groups=groups, count=count, key=[one, other])
-    return _bounded(replace(found, p=p, n=len(both)), tasks)
+    found = compare((one, first), (other, second), _weighted, groups=[_numbers(tasks)], count=count, key=[one, other])
+    return _bounded(replace(found, n=len(both)), tasks)
 
 
 # --- ratings ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from typing import cast
 
 from ..errors import UnknownNameError
 from ..studies.results import Results
-from .boards import Board, How, Standing, differs
+from .boards import Board, Standing, differs
+from .intervals import How
 from .summary import Comparison, Summary, comparisons, summarise
 
 FORMS: Mapping[str, str] = {

@@ -1,14 +1,6 @@
 """Outcomes to numbers: a board has scores by one metric at one number of shots, and how sure they are.
 
 An episode's score is the metric of its answers, a task's the mean over its episodes, a learner's that over its tasks.
-
-Intervals allow for what varies between episodes and for what varies between items, whether episodes have items of their
-own or share them, as several seeds on one test set do. Episodes and items are drawn with replacement, apart from each
-other, and an answer counts as often as both were drawn. That counts the noise of single answers three times (Owen 2007,
-"The pigeonhole bootstrap"), and drawing either alone counts it once: so the variance is twice the sum of that over
-episodes and that over items, less that over both, and never less than either; resamples are drawn in to it. What varies
-between few episodes is known badly, and made more of, as Student does. The tasks stay as they are, unless they are said
-to be `drawn` too: then intervals speak of other tasks like these.
 """
 
 from __future__ import annotations
@@ -18,33 +10,29 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from statistics import NormalDist
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit
 
-from ..ids import bit_stream
-from ..scores import Metric
-from ..scores.reduce import Array, ratio, weights_or_ones
-from ..stats import Contrast, Estimate, holm, permutation_p, ranks, resamples, tie_groups
+from ..scores.reduce import Array, weights_or_ones
+from ..stats import Contrast, Estimate, holm, permutation_p, ranks, tie_groups
 from ..studies.results import Outcome
+from .intervals import (
+    Answered,
+    Answers,
+    Columns,
+    How,
+    Place,
+    bounds_of,
+    by_task,
+    draw,
+    instances,
+    resampled,
+)
 
-Place: TypeAlias = tuple[str, int, int]  # a task, and the seed and index of an episode
-Columns: TypeAlias = Mapping[Place, Array]  # a score for the data itself, then one for each resample: (1 + r,)
 ENOUGH = 12  # episodes; where there are as many, whole episodes change sides in a test, else single answers
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
 RAW = ("mse",)  # metrics that are no shares of one, and are shown as they are
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """How sure one wants to be, and of what."""
-
-    count: int = 1000
-    level: float = 0.95
-    tasks: Literal["fixed", "drawn"] = "fixed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +41,7 @@ class Standing:
 
     learner: str
     score: Estimate
+    by_instance: Estimate  # where each task weighs as many instances as it has
     tasks: int
     episodes: int
     without: int  # episodes that have no score, such as a correlation of equal answers
@@ -60,6 +49,10 @@ class Standing:
     groups: str = ""  # learners that share a letter can't be told apart
     floor: bool = False
     best: bool = False  # whether it can't be told from the best
+
+    def over(self, what: str) -> Estimate:
+        """Give the mean over tasks, or over instances."""
+        return self.by_instance if what == "instances" else self.score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,24 +81,6 @@ class Category:
     board: Board
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The scored answers of one learner in one episode."""
-
-    metric: Metric
-    units: Array
-    items: tuple[str, ...]
-
-    def only(self, ids: Iterable[str]) -> Answered:
-        """Leave out other items."""
-        wanted = set(ids)
-        kept = [at for at, item in enumerate(self.items) if item in wanted]
-        return replace(self, units=self.units[kept], items=tuple(self.items[at] for at in kept))
-
-
-Answers: TypeAlias = Mapping[Place, Answered]
-
-
 def board(
     metric: str, shots: int, outcomes: Sequence[Outcome], floors: Sequence[str] = (), how: How | None = None
 ) -> Board:
@@ -114,18 +89,23 @@ def board(
     answers = answers_of(metric, shots, outcomes)
     kind = next(a.metric for found in answers.values() for a in found.values())
     higher = bool(getattr(kind, "higher_is_better", True))
-    drawn = _draw(answers, how)
-    scores = {name: estimate(drawn[name], _size(answers[name]), how) for name in answers}
+    drawn = draw(answers, how)
+    bounds = bounds_of(kind)
+    scores = {name: resampled(drawn[name], how).interval(found, bounds) for name, found in answers.items()}
     order = sorted(answers, key=lambda name: _order(scores[name].value, higher, name))
     contested = [name for name in order if name not in floors] or order
     pairs = [(a, b) for a, b in itertools.combinations(order, 2) if a in contested or b in contested]
     contrasts = corrected([_contrast((a, b), answers, drawn, how, len(pairs)) for a, b in pairs])
     told = {frozenset((c.a, c.b)) for c in contrasts if differs(c)}
     ranked = _ranked({n: scores[n].value for n in contested}, higher, lambda a, b: frozenset((a, b)) in told)
-    standings = tuple(_standing(name, scores[name], drawn[name], name in floors, ranked) for name in order)
+    weighed = {name: resampled(drawn[name], how, instances(found)) for name, found in answers.items()}
+    by_instance = {name: weighed[name].interval(found, bounds) for name, found in answers.items()}
+    standings = tuple(
+        _standing(name, (scores[name], by_instance[name]), drawn[name], name in floors, ranked) for name in order
+    )
     return Board(
         metric=metric, shots=shots, higher=higher, points=kind.name not in RAW, standings=standings,
-        pairs=tuple(contrasts), tasks=_by_task(answers, drawn, how),
+        pairs=tuple(contrasts), tasks=_by_task(answers, drawn, how, bounds),
     )  # fmt: skip
 
 
@@ -139,119 +119,16 @@ def answers_of(metric: str, shots: int, outcomes: Iterable[Outcome]) -> dict[str
     return found
 
 
-# --- resamples -------------------------------------------------------------------------------------------------------
-
-
-def _draw(answers: Mapping[str, Answers], how: How) -> dict[str, dict[Place, Array]]:
-    """Score every episode of every learner in every resample of the items of its task."""
-    columns: dict[str, dict[Place, Array]] = {name: {} for name in answers}
-    for task in sorted({place[0] for found in answers.values() for place in found}):
-        parts = {(n, p): a for n, found in answers.items() for p, a in found.items() if p[0] == task}
-        for (name, place), column in _rescored(task, parts, how).items():
-            columns[name][place] = column
-    return columns
-
-
-def _rescored(task: str, parts: Mapping[tuple[str, Place], Answered], how: How) -> dict[tuple[str, Place], Array]:
-    number = {item: at for at, item in enumerate(sorted({item for a in parts.values() for item in a.items}))}
-    at = {key: np.array([number[item] for item in a.items], dtype=np.int64) for key, a in parts.items()}
-    scored: dict[tuple[str, Place], list[Array]] = {key: [] for key in parts}
-    blocks = itertools.chain([np.ones((1, len(number)))], resamples(len(number), how.count, "items", task))
-    for weights in blocks:  # the first is the data itself
-        for key, a in parts.items():
-            scored[key].append(a.metric.reduce(a.units, weights[:, at[key]]))
-    return {key: np.concatenate(found) for key, found in scored.items()}
-
-
-@lru_cache(maxsize=4096)
-def _fewer(n: int, count: int, *key: str) -> Array:
-    """Draw n - 1 of n, so that the variance of a mean of few is right; row 0 is the data itself: (1 + r, n)."""
-    if n < 2:
-        return np.ones((1 + count, n))
-    bits = bit_stream("report", n, *key)(count * (n - 1)).astype(np.uint64)
-    drawn = ((bits * np.uint64(n)) >> np.uint64(32)).astype(np.int64).reshape(count, n - 1)
-    flat = np.bincount((drawn + n * np.arange(count)[:, None]).ravel(), minlength=count * n)
-    return np.concatenate([np.ones((1, n)), flat.reshape(count, n)])
-
-
-def _task_means(columns: Columns, how: How, *, episodes: bool) -> dict[str, Array]:
-    """Average the episodes of each task, each once or as often as it was drawn; those without a score are left out."""
-    tasks: dict[str, list[Array]] = {}
-    for place, column in columns.items():
-        tasks.setdefault(place[0], []).append(column)
-    means = {}
-    for task, found in tasks.items():
-        values = np.stack(found, axis=1)  # (1 + r, k)
-        values = values[:, ~np.isnan(values[0])]
-        weights = _fewer(values.shape[1], how.count, "episodes", task) if episodes else np.ones(values.shape)
-        means[task] = _mean(values, weights)
-    return means
-
-
-def _mean(values: Array, weights: Array) -> Array:
-    known = ~np.isnan(values)
-    return ratio(np.where(known, values * weights, 0).sum(1), (known * weights).sum(1))
-
-
-def _macro(columns: Columns, how: How, *, episodes: bool = False, tasks: bool = False) -> Array:
-    """Average over tasks the means over their episodes, for the data and for each resample: (1 + r,)."""
-    means = [mean for mean in _task_means(columns, how, episodes=episodes).values() if not math.isnan(mean[0])]
-    if not means:
-        return np.full(1 + how.count, np.nan)
-    values = np.stack(means, axis=1)
-    return _mean(values, _fewer(len(means), how.count, "tasks") if tasks else np.ones(values.shape))
-
-
-def estimate(columns: Columns, n: int, how: How) -> Estimate:
-    """Give the mean over tasks with its interval; it has none where a tenth of the resamples have no score."""
-    tasks = how.tasks == "drawn"
-    values = _macro(columns, how, episodes=True, tasks=tasks)
-    value, known = float(values[0]), values[1:][~np.isnan(values[1:])]
-    if n < 2 or math.isnan(value) or len(known) <= 0.9 * how.count:
-        return Estimate(value, math.nan, math.nan, n)
-    spread = float(np.var(known))
-    pulled = math.sqrt(_variance(columns, how, None if tasks else spread) / spread) if spread else 0.0
-    ends = np.quantile(known, [(1 - how.level) / 2, (1 + how.level) / 2])
-    shares = all(np.nanmin(column) >= 0 and np.nanmax(column) <= 1 for column in columns.values())
-    low, high = (float(np.clip(end, 0, 1) if shares else end) for end in value + pulled * (ends - value))
-    return Estimate(value, low, high, n)
-
-
-def _variance(columns: Columns, how: How, both: float | None) -> float:
-    """Give the variance of a mean over tasks; that over episodes and items together may be known."""
-    still = {place: np.broadcast_to(column[0], len(column)) for place, column in columns.items()}
-    by_episode, by_item = _spread(_macro(still, how, episodes=True)), _spread(_macro(columns, how))
-    by_both = _spread(_macro(columns, how, episodes=True)) if both is None else both
-    by_task = _spread(_macro(still, how, tasks=True)) if how.tasks == "drawn" else 0.0
-    wanted = max(by_episode, by_item, 2 * (by_episode + by_item) - by_both)
-    return max(by_item + (wanted - by_item) * _few(columns, how.level), by_task)
-
-
-def _few(columns: Columns, level: float) -> float:
-    """Say how much more a variance between few episodes must be to keep its promise: Student's quantile, squared."""
-    episodes = Counter(place[0] for place, column in columns.items() if not math.isnan(column[0]))
-    freedom = episodes.total() - len(episodes)
-    return float(stdtrit(freedom, (1 + level) / 2) / NormalDist().inv_cdf((1 + level) / 2)) ** 2 if freedom else 1.0
-
-
-def _spread(values: Array) -> float:
-    return float(np.nanvar(values[1:]))
-
-
 def _by_task(
-    answers: Mapping[str, Answers], drawn: Mapping[str, Columns], how: How
+    answers: Mapping[str, Answers], drawn: Mapping[str, Columns], how: How, bounds: tuple[float, float]
 ) -> Mapping[str, Mapping[str, Estimate]]:
     tasks: dict[str, dict[str, Estimate]] = {}
     fixed = replace(how, tasks="fixed")
     for name, found in answers.items():
-        for task in dict.fromkeys(place[0] for place in found):
-            part = {place: a for place, a in found.items() if place[0] == task}
-            tasks.setdefault(task, {})[name] = estimate({p: drawn[name][p] for p in part}, _size(part), fixed)
+        for task, part in by_task(found).items():
+            values = resampled({place: drawn[name][place] for place in part}, fixed)
+            tasks.setdefault(task, {})[name] = values.interval(part, bounds)
     return dict(sorted(tasks.items()))
-
-
-def _size(answers: Answers) -> int:
-    return sum(len(a.items) for a in answers.values())
 
 
 # --- comparisons -----------------------------------------------------------------------------------------------------
@@ -291,9 +168,9 @@ def combination(
     first, *others = answers.values()
     same = [p for p in first if all(p in found and found[p].items == first[p].items for found in others)]
     kept = {name: {place: found[place] for place in same} for name, found in answers.items()}
-    drawn = _draw(kept, how)
+    drawn = draw(kept, how)
     summed = {p: sum((shares[name] * drawn[name][p] for name in kept), np.zeros(1)) for p in same}
-    return estimate(summed, _size({p: first[p] for p in same}), how)
+    return resampled(summed, how).interval({p: first[p] for p in same})
 
 
 def _contrast(
@@ -301,11 +178,13 @@ def _contrast(
 ) -> Contrast:
     ours, theirs, same = _common(answers[names[0]], answers[names[1]])
     if drawn is None or not same:
-        drawn = _draw({names[0]: ours, names[1]: theirs}, how)
+        drawn = draw({names[0]: ours, names[1]: theirs}, how)
     apart = {place: drawn[names[0]][place] - drawn[names[1]][place] for place in ours}
-    found = estimate(apart, _size(ours), how)
+    values = resampled(apart, how)
+    least, most = bounds_of(next(iter(ours.values())).metric) if ours else (0.0, 0.0)
+    found = values.interval(ours, (least - most, most - least))
     p = _p(ours, theirs, {place: float(d[0]) for place, d in apart.items()}, max(how.count, SIDES * family))
-    return Contrast(*names, found.value, found.low, found.high, p, found.n)
+    return Contrast(*names, found.value, found.low, found.high, max(p, values.chance()), found.n)
 
 
 def _common(ours: Answers, theirs: Answers) -> tuple[Answers, Answers, bool]:
@@ -324,7 +203,10 @@ def _in_order(answered: Answered, items: Sequence[str]) -> Answered:
 
 
 def _p(ours: Answers, theirs: Answers, differences: Mapping[Place, float], count: int) -> float:
-    """Test by changing sides: of whole episodes where there are enough, else of single answers."""
+    """Test by changing sides: of whole episodes where there are enough, else of single answers.
+
+    That takes episodes, or answers, to be apart from each other, which they are not where episodes share items.
+    """
     known = [place for place, difference in differences.items() if not math.isnan(difference)]
     if not known:
         return math.nan
@@ -396,10 +278,10 @@ def _letter(number: int) -> str:
     return chr(ord("a") + number) if number < 26 else f"({number + 1})"
 
 
-def _standing(name: str, score: Estimate, columns: Columns, floor: bool, ranked: Ranked) -> Standing:
+def _standing(name: str, scores: tuple[Estimate, Estimate], columns: Columns, floor: bool, ranked: Ranked) -> Standing:
     rank, groups, best = ranked.get(name, (0, "", False))
     valued = [place for place, column in columns.items() if not math.isnan(column[0])]
     return Standing(
-        learner=name, score=score, tasks=len({place[0] for place in valued}), episodes=len(columns),
-        without=len(columns) - len(valued), rank=rank, groups=groups, floor=floor, best=best,
+        learner=name, score=scores[0], by_instance=scores[1], tasks=len({place[0] for place in valued}),
+        episodes=len(columns), without=len(columns) - len(valued), rank=rank, groups=groups, floor=floor, best=best,
     )  # fmt: skip

@@ -82,10 +82,11 @@ def _in_words(board: Board, best: Sequence[Standing]) -> str:
         return f"{where}no learner has a value."
     names = [f"{escape(s.learner)} ({cells.score(s.score, board.points)})" for s in best]
     rivals = sum(s.rank > 0 for s in board.standings)
+    absent = any(not s.rank and not s.floor for s in board.standings)
     if rivals == 1:
         words = f"{names[0]}, and no other learner to compare it with"
     elif len(names) == 1:
-        words = f"{names[0]} is the best, and is told apart from all other learners"
+        words = f"{names[0]} is the best, and is told apart from all other learners{' with a score' if absent else ''}"
     else:
         words = f"{names[0]} has the best score, but can't be told from {_and(names[1:])}"
     return f"{where}{words}{_above(board, best[0])}."
@@ -111,7 +112,6 @@ def _sure(summary: Summary) -> str:
     if not summary.boards:
         return ""
     level = f"{100 * summary.how.level:.4g} %"
-    of = "these tasks" if summary.how.tasks == "fixed" else "other tasks like these"
     lone = max(s.episodes for b in summary.boards for s in b.standings) <= max(len(b.tasks) for b in summary.boards)
     once = (
         " Each task has one episode, so intervals leave out what another draw of examples would change." if lone else ""
@@ -119,9 +119,11 @@ def _sure(summary: Summary) -> str:
     return (
         '<p class="small soft">A score is the mean over tasks of the mean over episodes, in points from 0 to 100 '
         f"(squared errors as they are). Brackets are {level} intervals from {summary.how.count:,} resamples of "
-        f"episodes and items; they speak of {of}.{once} An interval of no width says that all resamples agree, not "
-        "that one can be sure. Learners are compared on the same items; they are told apart where a paired permutation "
-        "test, corrected by Holm for all pairs, has p &lt; 0.05 and the interval of the difference has no zero.</p>"
+        f"episodes and items; they speak of {tables.spoken_of(summary)}.{once} An interval of no width says that all "
+        "resamples agree, not that one can be sure. Learners are compared on the same items; they are told apart where "
+        "p &lt; 0.05 and the interval of the difference has no zero. p is the larger of that of a paired permutation "
+        "test and that of the difference against its error, which knows of items that episodes share; it is corrected "
+        "by Holm for all pairs.</p>"
     )
 
 

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import prompts
-from ..core import Answer, Pool, Suite, Task
+from ..core import Answer, Task
 from ..ids import Json, fingerprint, shuffled
 from ..scores import Metric, signature
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
-from .boards import RAW, Board, Category, How, Standing, board, contrast, corrected
+from .boards import RAW, Board, Category, Standing, board, contrast, corrected
 from .exhibits import Exhibit, Seen, exhibits
+from .intervals import How
 
 RIGHT_OR_WRONG = ("accuracy", "exact-match")  # metrics whose unit says whether an answer is right
 SAMPLES, SAMPLES_IN_ALL = 3, 60
-LOOKED = 2_000  # rows of a task that are looked through for the inputs of samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Sample:
 
     item: str
     shots: int
-    fields: Mapping[str, str]  # empty where the item was not found among the first rows
+    fields: Mapping[str, str]
     gold: tuple[str, ...]
     given: tuple[Given, ...]
 
@@ -180,7 +180,9 @@ def _board(results: Results, metric: str, shots: int, how: How) -> Board:
     absent = results.learners.keys() - {s.learner for s in made.standings}
     none = Estimate(math.nan, math.nan, math.nan, 0)
     empty = (
-        Standing(learner=name, score=none, tasks=0, episodes=0, without=0, floor=name in results.floors)
+        Standing(
+            learner=name, score=none, by_instance=none, tasks=0, episodes=0, without=0, floor=name in results.floors
+        )
         for name in results.learners
         if name in absent
     )
@@ -268,39 +270,21 @@ def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) 
     first = found[0]
     episode = {o.learner: o for o in found if (o.shots, o.seed, o.index) == (first.shots, first.seed, first.index)}
     order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
-    rows = [row for _, row in zip(range(count), order, strict=False)]
-    inputs = _inputs(results.suite, name, {first.items[row] for row in rows})
+    rows = [first.rows[at] for _, at in zip(range(count), order, strict=False)]
     task = results.suite.task(name)
-    shown = [(learner, episode[learner]) for learner in results.learners if learner in episode]
+    shown = [episode[learner] for learner in results.learners if learner in episode]
     return tuple(
         Sample(
-            first.items[row], first.shots, inputs.get(first.items[row], {}),
-            tuple(written(task, gold) for gold in first.gold[row]),
-            tuple(_given(task, o, o.items.index(first.items[row])) for _, o in shown if first.items[row] in o.items),
+            example.item.id, first.shots, example.item.fields, tuple(written(task, gold) for gold in example.gold),
+            tuple(_given(task, o, o.rows.index(row)) for o in shown if row in o.rows),
         )
-        for row in rows
+        for row, example in zip(rows, results.suite.pools[name][first.pool].take(rows), strict=True)
     )  # fmt: skip
 
 
-def _inputs(suite: Suite, task: str, wanted: set[str]) -> dict[str, Mapping[str, str]]:
-    """Look the inputs of items up among the first rows of a task's pools."""
-    found: dict[str, Mapping[str, str]] = {}
-    for pool in suite.pools[task].values():
-        for item in _first_items(pool, wanted):
-            found.setdefault(*item)
-        if len(found) == len(wanted):
-            break
-    return found
-
-
-def _first_items(pool: Pool, wanted: set[str]) -> list[tuple[str, Mapping[str, str]]]:
-    examples = pool.take(range(min(LOOKED, len(pool))))
-    return [(e.item.id, e.item.fields) for e in examples if e.item.id in wanted]
-
-
-def _given(task: Task, outcome: Outcome, row: int) -> Given:
-    answer = outcome.answers[row]
-    marks = tuple(_mark(name, outcome, row) for name in _headline(task.metrics) if name in outcome.scores)
+def _given(task: Task, outcome: Outcome, at: int) -> Given:
+    answer = outcome.answers[at]
+    marks = tuple(_mark(name, outcome, at) for name in _headline(task.metrics) if name in outcome.scores)
     return Given(outcome.learner, None if answer is None else written(task, answer), marks)
 
 
@@ -312,9 +296,9 @@ def _headline(metrics: Sequence[str]) -> Iterable[str]:
     return first.values()
 
 
-def _mark(name: str, outcome: Outcome, row: int) -> Mark:
+def _mark(name: str, outcome: Outcome, at: int) -> Mark:
     scored = outcome.scores[name]
-    value = float(scored.metric.reduce(scored.units[row : row + 1])[0])
+    value = float(scored.metric.reduce(scored.units[at : at + 1])[0])
     right = value == 1 if scored.metric.name in RIGHT_OR_WRONG else None
     return Mark(name, None if math.isnan(value) else value, right, scored.metric.name not in RAW)
 

@@ -107,6 +107,10 @@ def _notes(board: Board) -> Iterator[str]:
             yield f"{where}: the mean is over {s.tasks} of {counted(most, 'task')}, and is no like for like"
         if s.without:
             yield f"{where}: {s.without} of {counted(s.episodes, 'episode')} without a value, left out of the mean"
+    weighed = [s for s in board.standings if score(s.by_instance, board.points) != score(s.score, board.points)]
+    if weighed:
+        told = "; ".join(f"{s.learner} {score(s.by_instance, board.points)}" for s in weighed)
+        yield f"{shots_of(board.shots)}, where each task weighs as many instances as it has: {told}"
 
 
 def brief(summary: Summary) -> list[tuple[Board, list[Standing]]]:
@@ -120,7 +124,12 @@ def legend(summary: Summary) -> str:
         return f"{NONE}: nothing has been scored yet"
     level = f"{100 * summary.how.level:.4g} %"
     letters = "a shared letter: can't be told apart; *: can't be told from the best, floors aside"
-    return f"in brackets: {level} intervals; {letters}"
+    return f"in brackets: {level} intervals, for {spoken_of(summary)}; {letters}"
+
+
+def spoken_of(summary: Summary) -> str:
+    """Say which tasks intervals speak of."""
+    return "these tasks" if summary.how.tasks == "fixed" else "other tasks like these"
 
 
 def tally(summary: Summary) -> str:

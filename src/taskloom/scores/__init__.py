@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .. import __version__
-from ..core import Answer, Labels, Output, faults_of
+from ..core import Answer, Fields, Labels, Output, faults_of
 from ..errors import ScoreError, UnknownNameError
 from ..ids import fingerprint
 
@@ -29,10 +29,14 @@ class Metric(Protocol):
     version: ClassVar[int]
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one answer; None is one that could not be parsed."""
+        """Score one answer; None is one that could not be parsed, and gets the worst unit."""
 
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
         """Give one number for each resample: (n, d) and (r, n) give (r,)."""
+
+
+class UnusableError(ScoreError):
+    """An answer that a metric can't use, as its gold answer tells; up to a colon, the reason it is counted by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Entry:
     """A metric of the table: where it is, what it scores, and what it was checked against."""
 
     of: str  # "module:Class"
+    takes: tuple[str, ...]  # kinds of outputs
     about: str
     checked: str
     variants: tuple[str, ...] = ("corrected",)
@@ -47,27 +52,30 @@ class Entry:
 
 
 BOTH = ("corrected", "published")
+MANY = "many labels"  # answered with a tuple, where a task of "labels" is with a text
+TEXT, LABELS = ("text", "labels"), ("labels", MANY)
+EQUAL = ("text", "labels", MANY, "number")  # what is the same or not, as it is
 METRICS: Mapping[str, Entry] = {
-    "exact-match": Entry("match:ExactMatch", "text equal to an acceptable one", "worked by hand", BOTH),
-    "accuracy": Entry("match:Accuracy", "labels that are right", "scikit-learn", BOTH),
-    "macro-f1": Entry("match:F1", "F1, mean over labels", "scikit-learn", BOTH, {"average": "macro"}),
-    "micro-f1": Entry("match:F1", "F1, labels pooled", "scikit-learn", BOTH, {"average": "micro"}),
-    "f1": Entry("match:F1", "F1 of one label: f1:positive=LABEL", "scikit-learn", BOTH, {"average": "binary"}),
-    "rouge-l": Entry("text:RougeL", "longest common subsequence", "rouge_score", (*BOTH, "cross-lingual")),
-    "bleu-4": Entry("text:Bleu", "n-grams in common, corpus", "sacrebleu"),
-    "list-f1": Entry("text:ListF1", "terms in common", "scikit-learn"),
-    "character-f1": Entry("text:CharacterF1", "characters of terms in common", "worked by hand"),
-    "bpref": Entry("rank:Bpref", "right terms above wrong ones", "worked by hand", BOTH),
-    "ndcg": Entry("rank:Ndcg", "graded ranking: ndcg, ndcg@10", "pytrec_eval (trec_eval)"),
-    "map": Entry("rank:AveragePrecision", "mean average precision", "pytrec_eval (trec_eval)"),
-    "mrr": Entry("rank:ReciprocalRank", "rank of the first relevant", "pytrec_eval (trec_eval)"),
-    "p": Entry("rank:Precision", "relevant among the first k: p@5", "pytrec_eval (trec_eval)"),
-    "r": Entry("rank:Recall", "relevant found in the first k: r@5", "pytrec_eval (trec_eval)"),
-    "tau-b": Entry("number:Kendall", "numbers in the same order", "scipy"),
-    "pearson": Entry("number:Pearson", "linear correlation", "scipy"),
-    "spearman": Entry("number:Spearman", "correlation of ranks", "scipy"),
-    "mse": Entry("number:Mse", "mean squared error", "scikit-learn"),
-    "b-cubed": Entry("match:BCubed", "clusters in common, F1", "worked by hand, and by pairs"),
+    "exact-match": Entry("match:ExactMatch", TEXT, "text equal to an acceptable one", "worked by hand", BOTH),
+    "accuracy": Entry("match:Accuracy", EQUAL, "labels that are right", "scikit-learn", BOTH),
+    "macro-f1": Entry("match:F1", LABELS, "F1, mean over labels", "scikit-learn", BOTH, {"average": "macro"}),
+    "micro-f1": Entry("match:F1", LABELS, "F1, labels pooled", "scikit-learn", BOTH, {"average": "micro"}),
+    "f1": Entry("match:F1", LABELS, "F1 of one label: f1:positive=LABEL", "scikit-learn", BOTH, {"average": "binary"}),
+    "rouge-l": Entry("text:RougeL", TEXT, "longest common subsequence", "rouge_score", (*BOTH, "cross-lingual")),
+    "bleu-4": Entry("text:Bleu", TEXT, "n-grams in common, corpus", "sacrebleu"),
+    "list-f1": Entry("text:ListF1", ("terms", MANY), "terms in common", "scikit-learn"),
+    "character-f1": Entry("text:CharacterF1", ("terms",), "characters of terms in common", "worked by hand"),
+    "bpref": Entry("rank:Bpref", ("terms",), "right terms above wrong ones", "worked by hand", BOTH),
+    "ndcg": Entry("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10", "pytrec_eval (trec_eval)"),
+    "map": Entry("rank:AveragePrecision", ("ranking",), "mean average precision", "pytrec_eval (trec_eval)"),
+    "mrr": Entry("rank:ReciprocalRank", ("ranking",), "rank of the first relevant", "pytrec_eval (trec_eval)"),
+    "p": Entry("rank:Precision", ("ranking",), "relevant among the first k: p@5", "pytrec_eval (trec_eval)"),
+    "r": Entry("rank:Recall", ("ranking",), "relevant found in the first k: r@5", "pytrec_eval (trec_eval)"),
+    "tau-b": Entry("number:Kendall", ("number",), "numbers in the same order", "scipy"),
+    "pearson": Entry("number:Pearson", ("number",), "linear correlation", "scipy"),
+    "spearman": Entry("number:Spearman", ("number",), "correlation of ranks", "scipy"),
+    "mse": Entry("number:Mse", ("number",), "mean squared error", "scikit-learn"),
+    "b-cubed": Entry("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
 }
 TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+))?(:(?P<options>.+))?")
 TYPED_OPTIONS = {"variant", "positive"}  # depth, labels and average are said otherwise
@@ -76,7 +84,7 @@ TYPED_OPTIONS = {"variant", "positive"}  # depth, labels and average are said ot
 def metric(typed: str, output: Output | None = None) -> Metric:
     """Make the metric that a name stands for: `ndcg@10`, `rouge-l:published`, `f1:positive=yes`.
 
-    Metrics over labels take them from the output that they score.
+    Metrics over labels take them from the output that they score; one that can't score the output is refused.
 
     >>> metric("rouge-l:published")
     RougeL(variant='published')
@@ -85,6 +93,7 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     if found is None or found["name"] not in METRICS:
         raise UnknownNameError("metric", found["name"] if found else typed, METRICS)
     entry = METRICS[found["name"]]
+    _refuse_misfit(typed, entry, output)
     given = _options(typed, found["options"] or "", entry)
     options = dict(entry.options or {}) | given
     if found["k"]:
@@ -103,6 +112,16 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     except TypeError as error:
         raise ScoreError(f"metric {typed!r} needs more: {_needs(error)}") from None
     return made
+
+
+def _refuse_misfit(typed: str, entry: Entry, output: Output | None) -> None:
+    """Refuse a metric that can't score an output, and name those that can."""
+    if isinstance(output, Fields):
+        raise ScoreError(f"name the field to score, as in {next(iter(output.parts), 'title')}/{typed}: {typed!r}")
+    kind = MANY if isinstance(output, Labels) and output.many else output.kind if output else None
+    if kind and kind not in entry.takes:
+        fits = ", ".join(name for name, other in METRICS.items() if kind in other.takes)
+        raise ScoreError(f"a metric of {kind} is wanted, one of {fits}: {typed!r}")
 
 
 def _options(typed: str, text: str, entry: Entry) -> dict[str, str]:
@@ -150,8 +169,9 @@ def score(
 ) -> Scored:
     """Score answers against the gold, one by one.
 
-    An answer that is not of its output's form (a label that is none, NaN, a candidate twice) counts as one that could
-    not be parsed: it gets the worst unit, or is left out where numbers have no worst, and is counted by its reason.
+    An answer that is not of its output's form (a label that is none, NaN, a candidate twice), or not of its gold
+    answer's (clusters for fewer elements), counts as one that could not be parsed: it gets the worst unit, or is left
+    out where numbers have no worst, and is counted by its reason.
     """
     import numpy as np
 
@@ -165,8 +185,12 @@ def score(
     units = []
     for right, answer in zip(gold, answers, strict=True):
         reason = _reason(output, answer)
+        try:
+            units.append(of.unit(right, None if reason else answer))
+        except UnusableError as error:
+            reason = str(error).partition(":")[0]
+            units.append(of.unit(right, None))
         unusable[reason] += 1
-        units.append(of.unit(right, None if reason else answer))
     del unusable[""]
     return Scored(of, np.array(units, dtype=np.float64), dict(unusable))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core import Answer
 from ..errors import ScoreError
+from . import UnusableError
 from . import reduce as reduced
 from .reduce import Array
 
@@ -122,7 +123,7 @@ class BCubed:
         right = _labels(gold[0])
         found = tuple(map(str, range(len(right)))) if answer is None else _labels(answer)
         if len(found) != len(right):
-            raise ScoreError(f"{len(right)} elements have {len(found)} clusters")
+            raise UnusableError(f"not a cluster for each element: {len(right)} elements have {len(found)} clusters")
         both, ours, theirs = Counter(zip(right, found, strict=True)), Counter(found), Counter(right)
         precision = sum(n * n / ours[cluster] for (_, cluster), n in both.items())
         recall = sum(n * n / theirs[cluster] for (cluster, _), n in both.items())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from ..core import Answer
 from . import reduce as reduced
 from .reduce import Array
 
-BLOCK = 1 << 22  # numbers in a block of work, to keep memory small
+BLOCK = 1 << 20  # numbers in a block of work, to keep memory small
 
 
 def _pair(gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
@@ -40,6 +40,7 @@ class Mse:
     """Mean squared error; the smaller the better."""
 
     name: ClassVar[str] = "mse"
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     version: ClassVar[int] = 1
     higher_is_better: ClassVar[bool] = False
 
@@ -56,6 +57,7 @@ class Pearson:
     """Linear correlation; NaN where either side is constant."""
 
     name: ClassVar[str] = "pearson"
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     version: ClassVar[int] = 1
 
     unit = staticmethod(_pair)
@@ -71,6 +73,7 @@ class Spearman:
     """Correlation of ranks, ties sharing theirs; NaN where either side is constant."""
 
     name: ClassVar[str] = "spearman"
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     version: ClassVar[int] = 1
 
     unit = staticmethod(_pair)
@@ -86,32 +89,56 @@ class Kendall:
     """Kendall's tau-b: pairs in the same order less pairs in the other, ties allowed for; NaN where one is constant."""
 
     name: ClassVar[str] = "tau-b"
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     version: ClassVar[int] = 1
 
     unit = staticmethod(_pair)
 
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
-        """Compare all pairs; each counts as often as its two items do."""
+        """Count the pairs of each resample, a pair as often as its two items say."""
         gold, found, weighed = _known(units, weights)
-        if weights is None:
-            return np.array([_plain_tau(gold, found)])
-        places = [np.unique(side, return_inverse=True)[1].astype(np.float64) for side in (gold, found)]
-        orders = [np.sign(side[:, None] - side[None, :]) for side in places]  # (n, n)
-        agree, ours, theirs = orders[0] * orders[1], orders[0] ** 2, orders[1] ** 2
+        ours, theirs = (np.unique(side, return_inverse=True)[1] for side in (gold, found))
+        bits = list(_bits(ours, theirs))
 
         def of_block(part: Array) -> Array:
-            same, differ, vary = (((part @ matrix) * part).sum(1) for matrix in (agree, ours, theirs))
-            return reduced.ratio(same, np.sqrt(differ * vary))
+            differ, vary = (_untied(side, part) for side in (ours, theirs))
+            return reduced.ratio(_agreeing(bits, part), np.sqrt(differ * vary))
 
         return _in_blocks(weighed, of_block)
 
 
-def _plain_tau(gold: Array, found: Array) -> float:
-    from scipy.stats import kendalltau  # n log n, where all pairs would not fit
+def _bits(ours: Array, theirs: Array) -> Iterator[tuple[Array, Array, list[Array]]]:
+    """Part items by each bit of their places on one side: those without it, and those with it.
 
-    if len(gold) < 2 or len(set(gold)) < 2 or len(set(found)) < 2:
-        return math.nan
-    return float(kendalltau(gold, found).statistic)
+    Both stand in groups whose places have the same bits before it, and in a group by the other side. For each item with
+    the bit there is how many of those without it stand before and up to its equals, and before and up to its group.
+    """
+    for bit in range(int(theirs.max(initial=0)).bit_length()):
+        group = theirs >> (bit + 1)
+        order = np.lexsort((ours, group))
+        place, group, has = (group * len(ours) + ours)[order], group[order], (theirs[order] >> bit & 1).astype(bool)
+        counts = [np.searchsorted(s[~has], s[has], side) for s in (place, group) for side in ("left", "right")]
+        yield order[~has], order[has], counts
+
+
+def _agreeing(bits: Iterable[tuple[Array, Array, list[Array]]], weights: Array) -> Array:
+    """Count pairs in the same order less those in the other, in either direction: (r, n) gives (r,).
+
+    Places that differ do so in a first bit. An item with it is above all of its group without it, and so agrees with
+    those that are below its equals on the other side, and not with those above them. That takes n log n.
+    """
+    columns = np.ascontiguousarray(weights.T)  # a resample each
+    total = np.zeros(len(weights))
+    for without, having, (before, upto, start, end) in bits:
+        sums = np.concatenate([np.zeros((1, len(weights))), np.cumsum(columns[without], axis=0)])
+        total += np.einsum("nr,nr->r", columns[having], sums[before] + sums[upto] - sums[start] - sums[end])
+    return 2 * total
+
+
+def _untied(places: Array, weights: Array) -> Array:
+    """Count pairs that differ, in either direction: (n,) and (r, n) give (r,), and exactly 0 where none do."""
+    tied = _tied(places, weights)
+    return np.asarray((tied * (tied.sum(1, keepdims=True) - tied)).sum(1))
 
 
 def _correlation(ours: Array, theirs: Array, weights: Array) -> Array:
@@ -136,12 +163,17 @@ def _centred(side: Array, weights: Array) -> Array:
 
 def _ranks(values: Array, weights: Array) -> Array:
     """Rank values, smallest first, where each stands as often as its weight says: (n,) and (r, n) give (r, n)."""
-    _, inverse = np.unique(values, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    starts = np.flatnonzero(np.diff(inverse[order], prepend=-1))
-    tied = np.add.reduceat(weights[:, order], starts, axis=1)
+    _, places = np.unique(values, return_inverse=True)
+    tied = _tied(places, weights)
     middle = np.cumsum(tied, axis=1) - (tied - 1) / 2
-    return np.asarray(middle[:, inverse], dtype=np.float64)
+    return np.asarray(middle[:, places], dtype=np.float64)
+
+
+def _tied(places: Array, weights: Array) -> Array:
+    """Add up the weights of each place: (n,) and (r, n) give (r, places)."""
+    order = np.argsort(places, kind="stable")
+    starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+    return np.asarray(np.add.reduceat(weights[:, order], starts, axis=1))
 
 
 def _in_blocks(weights: Array, work: Callable[[Array], Array]) -> Array:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..errors import StudyError, UsageError
+from ..folders import write_whole
 from ..ids import Json, canonical
 from ..learners import model_of
 from .ledger import Ledger
@@ -18,10 +19,11 @@ from .plan import Get, Plan, learners_of, plan
 from .results import Results
 from .run import Progress
 from .run import run as run_cells
-from .study import Study, load, parse
+from .study import Study, load, parse, written
 from .views import Gain, View
 
-LEDGER, STUDY, MODELS, INSTEAD = "ledger.db", "study.yaml", "models", "instead"
+LEDGER, STUDY = "ledger.db", "study.yaml"
+FOLDER, MODELS, INSTEAD = "study_folder", "models", "instead"  # what a ledger keeps about its run
 RUNS = Path("runs")
 
 
@@ -94,7 +96,7 @@ def run(
         done = run_cells(prepared.plan, ledger, workers=workers, progress=progress)
         if done.interrupted:
             raise KeyboardInterrupt
-        return results(prepared.plan, ledger, prepared.again())
+        return results(prepared.plan, ledger, prepared.again(limit))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,13 +111,9 @@ class Prepared:
 
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.text:
-            aside = self.folder / f".{STUDY}"
-            aside.write_text(self.text, encoding="utf-8")
-            aside.replace(self.folder / STUDY)
+        write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
-        ledger.keep_about("study_folder", str(self.plan.study.folder.absolute()))
+        ledger.keep_about(FOLDER, str(self.plan.study.folder.absolute()))
         ledger.keep_about(INSTEAD, canonical(asdict(self.instead)))
         ledger.keep_about(MODELS, canonical({**known_models(ledger), **self.plan.model_ids}))
         return ledger
@@ -134,13 +132,32 @@ def prepare(
     limit: int = 0,
     get: Get | None = None,
 ) -> Prepared:
-    """Plan a study; a run that was made with another suite or model goes on with that."""
-    made, text = (study, "") if isinstance(study, Study) else load(str(study))
-    place = Path(folder) if folder else RUNS / (instead or Instead()).folder(made.name)
+    """Plan a study; the one of a run goes on with that run, and with the suite and model that it was made with."""
+    made, text = _read(study)
+    place = Path(folder) if folder else _run_of(study) or RUNS / (instead or Instead()).folder(made.name)
     changed = _agreed(place, instead or Instead())
     planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get)
     named = place / STUDY if isinstance(study, Study) else study
     return Prepared(plan=planned, folder=place, named=named, text=text, instead=changed)
+
+
+def _read(study: Study | str | Path) -> tuple[Study, str]:
+    """Read a study and its text; an object is read as it will be written, so that a run and its reports agree."""
+    if isinstance(study, Study):
+        text = written(study)
+        return replace(parse(text, folder=study.folder), places={}), text
+    made, text = load(str(study))
+    if run := _run_of(study):
+        with Ledger(run / LEDGER) as ledger:
+            made = replace(made, folder=Path(ledger.about(FOLDER) or made.folder))
+    return made, text
+
+
+def _run_of(study: Study | str | Path) -> Path | None:
+    """Give the run whose copy of its study this is, if it is one."""
+    if isinstance(study, Study) or Path(study).name != STUDY or not Path(study).with_name(LEDGER).is_file():
+        return None
+    return Path(study).parent
 
 
 def _agreed(folder: Path, asked: Instead) -> Instead:
@@ -164,7 +181,7 @@ def gather(folder: Path, *, limit: int = 0) -> Results:
 
 
 def _command(study: Path | str, instead: Instead, limit: int) -> str:
-    return f"taskloom run {study}{instead.options()}" + (f" --limit {limit}" if limit else "")
+    return f"taskloom run {shlex.quote(str(study))}{instead.options()}" + (f" --limit {limit}" if limit else "")
 
 
 def study_of(folder: Path) -> tuple[Study, Instead]:
@@ -172,7 +189,7 @@ def study_of(folder: Path) -> tuple[Study, Instead]:
     if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
         raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
     with Ledger(folder / LEDGER) as ledger:
-        place, instead = Path(ledger.about("study_folder")), Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
+        place, instead = Path(ledger.about(FOLDER)), Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
     return instead.in_place(parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, place)), instead
 
 

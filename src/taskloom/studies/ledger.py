@@ -156,6 +156,11 @@ class Ledger:
         rows = self.db.execute("SELECT id, state FROM cells WHERE state != 'claimed' OR beat >= ?", (now - EXPIRES,))
         return dict(rows.fetchall())
 
+    def done(self, cells: Iterable[str]) -> set[str]:
+        """Tell which of some cells are finished."""
+        ask = "SELECT 1 FROM cells WHERE id = ? AND state = 'done'"
+        return {cell for cell in cells if self.db.execute(ask, (cell,)).fetchone()}
+
     def claim(self, cells: Iterable[str], owner: str) -> list[str]:
         """Claim cells that nobody has, and give those that are ours now; failed ones are tried again."""
         now = time.time()
@@ -195,13 +200,16 @@ class Ledger:
         """Keep what a cell gave: once, whoever comes first. Its kind (learner, task, shots) is kept with its cost."""
         body = found.body()
         with self.writing():
-            self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell, body))
-            for signature, (units, unusable) in sorted(found.scores.items()):
-                self._keep_score(cell, signature, units, unusable)
-            (learner, *where), (seconds, *more) = kind, astuple(found.cost)
-            values = (cell, learner, seconds, time.time(), *where, *more)
-            self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
-            self._settle(cell, "done", "")
+            first = self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell, body)).rowcount
+            if first:  # scores and costs are those of the answers that are kept
+                for signature, (units, unusable) in sorted(found.scores.items()):
+                    self._keep_score(cell, signature, units, unusable)
+                self._keep_cost(cell, kind, found.cost)
+            self.db.execute(
+                "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
+                "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, note = ''",
+                (cell,),
+            )
 
     def keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
         """Keep a score that was made later, of answers that are there."""
@@ -214,17 +222,20 @@ class Ledger:
         values = (cell, signature, units.shape[1], packed, reasons)
         self.db.execute("INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?)", values)
 
-    def fail(self, cell: str, state: Literal["failed", "left out"], note: str) -> None:
-        """Keep why a cell gave nothing."""
-        with self.writing():
-            self._settle(cell, state, note)
+    def _keep_cost(self, cell: str, kind: tuple[str, str, int], cost: Cost) -> None:
+        (learner, *where), (seconds, *more) = kind, astuple(cost)
+        values = (cell, learner, seconds, time.time(), *where, *more)
+        self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
 
-    def _settle(self, cell: str, state: State, note: str) -> None:
-        self.db.execute(
-            "INSERT INTO cells (id, state, owner, beat, note) VALUES (?1, ?2, '', 0, ?3) ON CONFLICT (id) DO UPDATE "
-            "SET state = ?2, owner = '', beat = 0, note = ?3 WHERE state != 'done'",
-            (cell, state, note),
-        )
+    def fail(self, cell: str, owner: str, state: Literal["failed", "left out"], note: str) -> None:
+        """Keep why a cell gave nothing, unless its owner lost it to another meanwhile."""
+        text = note.encode("utf-8", "backslashreplace").decode()  # SQLite takes no half of a character
+        with self.writing():
+            self.db.execute(
+                "UPDATE cells SET state = ?, owner = '', beat = 0, note = ? "
+                "WHERE id = ? AND owner = ? AND state = 'claimed'",
+                (state, text, cell, owner),
+            )
 
     def result(self, cell: str) -> dict[str, Any] | None:
         """Read what a cell gave, if it did."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TypeAlias
 
-from ..core import Suite
+from ..core import Suite, Task
 from ..episodes import Sampler, draw, draw_id
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json, fingerprint
-from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings
+from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings, shown
 from ..models.load import Source, source
 from ..suites import store
 from .nodes import Faults
-from .study import Chosen, Study, chosen_tasks
+from .scoring import parts_of
+from .study import Study, chosen_tasks, named
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
@@ -92,26 +93,19 @@ def plan(
     faults.settle()
     built = known is not None and not study.suite
     suite, folder = (store.open_suite(run / SUITE), run / SUITE) if built else _suite(study, run)
-    tasks: list[str] = []
-    with faults.of("tasks"):
-        tasks = chosen_tasks(list(suite.tasks), _of_folds(suite, study.tasks))
+    tasks = _tasks(study, suite, faults)
     faults.settle()
-    names = [*tasks, *learners]
-    if unknown := [pattern for pattern in only if not any(fnmatchcase(name, pattern) for name in names)]:
-        told = "; ".join(f"{pattern!r}, {nearest(pattern, names)}" for pattern in unknown)
-        raise StudyError(f"--only names no task and no learner of the study: {told}")
-    kept_tasks, kept_learners = _only(tasks, only), _only(list(learners), only)
+    kept, chosen = _only(tasks, learners, only)
     left_out: Counter[str] = Counter()
-    able = [task for task in kept_tasks if _can_draw(suite, study, task, left_out)]
-    chosen = {name: learners[name] for name in kept_learners}
-    part = {name: of for name, of in chosen.items() if any(_takes_part(study.learners[name], task) for task in able)}
-    ids = dict(known) if known is not None else _model_ids(study, models, part, get, left_out)
-    ready = {name: of for name, of in chosen.items() if not model_of(of) or model_of(of) in ids}
-    cells = tuple(_cells(study, suite, able, ready, ids, limit, left_out))
+    parts = _parts(study, suite, chosen, [task for task in kept if _can_draw(suite, study, task, left_out)])
+    users = {name: of for name, of in chosen.items() if any(name in part for part in parts.values())}
+    ids = known if known is not None else _model_ids(study, models, users, get, left_out)
+    ready = {name: identity(of, ids.get(model_of(of))) for name, of in chosen.items() if model_of(of) in ("", *ids)}
+    cells = tuple(_cells(study, suite, parts, ready, limit, left_out))
     if not cells:
         raise StudyError("\n  left out: ".join(["nothing to run", *sorted(left_out)]))
     return Plan(
-        study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
+        study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=dict(ids), cells=cells,
         left_out=dict(left_out),
     )  # fmt: skip
 
@@ -125,26 +119,35 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: Faults) 
                 faults.add(study.places.get(("view", str(at)), "views"), fault)
 
 
-def _of_folds(suite: Suite, wanted: Sequence[str]) -> list[str]:
+def _tasks(study: Study, suite: Suite, faults: Faults) -> list[str]:
+    """Give the tasks that a study names, and note what is wrong with their names and their metrics."""
+    wanted, tasks = list[str](), list[str]()
+    for text in study.tasks:
+        with faults.of("tasks"):
+            wanted += _of_fold(suite, text)
+    with faults.of("tasks"):
+        tasks = chosen_tasks(list(suite.tasks), wanted)
+    for task in (suite.tasks[name] for name in tasks):
+        for metric in task.metrics:
+            with faults.of("task", task.id):
+                list(parts_of(replace(task, metrics=(metric,))))  # refuses what is none, or none of its output
+    return tasks
+
+
+def _of_fold(suite: Suite, text: str) -> list[str]:
     """Put names in the place of `@test` and `@train`, or of `@FOLD/test`: the tasks that have this role in a fold."""
-    found: list[str] = []
-    for text in wanted:
-        fold, _, role = text.removeprefix("@").rpartition("/")
-        if not text.startswith("@"):
-            found.append(text)
-            continue
-        if ROLES.get(role, role) not in ROLES.values():
-            raise StudyError(f"no such part of a fold: {text!r}; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}")
-        if not suite.folds and ROLES.get(role) == "target":
-            return list(suite.tasks)  # of a suite without folds, every task may be asked about
-        folds = {name: roles for name, roles in suite.folds.items() if not fold or name == fold}
-        names = [name for roles in folds.values() for name in roles.get(ROLES.get(role, role), ())]
-        if not names:
-            raise StudyError(
-                f"no fold of the suite has tasks for {text!r}; its folds: {', '.join(suite.folds) or 'none'}"
-            )
-        found += names
-    return found
+    if text in suite.tasks or not text.startswith("@"):
+        return [text]
+    fold, _, role = text.removeprefix("@").rpartition("/")
+    if ROLES.get(role, role) not in ROLES.values():
+        raise StudyError(f"no such part of a fold: {text!r}; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}")
+    if not suite.folds and ROLES.get(role) == "target":
+        return list(suite.tasks)  # of a suite without folds, every task may be asked about
+    folds = {name: roles for name, roles in suite.folds.items() if not fold or name == fold}
+    names = [name for roles in folds.values() for name in roles.get(ROLES.get(role, role), ())]
+    if not names:
+        raise StudyError(f"no fold of the suite has tasks for {text!r}; its folds: {', '.join(suite.folds) or 'none'}")
+    return names
 
 
 def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
@@ -219,10 +222,17 @@ def _model_ids(
     return found
 
 
-def _only(names: Sequence[str], only: Sequence[str]) -> list[str]:
-    """Keep the names that a pattern matches; patterns that match none of these names speak of others."""
-    kept = [name for name in names if any(fnmatchcase(name, pattern) for pattern in only)]
-    return kept or list(names)
+def _only(
+    tasks: Sequence[str], learners: Mapping[str, Learner], only: Sequence[str]
+) -> tuple[Sequence[str], Mapping[str, Learner]]:
+    """Keep the tasks and learners that names or patterns stand for; all tasks where none is named, all learners too."""
+    names = dict.fromkeys([*tasks, *learners])
+    found = {text: named(names, text) for text in only}
+    if unknown := [f"{text!r}, {nearest(text, names)}" for text, some in found.items() if not some]:
+        raise StudyError(f"--only names no task and no learner of the study: {'; '.join(unknown)}")
+    kept = {name for some in found.values() for name in some}
+    some_learners = {name: of for name, of in learners.items() if name in kept}
+    return [task for task in tasks if task in kept] or tasks, some_learners or learners
 
 
 def _can_draw(suite: Suite, study: Study, task: str, left_out: Counter[str]) -> bool:
@@ -235,43 +245,57 @@ def _can_draw(suite: Suite, study: Study, task: str, left_out: Counter[str]) -> 
     return True
 
 
-def _takes_part(chosen: Chosen, task: str) -> bool:
-    return any(fnmatchcase(task, pattern) for pattern in chosen.tasks)
+def _parts(
+    study: Study, suite: Suite, learners: Mapping[str, Learner], tasks: Sequence[str]
+) -> dict[str, dict[str, Learner]]:
+    """Give the learners that take part in each task."""
+    where = {name: {t for text in study.learners[name].tasks for t in named(suite.tasks, text)} for name in learners}
+    return {task: {name: of for name, of in learners.items() if task in where[name]} for task in tasks}
 
 
 def _cells(
     study: Study,
     suite: Suite,
-    tasks: Sequence[str],
-    learners: Mapping[str, Learner],
-    model_ids: Mapping[str, Json],
+    parts: Mapping[str, Mapping[str, Learner]],
+    identities: Mapping[str, Json],
     limit: int,
     left_out: Counter[str],
 ) -> Iterator[Cell]:
-    identities = {name: identity(of, model_ids.get(model_of(of))) for name, of in learners.items()}
-    for task in tasks:
-        digest = suite.digest(task)
-        part = {name: of for name, of in learners.items() if _takes_part(study.learners[name], task)}
-        able = {name: of for name, of in part.items() if can_do(of, suite.tasks[task])}
-        for name in (name for name in part if name not in able):
-            left_out[f"learner {name} can't answer {suite.tasks[task].output.kind}"] += 1
+    """Name the cells of the learners that have an identity, those of one episode after each other."""
+    for task, part in parts.items():
+        digest, asked = suite.digest(task), suite.tasks[task]
+        able = _able({name: of for name, of in part.items() if name in identities}, asked, left_out)
+        more = {name: list(_more(of, asked, limit)) for name, of in able.items()}
         for shots in study.protocol.shots:
-            here = [name for name in able if shots in (study.learners[name].shots or study.protocol.shots)]
-            fit = [name for name in here if can_do(able[name], suite.tasks[task], shots)]
-            for name in (name for name in here if name not in fit):
-                left_out[f"learner {name} needs examples for {suite.tasks[task].output.kind}, 0 shots have none"] += 1
-            draws = sampler(study, shots)
-            for seed in study.protocol.seeds:
-                for index in range(study.protocol.episodes):
-                    drawn = draw_id(suite, task, draws, seed=seed, index=index)
-                    for name in fit:
-                        key = ("cell", VERSION, digest, drawn, identities[name], seed, *((limit,) if limit else ()))
-                        yield Cell(
-                            id=fingerprint(*key),
-                            task=task,
-                            learner=name,
-                            shots=shots,
-                            seed=seed,
-                            index=index,
-                            limit=limit,
-                        )
+            fit, draws = _fit(study, able, asked, shots, left_out), sampler(study, shots)
+            for seed, index in product(study.protocol.seeds, range(study.protocol.episodes)):
+                drawn = draw_id(suite, task, draws, seed=seed, index=index)
+                for name in fit:
+                    id_ = fingerprint("cell", VERSION, digest, drawn, identities[name], seed, *more[name])
+                    yield Cell(id=id_, task=task, learner=name, shots=shots, seed=seed, index=index, limit=limit)
+
+
+def _able(learners: Mapping[str, Learner], task: Task, left_out: Counter[str]) -> dict[str, Learner]:
+    """Keep the learners that can answer a task from examples, and count the others."""
+    able = {name: of for name, of in learners.items() if can_do(of, task)}
+    left_out.update(f"learner {name} can't answer {task.output.kind}" for name in learners if name not in able)
+    return able
+
+
+def _fit(
+    study: Study, learners: Mapping[str, Learner], task: Task, shots: int, left_out: Counter[str]
+) -> Sequence[str]:
+    """Keep the learners that can answer with so many shots, and count those that should and can't."""
+    here = [name for name in learners if shots in (study.learners[name].shots or study.protocol.shots)]
+    fit = [name for name in here if can_do(learners[name], task, shots)]
+    told = f"needs examples for {task.output.kind}, 0 shots have none"
+    left_out.update(f"learner {name} {told}" for name in here if name not in fit)
+    return fit
+
+
+def _more(of: Learner, task: Task, limit: int) -> Iterator[Json]:
+    """Yield what names only some cells, so that it makes no others stale: a trial's limit, and what else is shown."""
+    if limit:
+        yield limit
+    if told := shown(of, task):
+        yield {"shown": told}

@@ -2,59 +2,71 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..core import (
-    Answer,
-    Example,
-    Fields,
-    Labels,
-    Number,
-    Output,
-    Pool,
-    Ranking,
-    Suite,
-    Task,
-    Terms,
-    answer_from_json,
-)
-from ..errors import ScoreError, SourceError
-from ..scores import metric, signature
+from ..core import Example, Fields, Labels, Number, Output, Pool, Ranking, Suite, Task, Terms, answer_from_json
+from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
+from ..scores import Metric, signature
+from ..scores import Scored as Units
 from ..scores.reduce import Array
+from ..sources.files import FORMATS, Faults, Layout, Row
 from ..stats import Estimate, bootstrap, student_interval
 from ..suites.instructions import kind_of
-from .scoring import score_task
+from .scoring import parts_of, score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")
-SHOWN = 5
+FEW = 5  # unknown tasks that are named: to find the nearest names among many takes a while
 RESAMPLES = 1000
 FEWEST = 5  # tasks or categories whose mean has an interval: of fewer, Student's says nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Predictions:
-    """Answers by the ids of their items, and what was wrong with the file's lines."""
+class Prediction:
+    """An answer to an item, and the line that it stands in; the task is empty where the line names none."""
 
-    answers: Mapping[str, Any]
-    doubled: int  # lines whose item was answered before: the last counts
+    place: str
+    item: str
+    answer: Any
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Answers by task and item, and how many lines are for nothing that is asked, or for what was answered before."""
+
+    answers: Mapping[str, Mapping[str, Any]]
+    unknown: int
+    doubled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """How the answers to the items of one task did."""
+
+    units: Mapping[str, Units]  # by metric
+    items: int
+    missing: int
+    unlike: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """What predictions score by one metric: over instances, over tasks and over categories."""
+    """What predictions score by one metric: over instances, over tasks and over categories.
 
-    signature: str
-    micro: Estimate  # the mean over all instances
+    Tasks with labels of their own may have answers that can't be pooled; over their instances there is no score.
+    """
+
+    signatures: tuple[str, ...]  # metrics over labels have one for each set of labels
+    micro: Estimate | None  # over all instances
     macro: Estimate  # the mean over tasks
     category_macro: Estimate | None  # the mean over categories, where tasks have them
-    categories: Mapping[str, Estimate]  # the mean over the instances of each
+    categories: Mapping[str, Estimate | None]  # over the instances of each
     tasks: Mapping[str, Estimate]
 
 
@@ -65,103 +77,157 @@ class Scored:
     metrics: Mapping[str, Scores]
     instances: int
     missing: Mapping[str, int]  # by task: items without a prediction, or with null; they count as wrong
-    unlike: Mapping[str, str]  # by item: predictions of another kind than the answers, which count as wrong
+    unlike: Mapping[str, Mapping[str, str]]  # by task and item: of another kind than the answers; they count as wrong
     untouched: tuple[str, ...]  # test tasks without any, which are left out
     aside: tuple[str, ...]  # tasks without any that are no test tasks
     unknown: int  # predictions for items that the suite does not ask about
-    doubled: int
+    doubled: int  # lines whose item was answered before: the last counts
 
 
-def read(path: Path) -> Predictions:
-    """Read JSON lines: taskloom's `{item, answer}`, a leaderboard's `{id, prediction}`, or Tk-Instruct's examples."""
-    answers: dict[str, Any] = {}
-    doubled = 0
-    faults: list[str] = []
-    for number, line in _lines(path):
-        found = _line(line)
-        if isinstance(found, str):
-            faults.append(f"line {number}: {found}")
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> tuple[Prediction, ...]:
+    """Read JSON lines: taskloom's `{item, answer}`, a leaderboard's `{id, prediction}`, or Tk-Instruct's examples.
+
+    Each may name its `task`, and must where several tasks ask about its item.
+    """
+    if not path.exists():
+        raise UsageError(f"no such file: {path}")
+    faults = Faults("skip")
+    given = []
+    for place, row in FORMATS["jsonl"](path, faults, Layout()):
+        found = _prediction(place, row)
+        if isinstance(found, Prediction):
+            given.append(found)
         else:
-            doubled += found[0] in answers
-            answers[found[0]] = found[1]
-    if faults:
-        more = [f"and {len(faults) - SHOWN:,} more"] if len(faults) > SHOWN else []
-        raise SourceError(f"not predictions: {path}", [*faults[:SHOWN], *more])
-    if not answers:
+            faults.add(place, found)
+    # Other readers of lines have an option for the encoding.
+    shown = [fault.replace("try --encoding", "save it as UTF-8; it may be") for fault in faults.shown]
+    _settle(f"not predictions: {path}", shown, faults.count)
+    if not given:
         raise SourceError(f"no predictions in {path}")
-    return Predictions(answers, doubled)
+    return tuple(given)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield number, line
-    except UnicodeDecodeError as error:
-        raise SourceError(f"not UTF-8 ({error.reason} at byte {error.start}): {path}") from None
-    except OSError as error:
-        raise SourceError(f"can't be read ({error.strerror}): {path}") from None
-
-
-def _line(line: str) -> tuple[str, Any] | str:
+def _prediction(place: str, row: Row) -> Prediction | str:
     """Read a line, or say what is wrong with it."""
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        return f"not JSON ({error.msg}, column {error.pos + 1})"
-    except (ValueError, RecursionError) as error:
-        return f"not JSON ({error})"
-    if not isinstance(row, dict):
-        return "not an object"
     instance = row.get("Instance")
     inner = instance if isinstance(instance, dict) else {}
-    item = next(
-        (value for value in (*(row.get(name) for name in IDS), inner.get("id")) if isinstance(value, str)), None
-    )
+    ids = (*(row.get(name) for name in IDS), inner.get("id"))
+    item = next((value for value in ids if isinstance(value, str)), None)
     if item is None:
         return f"no id of an item ({' or '.join(IDS)})"
+    task = row.get("task")
+    if not isinstance(task, str | None):
+        return f"the task is {kind_of(task)}, and its name is wanted"
     name = next((name for name in ANSWERS if name in row), None)
-    return (item, row[name]) if name else f"no answer ({', '.join(ANSWERS)})"
+    return Prediction(place, item, row[name], task or "") if name else f"no answer ({', '.join(ANSWERS)})"
 
 
-def score_predictions(suite: Suite, given: Predictions, metrics: Sequence[str] = ()) -> Scored:
+def _settle(message: str, shown: Sequence[str], count: int) -> None:
+    """Refuse predictions that have faults, of which the first are shown."""
+    if count:
+        raise SourceError(message, [*shown, f"and {count - len(shown):,} more"] if count > len(shown) else shown)
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = ()) -> Scored:
     """Score predictions by the metrics of their tasks, or by these."""
-    for typed in metrics:
-        metric(typed, next(iter(suite.tasks.values())).output)  # an unknown one is refused before any work
-    units: dict[str, dict[str, Array]] = {}
-    missing: dict[str, int] = {}
-    unlike: dict[str, str] = {}
-    untouched: list[str] = []
-    known: set[str] = set()
-    for name in suite.tasks:
-        examples = _asked(suite.pools[name])
-        ids = [example.item.id for example in examples]
-        known |= set(ids)
-        if given.answers.keys().isdisjoint(ids):
-            untouched.append(name)
-            continue
-        task = replace(suite.tasks[name], metrics=tuple(metrics) or suite.tasks[name].metrics)
-        values = {id_: given.answers.get(id_) for id_ in ids}
-        lost = [values[id_] for id_ in ids].count(None)
-        missing |= {name: lost} if lost else {}
-        odd = {id_: told for id_, value in values.items() if (told := unlike_of(task.output, value))}
-        unlike |= odd
-        answers = [None if id_ in odd else _answer(task, values[id_]) for id_ in ids]
-        for typed, scored in score_task(task, [example.gold for example in examples], answers).items():
-            units.setdefault(typed, {})[name] = scored.units
-    if not units:
-        raise ScoreError(f"none of the {len(given.answers):,} predictions is for an item of suite {suite.id!r}")
+    placed = _placed(suite, given)
+    if not placed.answers:
+        raise ScoreError(f"none of the {len(given):,} predictions is for an item of suite {suite.id!r}")
+    tasks = [_measured(task, metrics) for name, task in suite.tasks.items() if name in placed.answers]
+    marked = {task.id: _marked(task, _asked(suite.pools[task.id]), placed.answers[task.id]) for task in tasks}
     tests = _test_tasks(suite)
+    untouched = [name for name in suite.tasks if name not in marked]
+    names = dict.fromkeys(typed for found in marked.values() for typed in found.units)
     return Scored(
-        metrics={typed: _scores(suite, typed, found) for typed, found in units.items()},
-        instances=sum(len(u) for u in next(iter(units.values())).values()),
-        missing=missing,
-        unlike=unlike,
+        metrics={
+            typed: _scores(suite, {name: found.units[typed] for name, found in marked.items() if typed in found.units})
+            for typed in names
+        },
+        instances=sum(found.items for found in marked.values()),
+        missing={name: found.missing for name, found in marked.items() if found.missing},
+        unlike={name: found.unlike for name, found in marked.items() if found.unlike},
         untouched=tuple(name for name in untouched if name in tests),
         aside=tuple(name for name in untouched if name not in tests),
-        unknown=len(given.answers.keys() - known),
-        doubled=given.doubled,
+        unknown=placed.unknown,
+        doubled=placed.doubled,
+    )
+
+
+def _placed(suite: Suite, given: Sequence[Prediction]) -> Placed:
+    """Give each prediction to its task; where nobody can tell which one is meant, all are refused."""
+    _check_names(suite, given)
+    asking = _asking(suite, given)
+    faults = Faults("skip")
+    answers: dict[str, dict[str, Any]] = {}
+    unknown: set[tuple[str, str]] = set()
+    for one in given:
+        tasks = [name for name in asking.get(one.item, ()) if one.task in ("", name)]
+        if len(tasks) > 1:
+            faults.add(one.place, f"{len(tasks):,} tasks ask about item {one.item!r}, such as {tasks[0]!r}")
+        elif tasks:
+            answers.setdefault(tasks[0], {})[one.item] = one.answer
+        else:
+            unknown.add((one.task, one.item))
+    _settle('which task is meant can\'t be told; name it on each line ("task": ...):', faults.shown, faults.count)
+    known = sum(len(found) for found in answers.values())
+    return Placed(answers, len(unknown), len(given) - known - len(unknown))
+
+
+def _check_names(suite: Suite, given: Iterable[Prediction]) -> None:
+    """Refuse tasks that the suite does not have, each once."""
+    wrong: dict[str, str] = {}
+    for one in given:
+        if one.task and one.task not in suite.tasks:
+            wrong.setdefault(one.task, one.place)
+    first = list(wrong.items())[:FEW]
+    told = [f"{place}: {UnknownNameError('task', name, suite.tasks)}" for name, place in first]
+    _settle(f"predictions for tasks that suite {suite.id!r} does not have:", told, len(wrong))
+
+
+def _asking(suite: Suite, given: Sequence[Prediction]) -> dict[str, list[str]]:
+    """Find the tasks that ask about each item; where all lines name theirs, no others are read."""
+    items, named = {one.item for one in given}, {one.task for one in given}
+    found: dict[str, list[str]] = {}
+    for name in suite.tasks:
+        if name in named or "" in named:
+            for item in items.intersection(example.item.id for example in _asked(suite.pools[name])):
+                found.setdefault(item, []).append(name)
+    return found
+
+
+def _measured(task: Task, metrics: Sequence[str]) -> Task:
+    """Give a task the metrics that are asked for, if any; what it can't be scored by is refused before any work."""
+    measured = replace(task, metrics=tuple(metrics) or task.metrics)
+    parts = task.output.parts if isinstance(task.output, Fields) else {}
+    for typed in measured.metrics:
+        part = typed.partition(":")[0].rpartition("/")[0]
+        if part and part not in parts:
+            raise UnknownNameError(f"field of task {task.id!r}", part, parts)
+    list(parts_of(measured))
+    return measured
+
+
+def _marked(task: Task, examples: Sequence[Example], given: Mapping[str, Any]) -> Marked:
+    """Score the answers to a task; what is missing or of another kind is none."""
+    ids = [example.item.id for example in examples]
+    values = {id_: given.get(id_) for id_ in ids}
+    unlike = {id_: told for id_, value in values.items() if (told := unlike_of(task.output, value))}
+    answers = {
+        id_: answer_from_json(task.output, value)
+        for id_, value in values.items()
+        if value is not None and id_ not in unlike
+    }
+    return Marked(
+        units=score_task(task, [example.gold for example in examples], [answers.get(id_) for id_ in ids]),
+        items=len(ids),
+        missing=sum(values[id_] is None for id_ in ids),
+        unlike=unlike,
     )
 
 
@@ -217,38 +283,46 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _answer(task: Task, value: Any) -> Answer | None:
-    """Give an answer its type; what is missing is none."""
-    return None if value is None else answer_from_json(task.output, value)
-
-
-def _scores(suite: Suite, typed: str, units: Mapping[str, Array]) -> Scores:
-    of = metric(typed, next(iter(suite.tasks.values())).output)
-    by_category: dict[str, list[Array]] = {}
-    for name, found in units.items():
+def _scores(suite: Suite, found: Mapping[str, Units]) -> Scores:
+    """Sum up what one metric gave, each task's answers by its own settings."""
+    by_category: dict[str, list[Units]] = {}
+    for name, units in found.items():
         for category in suite.tasks[name].tags.get("category", ()):
-            by_category.setdefault(category, []).append(found)
-    tasks = {name: bootstrap(found, of.reduce, count=RESAMPLES, key=name) for name, found in units.items()}
-    categories = {
-        category: bootstrap(np.concatenate(found), of.reduce, count=RESAMPLES, key=category)
-        for category, found in sorted(by_category.items())
-    }
+            by_category.setdefault(category, []).append(units)
+    tasks = {name: _estimate(units.metric, units.units, name) for name, units in found.items()}
+    categories = {category: _pooled(by_category[category], category) for category in sorted(by_category)}
+    known = [estimate for estimate in categories.values() if estimate]
     return Scores(
-        signature=signature(of),
-        micro=bootstrap(np.concatenate(list(units.values())), of.reduce, count=RESAMPLES, key="micro"),
-        macro=_mean_of(tasks),
-        category_macro=_mean_of(categories) if categories else None,
+        signatures=tuple(sorted({signature(units.metric) for units in found.values()})),
+        micro=_pooled(list(found.values()), "micro"),
+        macro=_mean_of(tasks.values()),
+        category_macro=_mean_of(known) if known else None,
         categories=categories,
         tasks=tasks,
     )
 
 
-def _mean_of(scores: Mapping[str, Estimate]) -> Estimate:
+def _pooled(found: Sequence[Units], key: str) -> Estimate | None:
+    """Score the answers to several tasks together, where their units say the same."""
+    of = found[0].metric
+    # A metric that is a plain mean has the same function for all labels: right is right.
+    if any(other.metric != of and other.metric.reduce is not of.reduce for other in found):
+        return None
+    return _estimate(of, np.concatenate([units.units for units in found]), key)
+
+
+def _estimate(of: Metric, units: Array, key: str) -> Estimate:
+    """Give a score with its interval; of one unit there is none."""
+    found = bootstrap(units, of.reduce, count=RESAMPLES, key=key)
+    return found if found.n > 1 else replace(found, low=math.nan, high=math.nan)
+
+
+def _mean_of(scores: Iterable[Estimate]) -> Estimate:
     """Average scores that are known, with Student's interval: what others like these would give.
 
     Where all lie between 0 and 1 the interval does too, and of few there is none.
     """
-    values = [e.value for e in scores.values() if not math.isnan(e.value)] or [math.nan]
+    values = [e.value for e in scores if not math.isnan(e.value)] or [math.nan]
     found = student_interval(values)
     if found.n < FEWEST:
         return replace(found, low=math.nan, high=math.nan)

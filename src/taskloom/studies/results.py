@@ -22,7 +22,9 @@ class Outcome:
     shots: int
     seed: int
     index: int  # of the episode
-    items: tuple[str, ...]  # ids of the query items, as the answers
+    pool: str  # that the query items are of
+    rows: tuple[int, ...]  # of the query items in it, as the answers; two pools may share ids
+    items: tuple[str, ...]  # their ids
     answers: tuple[Answer | None, ...]
     gold: tuple[tuple[Answer, ...], ...]
     scores: Mapping[str, Scored]  # by the metric as the task names it: "rouge-l", "title/rouge-l"

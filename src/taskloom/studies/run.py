@@ -9,13 +9,15 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+from typing import TypeAlias
 
 from ..core import Suite
 from ..episodes import Deck, episode
@@ -51,6 +53,25 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why a cell gave nothing, in words: of an exception, nobody knows whether it comes back from a worker whole."""
+
+    kind: type[BaseException]  # as far as the driver cares
+    message: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> _Fault:
+        """Tell what went wrong."""
+        kind = next(k for k in (ModelUnavailableError, EpisodeError, BaseException) if isinstance(error, k))
+        message = str(error) if kind is not BaseException else ""  # what others do when asked, nobody knows either
+        return cls(kind, message, "".join(traceback.format_exception(error)))
+
+
+_Outcome: TypeAlias = Finished | _Fault
+
+
+@dataclass(frozen=True, slots=True)
 class _Bench:
     """What a worker keeps at hand."""
 
@@ -76,6 +97,8 @@ class _Bench:
 
 def work(bench: _Bench, cell: Cell) -> Finished:
     """Run one cell: draw, adapt, answer, score."""
+    if cell.learner not in bench.learners:
+        raise LearnerError(f"its file was changed after the run had begun; run again: {cell.learner!r}")
     of = bench.learners[cell.learner]
     if model_of(of):
         bench.model(model_of(of))  # loading it is no part of what a cell costs
@@ -105,6 +128,16 @@ def work(bench: _Bench, cell: Cell) -> Finished:
     return found
 
 
+def _try(bench: _Bench, cell: Cell) -> _Outcome:
+    """Run one cell, and take whatever is raised for a fault of this cell, a panic in compiled code too."""
+    try:
+        return work(bench, cell)
+    except KeyboardInterrupt:  # the user's
+        raise
+    except BaseException as error:
+        return _Fault.of(error)
+
+
 def _cost(bench: _Bench, before: Mapping[str, Usage], seconds: float, items: int) -> Cost:
     used = [model.usage.since(before.get(name, Usage())) for name, model in bench.opened.items()]
     return Cost(
@@ -129,7 +162,7 @@ def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str],
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    os.environ.update(dict.fromkeys(THREADS, str(max(1, (os.cpu_count() or 1) // workers))))
+    _limit_threads(max(1, (os.cpu_count() or 1) // workers))
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -138,17 +171,23 @@ def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str],
     _bench = _Bench(study, store.open_suite(Path(folder)), learners, models, Path(run), workers)
 
 
+def _limit_threads(most: int) -> None:
+    """Limit what is loaded already, numpy among it, and what will be."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ.update(dict.fromkeys(THREADS, str(most)))
+    threadpool_limits(most)
+
+
 def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
     """Wait for the driver to be gone, which a kill -9 gives no notice of, and go too."""
     parent.join()
     os._exit(1)
 
 
-def _work_here(cell: Cell) -> Finished:
+def _work_here(cell: Cell) -> _Outcome:
     assert _bench is not None
-    if cell.learner not in _bench.learners:
-        raise LearnerError(f"its file was changed after the run had begun; run again: {cell.learner!r}")
-    return work(_bench, cell)
+    return _try(_bench, cell)
 
 
 def _content(of: Learner) -> str:
@@ -162,12 +201,9 @@ class _Here:
     def __init__(self, plan: Plan, run: Path) -> None:
         self.bench = _Bench(plan.study, plan.suite, plan.learners, plan.models, run)
 
-    def submit(self, cell: Cell) -> Future[Finished]:
-        future: Future[Finished] = Future()
-        try:
-            future.set_result(work(self.bench, cell))
-        except (Exception, SystemExit) as error:
-            future.set_exception(error)
+    def submit(self, cell: Cell) -> Future[_Outcome]:
+        future: Future[_Outcome] = Future()
+        future.set_result(_try(self.bench, cell))
         return future
 
     def shutdown(self, *, now: bool = False) -> None:
@@ -187,7 +223,7 @@ class _Pool:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self.workers, context, initializer=_start_worker, initargs=self.arguments)
 
-    def submit(self, cell: Cell) -> Future[Finished]:
+    def submit(self, cell: Cell) -> Future[_Outcome]:
         try:
             return self.pool.submit(_work_here, cell)
         except BrokenProcessPool:  # a worker died, for want of memory say: its cells failed, the others go on
@@ -242,23 +278,25 @@ def _drive(
 ) -> Done:
     ledger.free_the_dead()
     states = ledger.states()
-    waiting = [cell for cell in plan.cells if states.get(cell.id) != "done"]
-    total, tally = len(plan.cells), {"done": 0, "failed": 0, "left out": 0}
-    running: dict[Future[Finished], Cell] = {}
+    cells: dict[str, Cell] = {}
+    for cell in plan.cells:  # equal learners under two names share theirs
+        cells.setdefault(cell.id, cell)
+    waiting = deque(cell for cell in cells.values() if states.get(cell.id) != "done")
+    total, tally = len(cells), {"done": 0, "failed": 0, "left out": 0}
+    running: dict[Future[_Outcome], Cell] = {}
     stuck: dict[str, str] = {}
     if progress:
         progress(total - len(waiting), total)
     while (waiting and not stop.is_set()) or running:
         if not stop.is_set():
-            waiting = _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
+            _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
         finished, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
         for future in finished:
-            cell = running.pop(future)
-            if isinstance(error := future.exception(), ModelUnavailableError):
-                stuck[cell.learner] = str(error)
-            tally[_keep(ledger, cell, future, optional=plan.study.learners[cell.learner].optional)] += 1
-        if stuck:  # there is nothing to be had by trying its other cells now
-            waiting = [cell for cell in waiting if cell.learner not in stuck]
+            cell, found = running.pop(future), _outcome(future)
+            tally[_keep(ledger, owner, cell, found, optional=plan.study.learners[cell.learner].optional)] += 1
+            if isinstance(found, _Fault) and found.kind is ModelUnavailableError and cell.learner not in stuck:
+                stuck[cell.learner] = found.message  # there is nothing to be had by trying its other cells now
+                waiting = deque(other for other in waiting if other.learner != cell.learner)
         if progress:
             progress(total - len(waiting) - len(running), total)
     return Done(sum(tally.values()), tally["failed"], tally["left out"], stop.is_set(), stuck)
@@ -268,38 +306,37 @@ def _hand_out(
     ledger: Ledger,
     crew: _Here | _Pool,
     owner: str,
-    waiting: Sequence[Cell],
-    running: dict[Future[Finished], Cell],
+    waiting: deque[Cell],
+    running: dict[Future[_Outcome], Cell],
     room: int,
-) -> list[Cell]:
-    """Claim as many cells as there is room for; what another run has claimed stays waiting until it is finished."""
-    wanted = list(waiting[: max(0, room - len(running))])
-    if not wanted:
-        return list(waiting)
-    won = set(ledger.claim([cell.id for cell in wanted], owner))
-    for cell in wanted:
-        if cell.id in won:
-            running[crew.submit(cell)] = cell
-    lost = [cell for cell in wanted if cell.id not in won]
-    rest = list(waiting[len(wanted) :])
-    if not lost:
-        return rest
-    states = ledger.states()
-    others = [cell for cell in lost if states.get(cell.id) != "done"]
-    if others and not rest and not running:
-        time.sleep(POLL)  # only what another run has at hand is left
-    return rest + others
+) -> None:
+    """Claim as many cells as there is room for; what another run has claimed goes to the end, until it is finished."""
+    lost: list[Cell] = []
+    while waiting and len(running) < room:
+        wanted = [waiting.popleft() for _ in range(min(len(waiting), room - len(running)))]
+        won = set(ledger.claim([cell.id for cell in wanted], owner))
+        running |= {crew.submit(cell): cell for cell in wanted if cell.id in won}
+        lost += [cell for cell in wanted if cell.id not in won]
+    done = ledger.done(cell.id for cell in lost)
+    waiting.extend(cell for cell in lost if cell.id not in done)
+    if waiting and not running:
+        time.sleep(POLL)  # only what other runs have at hand is left
 
 
-def _keep(ledger: Ledger, cell: Cell, future: Future[Finished], *, optional: bool) -> str:
+def _outcome(future: Future[_Outcome]) -> _Outcome:
+    """Give what a worker brought back; where it died, nothing did."""
     error = future.exception()
-    if error is None:
-        ledger.finish(cell.id, (cell.learner, cell.task, cell.shots), future.result())
+    return future.result() if error is None else _Fault.of(error)
+
+
+def _keep(ledger: Ledger, owner: str, cell: Cell, found: _Outcome, *, optional: bool) -> str:
+    if isinstance(found, Finished):
+        ledger.finish(cell.id, (cell.learner, cell.task, cell.shots), found)
         return "done"
-    if isinstance(error, EpisodeError) or (optional and isinstance(error, ModelUnavailableError)):
-        ledger.fail(cell.id, "left out", str(error))
+    if found.kind is EpisodeError or (optional and found.kind is ModelUnavailableError):
+        ledger.fail(cell.id, owner, "left out", found.message)
         return "left out"
-    ledger.fail(cell.id, "failed", "".join(traceback.format_exception(error)))
+    ledger.fail(cell.id, owner, "failed", found.trace)
     return "failed"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..core import Fields, Task
+from ..core import Fields, Output, Task
+from ..errors import UnknownNameError
 from ..scores import Metric, Scored, metric, score, signature
 
 
@@ -13,8 +14,10 @@ def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
     """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
     for name in task.metrics:
         part, _, typed = name.rpartition("/")
-        output = task.output.parts[part] if part and isinstance(task.output, Fields) else task.output
-        yield name, part, metric(typed, output)
+        parts: Mapping[str, Output] = task.output.parts if isinstance(task.output, Fields) else {}
+        if part and part not in parts:
+            raise UnknownNameError(f"field of metric {name!r}", part, parts)
+        yield name, part, metric(typed, parts[part] if part else task.output)
 
 
 def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -101,6 +104,47 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
     study = _study(node, folder)
     node.faults.settle()
     return study
+
+
+def written(study: Study) -> str:
+    """Write a study as a file that reads as the same study, if it lies in the study's folder."""
+    from ruamel.yaml import YAML
+
+    told = {
+        "format": FORMAT,
+        "name": study.name,
+        "suite": study.suite or {"build": study.build, "from": study.source},
+        "tasks": study.tasks,
+        "protocol": asdict(study.protocol) | ({"query": "all"} if study.protocol.query == ALL else {}),
+        "floors": False,  # those that it has are among its learners
+        "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
+        "models": {name: dict(options) for name, options in study.models.items()},
+        "views": [_written_view(view) for view in study.views],
+    }
+    yaml, text = YAML(typ="rt", pure=True), io.StringIO()
+    yaml.default_flow_style = None  # lists of numbers on one line
+    yaml.dump({key: _plain(key, value) for key, value in told.items()}, text)
+    return text.getvalue()
+
+
+def _written_learner(chosen: Chosen) -> dict[str, Any]:
+    where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
+    default = Chosen(learner=chosen.learner)
+    return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
+
+
+def _written_view(view: View) -> dict[str, Any]:
+    name = next(name for name, kind in VIEWS.items() if isinstance(view, kind))
+    return {name: {option: value for option, value in asdict(view).items() if value}}
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Give a value as a file would, a number of numpy as a number; what no file can hold is refused."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        kinds = "texts, finite numbers, true or false, or lists or mappings of these"
+        raise StudyError(f"{key} of a study must be {kinds} ({error}): {value!r}") from None
 
 
 def _study(node: Node, folder: Path) -> Study:
@@ -237,11 +281,20 @@ def _option(node: Node, of: Field[Any]) -> Any:
     return node.take(of.name, str, "" if of.default is MISSING else of.default)
 
 
+def named(known: Collection[str], text: str) -> list[str]:
+    """Give the names that a text stands for: the one that it is, or else all that it matches as a pattern.
+
+    >>> named(["price [EUR]", "price E"], "price [EUR]"), named(["a->b", "b->a"], "a->*")
+    (['price [EUR]'], ['a->b'])
+    """
+    return [text] if text in known else [name for name in known if fnmatchcase(name, text)]
+
+
 def chosen_tasks(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Give the tasks that names and patterns stand for, in the suite's order, or refuse with the nearest names."""
-    from fnmatch import fnmatchcase
-
-    faults = [f"{text!r}; {nearest(text, known)}" for text in wanted if not any(fnmatchcase(n, text) for n in known)]
-    if faults:
+    names = dict.fromkeys(known)
+    found = {text: named(names, text) for text in wanted}
+    if faults := [f"{text!r}; {nearest(text, known)}" for text, some in found.items() if not some]:
         raise UsageError("unknown tasks: " + "; ".join(faults))
-    return [name for name in known if any(fnmatchcase(name, text) for text in wanted)]
+    chosen = {name for some in found.values() for name in some}
+    return [name for name in known if name in chosen]

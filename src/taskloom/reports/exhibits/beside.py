@@ -28,40 +28,40 @@ def beside(seen: Seen, view: Beside) -> Iterator[Exhibit]:
 
 def _overall(seen: Seen, ours: Mapping[str, tuple[Board, Standing]], figures: Figures, paper: str) -> Exhibit:
     theirs = {method: values[ALL] for method, values in figures.values.items()}
-    here = {name: standing for name, (_, standing) in ours.items()}
+    here = {name: standing.over(figures.over) for name, (_, standing) in ours.items()}
     order = sorted({**here, **theirs}, key=lambda name: -_height(here.get(name), theirs.get(name)))
     drawn = [row for name in order for row in _dots(name, here.get(name), theirs.get(name))]
     return Exhibit(
         title=f"Beside published figures: {figures.metric}",
         columns=("method", "shots", "tasks", "here", "published"),
-        rows=tuple((name, *_here(ours.get(name)), theirs.get(name)) for name in order),
+        rows=tuple((name, *_where(ours.get(name)), here.get(name), theirs.get(name)) for name in order),
         notes=what_is_published(seen, figures, paper),
         plot=svg.dots(drawn, f"{figures.metric} here and as published"),
     )
 
 
-def _here(found: tuple[Board, Standing] | None) -> tuple[Cell, Cell, Cell]:
-    return (found[0].shots, found[1].tasks, found[1].score) if found else (None, None, None)
+def _where(found: tuple[Board, Standing] | None) -> tuple[Cell, Cell]:
+    return (found[0].shots, found[1].tasks) if found else (None, None)
 
 
-def _height(ours: Standing | None, theirs: float | None) -> float:
-    return 100 * ours.score.value if ours else theirs or 0.0
+def _height(ours: Estimate | None, theirs: float | None) -> float:
+    return 100 * ours.value if ours else theirs or 0.0
 
 
-def _dots(name: str, ours: Standing | None, theirs: float | None) -> Iterator[svg.Row]:
+def _dots(name: str, ours: Estimate | None, theirs: float | None) -> Iterator[svg.Row]:
     if ours:
-        yield svg.Row(name, cells.shown(ours.score, points=True), cells.score(ours.score, points=True), "apart")
+        yield svg.Row(name, cells.shown(ours, points=True), cells.score(ours, points=True), "apart")
     if theirs is not None:
         yield svg.Row(f"{name}, published", _value(theirs), f"{theirs:.1f}", "published")
 
 
 def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, paper: str) -> Exhibit:
-    ours = [n for n in seen.results.learners if any(_score(of.board, n) for of in categories)]
+    ours = [n for n in seen.results.learners if any(_score(of.board, n, figures) for of in categories)]
     theirs = {method: f"{method}, published" for method in figures.values}
     one = len({of.board.shots for of in categories}) == 1
     rows, dots = [], {}
     for of in categories:
-        here = {n: e for n in ours if (e := _score(of.board, n))}
+        here = {n: e for n in ours if (e := _score(of.board, n, figures))}
         printed = {m: figures.values[m].get(of.name) for m in theirs}
         rows.append((of.name, of.board.shots, *(here.get(n) for n in ours), *printed.values()))
         shown = {n: cells.shown(e, points=True) for n, e in here.items()}
@@ -77,8 +77,8 @@ def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, p
     )
 
 
-def _score(board: Board, learner: str) -> Estimate | None:
-    found = next((s.score for s in board.standings if s.learner == learner), None)
+def _score(board: Board, learner: str, figures: Figures) -> Estimate | None:
+    found = next((s.over(figures.over) for s in board.standings if s.learner == learner), None)
     return found if found and not math.isnan(found.value) else None
 
 
@@ -89,8 +89,8 @@ def _value(value: float) -> Estimate:
 def what_is_published(seen: Seen, figures: Figures, paper: str) -> tuple[str, ...]:
     """Say what published figures are, and that ours are of other tasks."""
     return (
-        f"published: {paper}, {figures.where}, as printed there; not measured here",
+        f"published: {paper}, {figures.where}, as printed there; not measured here; means over {figures.over}",
         *figures.notes,
-        f"here: means over tasks of suite {seen.results.suite.id!r}; unless these are all of the paper's tasks, "
+        f"here: means over {figures.over} of suite {seen.results.suite.id!r}; unless these are all of the paper's, "
         "the two are no like for like",
     )

@@ -11,7 +11,8 @@ from ...stats import Contrast, Estimate
 from ...studies.results import Results
 from ...texts import counted, human
 from .. import cells
-from ..boards import Board, Category, How, Standing
+from ..boards import Board, Category, Standing
+from ..intervals import How
 
 Cell: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
 
@@ -53,11 +54,12 @@ def text(cell: Cell, points: bool) -> str:
     return cells.score(cell, points) if isinstance(cell, Estimate | Contrast) else human(cell)
 
 
-def counted_over(standings: Iterable[tuple[Board, Standing]]) -> str:
+def counted_over(standings: Iterable[tuple[Board, Standing]], over: str = "tasks") -> str:
     """Say how many tasks scores are over, and at how many shots."""
     found = list(standings)
     tasks, shots = (sorted({*values}) for values in zip(*((s.tasks, b.shots) for b, s in found), strict=True))
-    return f"means over {_or(tasks, 'task')}, at {_or(shots, 'shot')}"
+    of = "" if over == "tasks" else f"the {over} of "
+    return f"means over {of}{_or(tasks, 'task')}, at {_or(shots, 'shot')}"
 
 
 def _or(numbers: Sequence[int], noun: str) -> str:

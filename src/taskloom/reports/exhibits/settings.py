@@ -27,8 +27,9 @@ def matrix(seen: Seen, view: Matrix) -> Iterator[Exhibit]:
     if not at:
         return
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*at, strict=True))
-    here = {row: [_standing_at(at, row, column) for column in columns] for row in rows}
     tables = [f for f in published(view.paper).by(view.columns) if f.metric == seen.first] if view.paper else []
+    over = tables[0].over if tables else "tasks"
+    here = {row: [_score_at(at, row, column, over) for column in columns] for row in rows}
     theirs = {f"{n}, published": [v.get(c) for c in columns] for f in tables for n, v in f.values.items()}
     told = [note for f in tables for note in what_is_published(seen, f, published(view.paper).paper)]
     about, points = f"{seen.first} by {view.rows} and {view.columns}", next(iter(at.values()))[0].points
@@ -36,14 +37,16 @@ def matrix(seen: Seen, view: Matrix) -> Iterator[Exhibit]:
         title=about,
         columns=(view.rows, *columns),
         rows=(*((name, *found) for name, found in here.items()), *((name, *found) for name, found in theirs.items())),
-        notes=(counted_over(at.values()), *told),
+        notes=(counted_over(at.values(), over), *told),
         points=points,
         plot=_heat(here, theirs, columns, about, points=points),
     )
 
 
-def _standing_at(at: Mapping[tuple[str, str], tuple[Board, Standing]], row: str, column: str) -> Estimate | None:
-    return at[row, column][1].score if (row, column) in at else None
+def _score_at(
+    at: Mapping[tuple[str, str], tuple[Board, Standing]], row: str, column: str, over: str
+) -> Estimate | None:
+    return at[row, column][1].over(over) if (row, column) in at else None
 
 
 def _heat(

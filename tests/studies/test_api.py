@@ -1,0 +1,111 @@
+"""Studies from Python: objects and files, and the commands that run them again."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import taskloom as package
+from taskloom.episodes import ALL
+from taskloom.errors import StudyError
+from taskloom.studies.api import gather, prepare
+from taskloom.studies.study import Chosen, Protocol, Study, load, names, parse, written
+from taskloom.studies.views import Agreement, Gain, Matrix
+
+Make = Callable[..., Path]
+WHOLE = Study(
+    name="all of it",
+    build="csl",
+    source="data:papers",
+    tasks=("abstract->*", "@test", "no"),
+    protocol=Protocol(shots=(0, 4), seeds=(3, 1), episodes=2, dev=1, query=ALL, per_class=True, short_class="refuse"),
+    learners={
+        "nearest": Chosen(learner="nearest"),
+        "标题: #": Chosen(learner="a.py:B", options={"C": 1e-05, "on": True, "text": "a\n  b: 'c'", "none": None}),
+        "few": Chosen(learner="majority", tasks=("x",), shots=(4,), optional=True),
+    },
+    models={"mine": {"load": "path:models/mine", "body": {"temperature": 0.0, "stop": ["\n", "1"]}}},
+    views=(Gain(), Gain(learner="few", over=("nearest",)), Agreement(x="a", y="b"), Matrix(rows="r", columns="c")),
+    folder=Path("some/where"),
+)
+
+
+@pytest.mark.parametrize("study", [WHOLE, *(load(name)[0] for name in names())], ids=lambda study: study.name)
+def test_a_study_that_is_written_reads_as_the_same(study: Study):
+    again = parse(written(study), folder=study.folder)
+    assert again == study
+    assert list(again.learners) == list(study.learners)
+
+
+def test_a_study_with_what_no_file_can_hold_is_refused():
+    def of(value: object) -> Study:
+        return replace(WHOLE, learners={"a": Chosen(learner="a", options={"x": value})})
+
+    assert parse(written(of(np.float64(0.1)))).learners["a"].options == {"x": 0.1}
+    assert parse(written(of((1, 2)))).learners["a"].options == {"x": [1, 2]}
+    for value in (datetime.date(2020, 1, 1), float("nan"), {1}):
+        with pytest.raises(StudyError, match="learners of a study must be texts, finite numbers"):
+            written(of(value))
+
+
+def test_a_study_as_an_object_is_run_again_and_reported_like_a_file(
+    study: Make, tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    made = load(str(study()))[0]
+    monkeypatch.chdir(tmp_path)
+    done = package.run(replace(made, folder=Path()), "my runs/one", only=["majority"])
+    found = gather(Path("my runs/one"))
+    assert done.command == found.command == "taskloom run 'my runs/one/study.yaml'"
+    assert [o.cell for o in found.outcomes] == [o.cell for o in done.outcomes]
+    assert found.missing > 0
+    ran = taskloom(*shlex.split(done.command)[1:], "--only", "majority")
+    assert (ran.code, "0 cells run" in ran.err) == (0, True)
+    assert not Path("runs").exists()
+
+
+def test_an_object_is_refused_for_what_a_file_is_refused_for(study: Make, tmp_path: Path):
+    made = load(str(study()))[0]
+    with pytest.raises(StudyError, match="a name that can be a folder's"):
+        prepare(replace(made, name="../up"), tmp_path / "run")
+    with pytest.raises(StudyError, match=r"written:\n  unknown tasks: 'abstrakt'"):
+        prepare(replace(made, tasks=("abstrakt",)), tmp_path / "run")
+
+
+def test_the_command_of_a_report_goes_on_with_its_run(
+    study: Make, tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    study().rename(tmp_path / "my study.yaml")
+    monkeypatch.chdir(tmp_path)
+    first = taskloom("run", "my study.yaml", "-o", "elsewhere", "--only", "majority")
+    assert first.code == 0, first.err
+    assert prepare("my study.yaml", "elsewhere").again() == "taskloom run 'my study.yaml'"
+    for _ in range(2):
+        command = gather(Path("elsewhere")).command
+        again = taskloom(*shlex.split(command)[1:], "--only", "majority")
+        assert (again.code, "0 cells run" in again.err) == (0, True)
+    assert not Path("runs").exists()
+
+
+def test_a_trial_is_run_again_as_a_trial(study: Make, tmp_path: Path):
+    assert package.run(study(), tmp_path / "run", only=["majority"], limit=2).command.endswith("study.yaml --limit 2")
+
+
+def test_a_run_may_be_started_twice_at_once(study: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    prepared = prepare(study(), tmp_path / "run", only=["majority"])
+    put = Path.replace
+
+    def put_late(path: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", put)
+        prepared.opened().db.close()  # another start comes in between
+        return put(path, target)
+
+    monkeypatch.setattr(Path, "replace", put_late)
+    prepared.opened().db.close()
+    assert sorted(path.name for path in (tmp_path / "run").glob("*study*")) == ["study.yaml"]

@@ -1,0 +1,143 @@
+"""What was kept of a run is read as it was given, whatever its form, and scored once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
+from taskloom.reports import How, render, summarise
+from taskloom.scores import Scored
+from taskloom.studies.api import gather, run
+from taskloom.studies.results import Results
+from taskloom.studies.scoring import score_task
+from taskloom.suites import rows, store
+
+SAYS = """
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+@dataclass(frozen=True)
+class Says:
+    said: str
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset] = frozenset({"text", "labels", "terms", "number", "ranking", "fields"})
+    unaided: ClassVar[frozenset] = outputs
+
+    def fit(self, task, support, dev, *, seed, tools):
+        return self
+
+    def predict(self, items):
+        return [json.loads(self.said) for _ in items]
+"""
+BOTH = Fields({"year": Number(), "keywords": Terms()})
+GOLDS: dict[str, Any] = {
+    "text": "yes",
+    "number": 1.0,
+    "ranking": (("a", 1.0), ("b", 0.0)),
+    "fields": {"year": 1.0, "keywords": ("x", "y")},
+    "labels": ("a",),
+}
+METRICS = {"text": "exact-match", "number": "mse", "ranking": "ndcg", "labels": "micro-f1"}
+
+
+def suite(folder: Path, output: Output, metrics: Sequence[str]) -> None:
+    of = Task(id="t", instruction="Answer.", output=output, metrics=tuple(metrics))
+    items = [Item(str(n), {"input": f"text {n}"}, ("a", "b")) for n in range(12)]
+    pool = rows.pool(of, [Example(item, (GOLDS[output.kind],), item.id) for item in items])
+    store.write(Suite(id="s", tasks={"t": of}, pools={"t": {"all": pool}}), folder, replace=True)
+
+
+def said(folder: Path, output: Output, metrics: Sequence[str], answer: Any) -> Results:
+    """Run a learner that always says the same."""
+    suite(folder / "suite", output, metrics)
+    (folder / "says.py").write_text(SAYS)
+    learner = json.dumps({"says.py:Says": {"said": json.dumps(answer)}})
+    (folder / "s.yaml").write_text(
+        "name: s\nsuite: suite\nfloors: false\nprotocol: {shots: [0], seeds: 1, query: 2}\n"
+        f"learners: {{says: {learner}}}\n"
+    )
+    return run(folder / "s.yaml", folder / "run")
+
+
+@pytest.mark.parametrize(
+    ("output", "answer", "reason", "shown"),
+    [
+        (Number(), "abc", "not a finite number", "abc"),
+        (Number(), "12", "not a finite number", "12"),
+        (Number(), True, "not a finite number", "True"),
+        pytest.param(Number(), 10**400, "not a finite number", f"{10**400}", id="huge"),
+        (Text(), ["a"], "not a text", "('a',)"),
+        (Ranking(), ["ab", "c"], "not (candidate, grade) pairs", "('ab', 'c')"),
+        (Ranking(), [["a", 1.0], ["b"]], "not (candidate, grade) pairs", "(('a', 1.0), ('b',))"),
+        (Ranking(), [["a", "1"]], "not a finite grade", "(('a', '1'),)"),
+        (Labels(("a", "b"), many=True), "a", "not a tuple of labels", "a"),
+    ],
+)
+def test_an_answer_of_another_form_is_unusable_and_shown_as_it_was_given(
+    tmp_path: Path, output: Output, answer: Any, reason: str, shown: str
+):
+    name = METRICS[output.kind]
+    found = said(tmp_path, output, [name], answer)
+    assert found.outcomes[0].scores[name].unusable == {reason: 2}
+    assert {g.text for s in summarise(found, How(count=20)).samples["t"] for g in s.given} == {shown}
+    assert render(gather(tmp_path / "run"), "html", How(count=20))
+    again = "ndcg@5" if output.kind == "ranking" else {"mse": "tau-b", "micro-f1": "macro-f1"}.get(name, "rouge-l")
+    suite(tmp_path / "suite", output, [again])
+    (new,) = gather(tmp_path / "run").outcomes
+    assert new.scores[again].unusable == {reason: 2}
+
+
+@pytest.mark.parametrize(
+    ("answer", "unusable"),
+    [
+        ({"keywords": ["x"]}, {"year": {"unparsable": 2}, "keywords": {}}),
+        ({"keywords": "x", "year": "1"}, {"year": {"not a finite number": 2}, "keywords": {"not a tuple of terms": 2}}),
+        ({"keywords": ["x"], "more": 1, "year": 1}, {"year": {}, "keywords": {}}),
+        ("x", {"year": {"unparsable": 2}, "keywords": {"unparsable": 2}}),
+    ],
+)
+def test_of_several_fields_those_that_have_their_form_count(
+    tmp_path: Path, answer: Any, unusable: dict[str, dict[str, int]]
+):
+    found = said(tmp_path, BOTH, ["year/mse", "keywords/list-f1"], answer)
+    assert {n.partition("/")[0]: s.unusable for n, s in found.outcomes[0].scores.items()} == unusable
+    suite(tmp_path / "suite", BOTH, ["year/tau-b", "keywords/bpref"])
+    (new,) = gather(tmp_path / "run").outcomes
+    assert {n.partition("/")[0]: s.unusable for n, s in new.scores.items()} == unusable
+    assert render(gather(tmp_path / "run"), "html", How(count=20))
+
+
+def test_the_parts_of_an_answer_stand_in_the_order_of_the_task(tmp_path: Path):
+    found = said(tmp_path, BOTH, ["year/mse"], {"keywords": ["x"], "year": None})
+    assert found.outcomes[0].answers == ({"year": None, "keywords": ("x",)},) * 2
+    assert list(found.outcomes[0].answers[0] or ()) == ["year", "keywords"]
+
+
+def test_new_metrics_are_scored_once_and_those_that_are_kept_not_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    said(tmp_path, Text(), ["exact-match"], "yes")
+    metrics = ("rouge-l", "exact-match", "rouge-l:published", "bleu-4")
+    suite(tmp_path / "suite", Text(), metrics)
+    scored: list[tuple[str, ...]] = []
+
+    def counted(of: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
+        scored.append(of.metrics)
+        return score_task(of, gold, answers)
+
+    monkeypatch.setattr("taskloom.studies.outcomes.score_task", counted)
+    (found,) = gather(tmp_path / "run").outcomes
+    assert list(found.scores) == list(metrics)
+    assert scored == [("rouge-l", "rouge-l:published", "bleu-4")]
+    gather(tmp_path / "run")
+    assert scored[1:] == [()]
+
+
+def test_an_outcome_says_which_rows_of_which_pool_were_asked_about(tmp_path: Path):
+    (found,) = said(tmp_path, Text(), ["exact-match"], "yes").outcomes
+    pool = store.open_suite(tmp_path / "suite").pools["t"][found.pool]
+    assert tuple(example.item.id for example in pool.take(found.rows)) == found.items
