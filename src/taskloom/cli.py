@@ -64,6 +64,7 @@ def callback(
         "taskloom build quickstart -o suites/quickstart",
         "taskloom build csl records.jsonl -o suites/csl",
         "taskloom build natural-instructions natural-instructions/ -o suites/superni",
+        "taskloom build natural-instructions my-tasks/ --test 'Title Generation' --test 'task9*' -o suites/mine",
         "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
         "taskloom build fields data:papers --where language=zh --field title:text --field year:number -o suites/zh",
     )
@@ -95,6 +96,9 @@ def build(
     separator: Annotated[list[str], typer.Option(help="field=text that stands between the terms of a list.")] = [],  # noqa: B006
     encoding: Annotated[str, typer.Option(help="The file's encoding.")] = "utf-8-sig",
     delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
+    test: Annotated[
+        list[str], typer.Option(help="Of task files: a task, pattern or category to hold out, instead of the splits.")
+    ] = [],  # noqa: B006
     on_error: Annotated[
         str, typer.Option(help="stop: name all faults; skip: leave those rows out and count them.")
     ] = "stop",
@@ -114,6 +118,7 @@ def build(
         where=_assignments(where),
         id_column=id_column,
         venues=venues,
+        test=tuple(test),
         on_error=on_error,  # type: ignore[arg-type]
         layout=Layout(encoding=encoding, delimiter=delimiter),
     )

@@ -82,3 +82,19 @@ def test_a_role_that_no_fold_has_is_refused(tmp_path: Path):
     text = "name: x\nsuite: {build: natural-instructions}\ntasks: ['@other/test']\nlearners: {copy-input: {}}"
     with pytest.raises(StudyError, match="'@other/test'; its folds: default"):
         plan(parse(text), tmp_path)
+
+
+def test_tasks_and_categories_can_be_held_out_and_what_leaks_is_left_out():
+    made = BUILD("", (), Reading(test=("Title Generation", "task9001_*")), "")
+    (roles,) = made.folds.values()
+    titles = [name for name, task in made.tasks.items() if "Title Generation" in task.tags["category"]]
+    assert {*roles["target"]} == {*titles, *(name for name in made.tasks if name.startswith("task9001_"))}
+    assert {*roles["target"]}.isdisjoint(roles["meta"])
+    assert len(made.tasks) == sum(map(len, roles.values()))
+    assert str(made.about["leakage"]).startswith("['held-out: ")
+    with pytest.raises(UsageError, match="no task or category to hold out: 'Titel Generation', did you mean Title"):
+        BUILD("", (), Reading(test=("Titel Generation",)), "")
+    with pytest.raises(UsageError, match="all 12 tasks are held out"):
+        BUILD("", (), Reading(test=("*",)), "")
+    with pytest.raises(UsageError, match="--test is for task files"):
+        builder("quickstart")("", (), Reading(test=("*",)), "")

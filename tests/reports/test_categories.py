@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from taskloom.reports import render, summarise
+from taskloom.reports import How, render, summarise
 
 
 def test_tasks_with_categories_have_a_table_by_category(results):
@@ -15,6 +15,15 @@ def test_tasks_with_categories_have_a_table_by_category(results):
     for form in ("terminal", "md", "html"):
         assert "by category" in render(summary, form).lower()
     assert '"categories"' in render(summary, "json")
+
+
+def test_a_category_has_a_table_by_the_metric_that_suits_it_too(results):
+    tagged = {
+        name: replace(task, tags={"category": ("A",), "metric": ("accuracy",)}) if "accuracy" in task.metrics else task
+        for name, task in results.suite.tasks.items()
+    }
+    found = summarise(replace(results, suite=replace(results.suite, tasks=tagged)), How(count=100)).categories
+    assert "accuracy" in {of.board.metric for of in found if of.name == "A"}
 
 
 def test_tasks_without_categories_have_none(summary):

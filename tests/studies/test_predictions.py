@@ -245,7 +245,7 @@ def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], 
 
 
 def test_predictions_of_another_suite_are_refused(lines: Callable[..., Path]):
-    with pytest.raises(ScoreError, match="none of the 1 predictions"):
+    with pytest.raises(ScoreError, match=r"whose items are named as .*; the first of 1 is for"):
         score_predictions(suite(), read(lines({"id": "zz", "prediction": "1"})))
 
 

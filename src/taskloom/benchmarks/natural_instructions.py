@@ -6,11 +6,12 @@ Where no folder is named, the dozen tasks are taken that come with taskloom.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 
 from ..core import Suite
-from ..errors import SourceError, UsageError
+from ..errors import SourceError, UsageError, nearest
 from ..sources.table import Field
 from ..suites import instructions
 from ..suites.build import Reading
@@ -40,16 +41,31 @@ CARD_NOTE = (  # doc/domains_map.json of the release maps the names in its files
 
 def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
     """Build a suite of task files; they say themselves what they hold."""
-    if fields or language or reading != Reading():
-        raise UsageError("task files say themselves what they hold: only the folder and -o go with them")
+    if fields or language or reading != Reading(test=reading.test):
+        raise UsageError("task files say themselves what they hold: only the folder, --test and -o go with them")
     folder = Path(source) if source else Path(str(resources.files("taskloom") / "data" / "instructions"))
     if not folder.is_dir():
         raise SourceError(f"no such folder: {folder}")
     files, splits = instructions.read(folder)
+    if reading.test:
+        splits = {"held-out": held_out(files, reading.test)}
     notes = "; ".join(_notes(files, splits))
     about = {"benchmark": NAME} | ({"note": notes} if notes else {})
     id_ = folder.absolute().name if source else NAME
     return without_leaks(instructions.suite(files, splits, id=id_, about=about))
+
+
+def held_out(files: Sequence[instructions.TaskFile], wanted: Sequence[str]) -> dict[str, list[str]]:
+    """Part tasks into those to test on, by names, patterns or categories, and those to train on."""
+    names = {file.name: (file.name, *instructions.task(file).tags.get("category", ())) for file in files}
+    every = {name: None for found in names.values() for name in found}
+    if unknown := [text for text in wanted if not any(fnmatchcase(name, text) for name in every)]:
+        told = "; ".join(f"{text!r}, {nearest(text, every)}" for text in unknown)
+        raise UsageError(f"no task or category to hold out: {told}")
+    test = [task for task, found in names.items() if any(fnmatchcase(n, text) for text in wanted for n in found)]
+    if len(test) == len(files):
+        raise UsageError(f"all {len(files):,} tasks are held out, and none is left to train on")
+    return {"train": [task for task in names if task not in set(test)], "test": test}
 
 
 def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) -> Iterator[str]:

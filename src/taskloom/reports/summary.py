@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,13 +191,16 @@ def _board(results: Results, metric: str, shots: int, how: How) -> Board:
 
 
 def _categories(results: Results, how: How) -> tuple[Category, ...]:
-    """Make boards of the tasks of each category that have one first metric, at the most shots of every learner."""
+    """Make boards of the tasks of each category that have one first metric, at the most shots of every learner.
+
+    Where a tag of tasks names another metric that suits them better, there is one by that, too.
+    """
     by_category: dict[tuple[str, str], list[Outcome]] = {}
     for o in results.outcomes:
         task = results.suite.task(o.task)
-        if task.metrics and task.metrics[0] in o.scores:
-            for name in task.tags.get("category", ()):
-                by_category.setdefault((name, task.metrics[0]), []).append(o)
+        metrics = [metric for metric in (*task.metrics[:1], *task.tags.get("metric", ())) if metric in o.scores]
+        for name, metric in itertools.product(task.tags.get("category", ()), metrics):
+            by_category.setdefault((name, metric), []).append(o)
     found = []
     for (name, metric), scored in sorted(by_category.items()):
         most: dict[str, int] = {}

@@ -104,7 +104,7 @@ def read(path: Path) -> tuple[Prediction, ...]:
             faults.add(place, found)
     # Other readers of lines have an option for the encoding.
     shown = [fault.replace("try --encoding", "save it as UTF-8; it may be") for fault in faults.shown]
-    _settle(f"not predictions: {path}", shown, faults.count)
+    _settle(f"not predictions, one JSON object on each line: {path}", shown, faults.count)
     if not given:
         raise SourceError(f"no predictions in {path}")
     return tuple(given)
@@ -138,7 +138,10 @@ def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequen
     """Score predictions by the metrics of their tasks, or by these."""
     placed = _placed(suite, given)
     if not placed.answers:
-        raise ScoreError(f"none of the {len(given):,} predictions is for an item of suite {suite.id!r}")
+        raise ScoreError(
+            f"no prediction is for an item of suite {suite.id!r}, whose items are named as {_an_item(suite)!r}; "
+            f"the first of {len(given):,} is for {given[0].item!r}"
+        )
     tasks = [_measured(task, metrics) for name, task in suite.tasks.items() if name in placed.answers]
     marked = {task.id: _marked(task, _asked(suite.pools[task.id]), placed.answers[task.id]) for task in tasks}
     tests = _test_tasks(suite)
@@ -177,6 +180,11 @@ def _placed(suite: Suite, given: Sequence[Prediction]) -> Placed:
     _settle('which task is meant can\'t be told; name it on each line ("task": ...):', faults.shown, faults.count)
     known = sum(len(found) for found in answers.values())
     return Placed(answers, len(unknown), len(given) - known - len(unknown))
+
+
+def _an_item(suite: Suite) -> str:
+    asked = (example.item.id for pools in suite.pools.values() for example in _asked(pools))
+    return next(asked, "")
 
 
 def _check_names(suite: Suite, given: Iterable[Prediction]) -> None:

@@ -24,6 +24,7 @@ class Reading:
     id_column: str = ""
     where: Mapping[str, str] = field(default_factory=dict)  # column -> the value that rows must have
     venues: str = ""  # a table that adds columns to each row by the value of its own first column
+    test: tuple[str, ...] = ()  # of task files: the tasks to hold out, by name, pattern or category
     on_error: OnError = "stop"
     layout: Layout = field(default_factory=Layout)
 
@@ -40,6 +41,8 @@ def field_suite(
     """Read a table and make the suite of all its field tasks."""
     if len(of) < 2:
         raise UsageError("a field suite needs two fields or more, such as --field title:text --field category:label")
+    if reading.test:
+        raise UsageError("--test is for task files; how those of a table can be parted: taskloom bridge")
     for name in reading.columns:
         if name not in {f.name for f in of}:
             raise UnknownNameError("field", name, [f.name for f in of])

@@ -23,6 +23,10 @@ LARGEST = 50 << 20  # bytes of a file
 MARK = "\ufeff"  # a byte order mark, with which some editors begin a file
 METRICS = ("rouge-l:published", "rouge-l", "exact-match:published", "exact-match")
 CROSS_LINGUAL = ("rouge-l:cross-lingual", *METRICS[1:])  # of tasks with another language than English
+MATCHED = frozenset({  # categories whose answers are a few words: whether they match says more than what they share
+    "Textual Entailment", "Cause Effect Classification", "Coreference Resolution", "Dialogue Act Recognition",
+    "Answerability Classification", "Word Analogy",
+})  # fmt: skip
 DEFINITION, INSTANCES = "Definition", "Instances"
 POSITIVE, NEGATIVE = "Positive Examples", "Negative Examples"
 TAGS: Mapping[str, str] = {  # keys of a file -> tags of a task
@@ -252,6 +256,8 @@ def task(file: TaskFile) -> Task:
         for one in content[key]
     ]
     tags = {tag: tuple(v for v in content.get(key, ()) if isinstance(v, str)) for key, tag in TAGS.items()}
+    if MATCHED & {*tags["category"]}:
+        tags["metric"] = (METRICS[2],)
     return Task(
         id=file.name,
         instruction=_first(content[DEFINITION]),  # of several, as the released code takes it
