@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, folder: Path):
     planned = json.loads(taskloom("plan", "study.yaml", "--json").out)
-    assert len(planned["cells"]) == planned["to run"] == 20
+    assert (len(planned["cells"]), planned["to run"]) == (20, 16)  # two learners are equal
     assert planned["seconds"] is None
     ran = taskloom("run", "study.yaml")
     assert ran.code == 0
@@ -54,7 +54,7 @@ def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, fol
     assert (folder / "runs" / "small" / "report.html").is_file()
     assert "0 cells run, 0 failures" in taskloom("run", "study.yaml").err
     again = json.loads(taskloom("plan", "study.yaml", "--json").out)
-    assert (again["done"], again["seconds"]) == (20, 0)
+    assert (again["done"], again["seconds"]) == (16, 0)
     for form in ("terminal", "md", "csv", "tex", "json", "html"):
         shown = taskloom("report", "runs/small", "--to", form)
         assert shown.code == 0
@@ -134,6 +134,7 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
 
 
 def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):
+    (folder / "study.yaml").write_text(STUDY.replace("seeds: 2", "seeds: 5"))
     taskloom("run", "study.yaml")
     differ = json.loads(taskloom("compare", "tfidf-linear", "majority", "--json").out)
     same = json.loads(taskloom("compare", "nearest", "again", "--run", "runs/small", "--json").out)

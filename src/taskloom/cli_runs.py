@@ -75,14 +75,15 @@ def plan(
     if (folder / LEDGER).is_file():
         with Ledger(folder / LEDGER) as ledger:
             states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
-    waiting = [cell for cell in found.cells if states.get(cell.id) != "done"]
+    cells = {cell.id: cell for cell in reversed(found.cells)}  # equal learners share theirs
+    waiting = [cell for cell in cells.values() if states.get(cell.id) != "done"]
     seconds = expected_seconds(waiting, spent, found.study.protocol.query)
     told = {
         "study": found.study.name,
         "run": str(folder),
         "suite": found.suite.fingerprint,
-        "cells": len(found.cells),
-        "done": len(found.cells) - len(waiting),
+        "cells": len(cells),
+        "done": len(cells) - len(waiting),
         "to run": len(waiting),
         "seconds": seconds,
         "left_out": dict(found.left_out),
@@ -93,17 +94,16 @@ def plan(
         ]
         console.as_json(told | {"cells": rows})
         return
-    known = f"not known before a run or a trial (`{_trial(prepared, output, only)}`)"
+    known = f"not known before a run or a trial (`{_trial(prepared, only)}`)"
     shown = {**told, "seconds": known if seconds is None else f"about {seconds:,.1f}, by one worker"}
     del shown["left_out"]
     console.pairs(shown)  # type: ignore[arg-type]
     _tell_left_out(found)
 
 
-def _trial(prepared: Prepared, output: Path | None, only: Sequence[str]) -> str:
+def _trial(prepared: Prepared, only: Sequence[str]) -> str:
     """Write the command that tries the same on a few items."""
-    where = ["-o", str(output)] if output else []
-    options = [*where, *(word for name in only for word in ("--only", name)), "--limit", "2"]
+    options = [*(word for name in only for word in ("--only", name)), "--limit", "2"]
     return f"{prepared.again()} {shlex.join(options)}"
 
 
@@ -132,7 +132,8 @@ def run(
             done = run_cells(found, ledger, workers=workers, progress=progress, stopping=_tell_stopping)
         whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
         gathered = results(whole, ledger, prepared.again(limit))
-    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.cells):,} in all")
+    cells = len({cell.id for cell in found.cells})
+    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {cells:,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)
         sys.stdout.write(render(summary, "terminal"))

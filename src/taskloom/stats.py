@@ -50,13 +50,13 @@ class Contrast:
 # --- resamples -------------------------------------------------------------------------------------------------------
 
 
-def resamples(n: int, count: int, *key: Json) -> Iterator[Array]:
-    """Yield blocks of weights (rows, n): how often each unit was drawn, n times with replacement."""
-    rows = max(1, BLOCK // max(n, 1))
+def resamples(n: int, count: int, *key: Json, size: int = 0) -> Iterator[Array]:
+    """Yield blocks of weights (rows, n): how often each unit was drawn, n times or as said, with replacement."""
+    rows, times = max(1, BLOCK // max(n, 1)), size or n
     stream = bit_stream(*key)
     for first in range(0, count, rows):
-        size = min(rows, count - first)
-        drawn = _below(n, stream(size * n)).reshape(size, n)
+        block = min(rows, count - first)
+        drawn = _below(n, stream(block * times)).reshape(block, times)
         yield _counts(drawn, n)
 
 

@@ -85,7 +85,8 @@ def test_the_command_of_a_report_goes_on_with_its_run(
     monkeypatch.chdir(tmp_path)
     first = taskloom("run", "my study.yaml", "-o", "elsewhere", "--only", "majority")
     assert first.code == 0, first.err
-    assert prepare("my study.yaml", "elsewhere").again() == "taskloom run 'my study.yaml'"
+    assert prepare("my study.yaml", "elsewhere").again() == "taskloom run 'my study.yaml' -o elsewhere"
+    assert prepare("my study.yaml").again() == "taskloom run 'my study.yaml'"
     for _ in range(2):
         command = gather(Path("elsewhere")).command
         again = taskloom(*shlex.split(command)[1:], "--only", "majority")
@@ -94,7 +95,8 @@ def test_the_command_of_a_report_goes_on_with_its_run(
 
 
 def test_a_trial_is_run_again_as_a_trial(study: Make, tmp_path: Path):
-    assert package.run(study(), tmp_path / "run", only=["majority"], limit=2).command.endswith("study.yaml --limit 2")
+    command = package.run(study(), tmp_path / "run", only=["majority"], limit=2).command
+    assert command.endswith(f"study.yaml -o {tmp_path / 'run'} --limit 2")
 
 
 def test_a_run_may_be_started_twice_at_once(study: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -29,7 +29,7 @@ ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 class InContext:
     """A language model that is shown the support as demonstrations, and asked."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
     unaided: ClassVar[frozenset[str]] = outputs
     model: str = "smollm2"

@@ -23,7 +23,7 @@ NAMES = {"task_id": "task id", "positive": "positive examples", "negative": "neg
 class Instructed:
     """A language model that is given a task's instruction; the support is not looked at."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
     unaided: ClassVar[frozenset[str]] = outputs
     model: str = "smollm2"

@@ -91,15 +91,15 @@ def board(
     higher = bool(getattr(kind, "higher_is_better", True))
     drawn = draw(answers, how)
     bounds = bounds_of(kind)
-    scores = {name: resampled(drawn[name], how).interval(found, bounds) for name, found in answers.items()}
+    scores = {name: resampled(drawn[name], found, how).interval(bounds) for name, found in answers.items()}
     order = sorted(answers, key=lambda name: _order(scores[name].value, higher, name))
     contested = [name for name in order if name not in floors] or order
     pairs = [(a, b) for a, b in itertools.combinations(order, 2) if a in contested or b in contested]
     contrasts = corrected([_contrast((a, b), answers, drawn, how, len(pairs)) for a, b in pairs])
     told = {frozenset((c.a, c.b)) for c in contrasts if differs(c)}
     ranked = _ranked({n: scores[n].value for n in contested}, higher, lambda a, b: frozenset((a, b)) in told)
-    weighed = {name: resampled(drawn[name], how, instances(found)) for name, found in answers.items()}
-    by_instance = {name: weighed[name].interval(found, bounds) for name, found in answers.items()}
+    weighed = {name: resampled(drawn[name], found, how, instances(found)) for name, found in answers.items()}
+    by_instance = {name: found.interval(bounds) for name, found in weighed.items()}
     standings = tuple(
         _standing(name, (scores[name], by_instance[name]), drawn[name], name in floors, ranked) for name in order
     )
@@ -126,8 +126,8 @@ def _by_task(
     fixed = replace(how, tasks="fixed")
     for name, found in answers.items():
         for task, part in by_task(found).items():
-            values = resampled({place: drawn[name][place] for place in part}, fixed)
-            tasks.setdefault(task, {})[name] = values.interval(part, bounds)
+            values = resampled({place: drawn[name][place] for place in part}, part, fixed)
+            tasks.setdefault(task, {})[name] = values.interval(bounds)
     return dict(sorted(tasks.items()))
 
 
@@ -170,7 +170,7 @@ def combination(
     kept = {name: {place: found[place] for place in same} for name, found in answers.items()}
     drawn = draw(kept, how)
     summed = {p: sum((shares[name] * drawn[name][p] for name in kept), np.zeros(1)) for p in same}
-    return resampled(summed, how).interval({p: first[p] for p in same})
+    return resampled(summed, first, how).interval()
 
 
 def _contrast(
@@ -180,9 +180,9 @@ def _contrast(
     if drawn is None or not same:
         drawn = draw({names[0]: ours, names[1]: theirs}, how)
     apart = {place: drawn[names[0]][place] - drawn[names[1]][place] for place in ours}
-    values = resampled(apart, how)
+    values = resampled(apart, ours, how)
     least, most = bounds_of(next(iter(ours.values())).metric) if ours else (0.0, 0.0)
-    found = values.interval(ours, (least - most, most - least))
+    found = values.interval((least - most, most - least))
     p = _p(ours, theirs, {place: float(d[0]) for place, d in apart.items()}, max(how.count, SIDES * family))
     return Contrast(*names, found.value, found.low, found.high, max(p, values.chance()), found.n)
 

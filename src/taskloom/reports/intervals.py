@@ -5,8 +5,8 @@ own or share them, as several seeds on one test set do. Episodes and items are d
 other, and an answer counts as often as both were drawn. That counts the noise of single answers three times (Owen 2007,
 "The pigeonhole bootstrap"), and drawing either alone counts it once: so the variance is twice the sum of that over
 episodes and that over items, less that over both, and never less than either; resamples are drawn in to it. What varies
-between few episodes is known badly, and made more of, as Student does. The tasks stay as they are, unless they are said
-to be `drawn` too: then intervals speak of other tasks like these, and what varies between few tasks is made more of.
+between few is known badly, and made more of, as Student does. The tasks stay as they are, unless they are said to be
+`drawn` too: then intervals speak of other tasks like these.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def _rescored(task: str, parts: Mapping[tuple[str, Place], Answered], how: How) 
     number = {item: at for at, item in enumerate(sorted({item for a in parts.values() for item in a.items}))}
     at = {key: np.array([number[item] for item in a.items], dtype=np.int64) for key, a in parts.items()}
     scored: dict[tuple[str, Place], list[Array]] = {key: [] for key in parts}
-    blocks = itertools.chain([np.ones((1, len(number)))], resamples(len(number), how.count, "items", task))
+    fewer = max(1, len(number) - 1)  # so that the variance of a mean of few is right
+    drawn = resamples(len(number), how.count, "items", task, size=fewer)
+    blocks = itertools.chain([np.ones((1, len(number)))], drawn)
     for weights in blocks:  # the first is the data itself
         for key, a in parts.items():
             scored[key].append(a.metric.reduce(a.units, weights[:, at[key]]))
@@ -167,12 +169,15 @@ class _Means:
     def _still(self) -> Columns:
         return {place: np.broadcast_to(column[0], len(column)) for place, column in self.columns.items()}
 
-    def varying(self) -> tuple[Varying, ...]:
+    def varying(self, items: Mapping[str, int]) -> tuple[Varying, ...]:
         """Give what varies in the mean: items, and episodes beyond what their items do; or tasks, if that is more."""
         by_episode, by_item = _spread(self.over(episodes=True, items=False)), _spread(self.over())
         wanted = max(by_episode, by_item, 2 * (by_episode + by_item) - _spread(self.over(episodes=True)))
         episodes = Counter(place[0] for place, column in self.columns.items() if not math.isnan(column[0]))
-        within = (Varying(by_item), Varying(wanted - by_item, episodes.total() - len(episodes)))
+        within = (
+            Varying(by_item, sum(items[task] - 1 for task in episodes)),
+            Varying(wanted - by_item, episodes.total() - len(episodes)),
+        )
         if self.how.tasks == "fixed":
             return within
         between = (Varying(_spread(self.over(tasks=True, items=False)), len(episodes) - 1),)
@@ -181,10 +186,10 @@ class _Means:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A variance, and the degrees of freedom that it is known by; 0: so many that it is known well."""
+    """A variance, and the degrees of freedom that it is known by."""
 
     variance: float
-    freedom: int = 0
+    freedom: int
 
     def made_more(self, level: float) -> float:
         """Give what the variance must be taken for to keep a promise: more by Student's quantile, squared."""
@@ -197,24 +202,33 @@ def _spread(values: Array) -> float:
     return float(np.nanvar(values[1:]))
 
 
+# --- what they say ---------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """A mean over tasks, resamples of it, and what varies in it."""
+    """A mean over tasks, resamples of it, and what varies in it; nothing where too little is known of that."""
 
     values: Array  # (1 + r,)
     varying: tuple[Varying, ...]
-    how: How
+    n: int  # answers
+    level: float
 
-    def interval(self, answers: Answers, bounds: tuple[float, float] = ANY) -> Estimate:
+    def interval(self, bounds: tuple[float, float] = ANY) -> Estimate:
         """Give the mean with its interval, within what is possible; none where too little is known of what varies."""
         value, known = float(self.values[0]), self.values[1:][~np.isnan(self.values[1:])]
-        if math.isnan(value) or len(known) <= (1 - FEW) * self.how.count or _too_few(answers, self.how):
-            return Estimate(value, math.nan, math.nan, size(answers))
-        wanted = sum(part.made_more(self.how.level) for part in self.varying)
-        drawn_in = math.sqrt(wanted / spread) if (spread := float(np.var(known))) else 0.0
-        ends = np.quantile(known, [(1 - self.how.level) / 2, (1 + self.how.level) / 2])
-        low, high = np.clip(value + drawn_in * (ends - value), *bounds)
-        return Estimate(value, float(low), float(high), size(answers))
+        if not self.varying or len(known) <= (1 - FEW) * (len(self.values) - 1):
+            return Estimate(value, math.nan, math.nan, self.n)
+        ends = np.quantile(known, [(1 - self.level) / 2, (1 + self.level) / 2]) - known.mean()
+        low, high = np.clip(value + self._drawn_in(known, ends) * ends, *bounds)
+        return Estimate(value, float(low), float(high), self.n)
+
+    def _drawn_in(self, known: Array, ends: Array) -> float:
+        """Say by how much resamples must vary more or less; of few, the ends are nearer than their variance says."""
+        wanted = math.sqrt(sum(part.made_more(self.level) for part in self.varying))
+        spread, reach = float(np.std(known)), float(ends[1] - ends[0]) / 2
+        normal = NormalDist().inv_cdf((1 + self.level) / 2)
+        return wanted * max(1 / spread, normal / reach) if spread and reach else 0.0
 
     def chance(self) -> float:
         """Give the chance of a mean as far from nought, if it varied about nought (Welch and Satterthwaite's)."""
@@ -226,17 +240,18 @@ class Resampled:
         return 2 * (float(stdtr(variance**2 / few, -far)) if few else NormalDist().cdf(-far))
 
 
-def resampled(columns: Columns, how: How, sizes: Sizes | None = None) -> Resampled:
+def resampled(columns: Columns, answers: Answers, how: How, sizes: Sizes | None = None) -> Resampled:
     """Resample a mean over tasks; where there are sizes, each task weighs as much."""
     means = _Means(columns, how, sizes or {})
     values = means.over(episodes=True, tasks=how.tasks == "drawn")
-    return Resampled(values, () if math.isnan(values[0]) else means.varying(), how)
+    valued = {place: answers[place] for place, column in columns.items() if not math.isnan(column[0])}
+    items = {task: len({i for a in found.values() for i in a.items}) for task, found in by_task(valued).items()}
+    varying = () if _too_few(items, how) else means.varying(items)
+    return Resampled(values, varying, size(answers), how.level)
 
 
-def _too_few(answers: Answers, how: How) -> bool:
+def _too_few(items: Mapping[str, int], how: How) -> bool:
     """Tell whether tasks, or the items of more than a few of them, are single ones: nothing shows how they vary."""
-    tasks = by_task(answers)
     if how.tasks == "drawn":
-        return len(tasks) < 2
-    single = [len({item for a in found.values() for item in a.items}) < 2 for found in tasks.values()]
-    return sum(single) > FEW * len(single)
+        return len(items) < 2
+    return not items or sum(count < 2 for count in items.values()) > FEW * len(items)

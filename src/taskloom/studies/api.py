@@ -105,7 +105,7 @@ class Prepared:
 
     plan: Plan
     folder: Path
-    named: Path | str  # the study, as it can be named in a command
+    named: str  # the study, and its folder if one was asked for, as a command names them
     text: str  # of its file
     instead: Instead
 
@@ -137,7 +137,9 @@ def prepare(
     place = Path(folder) if folder else _run_of(study) or RUNS / (instead or Instead()).folder(made.name)
     changed = _agreed(place, instead or Instead())
     planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get)
-    named = place / STUDY if isinstance(study, Study) else study
+    named = shlex.quote(str(place / STUDY if isinstance(study, Study) else study))
+    if folder and not isinstance(study, Study):
+        named += f" -o {shlex.quote(str(folder))}"
     return Prepared(plan=planned, folder=place, named=named, text=text, instead=changed)
 
 
@@ -177,11 +179,11 @@ def gather(folder: Path, *, limit: int = 0) -> Results:
     study, instead = study_of(folder)
     with Ledger(folder / LEDGER) as ledger:
         planned = plan(study, folder, limit=limit, known=known_models(ledger))
-        return results(planned, ledger, _command(folder / STUDY, instead, limit))
+        return results(planned, ledger, _command(shlex.quote(str(folder / STUDY)), instead, limit))
 
 
-def _command(study: Path | str, instead: Instead, limit: int) -> str:
-    return f"taskloom run {shlex.quote(str(study))}{instead.options()}" + (f" --limit {limit}" if limit else "")
+def _command(named: str, instead: Instead, limit: int) -> str:
+    return f"taskloom run {named}{instead.options()}" + (f" --limit {limit}" if limit else "")
 
 
 def study_of(folder: Path) -> tuple[Study, Instead]:
