@@ -219,6 +219,17 @@ def test_an_unknown_task_is_refused_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "asked"), [(("train", "test"), "test"), (("all",), "all"), (("one", "other"), "one")]
+)
+def test_the_test_pool_is_asked_about_or_else_the_first(names: tuple[str, ...], asked: str) -> None:
+    pools = {name: rows.pool(task(), [example(n, "yes")]) for n, name in enumerate(names)}
+    made = Suite(id="s", tasks={"t": task()}, pools={"t": pools})
+    assert made.asked_pool("t") is pools[asked]
+    with pytest.raises(UnknownNameError):
+        made.asked_pool("tt")
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"instruction": "Is it not?"},

@@ -182,6 +182,11 @@ class Suite:
             raise UnknownNameError("task", name, self.tasks)
         return self.tasks[name]
 
+    def asked_pool(self, task: str) -> Pool:
+        """Give the pool of a task whose examples are asked about: its test pool, or else its only or first one."""
+        pools = self.pools[self.task(task).id]
+        return pools["test"] if "test" in pools else next(iter(pools.values()))
+
     def __post_init__(self) -> None:
         if wrong := [name for name, task in self.tasks.items() if task.id != name]:
             raise SuiteError(f"tasks must go by their ids: {', '.join(wrong)}")

@@ -14,7 +14,6 @@ from . import console, prompts
 from .benchmarks import BENCHMARKS
 from .core import Example, Fields, Labels, Output, Suite
 from .encodings import DEFAULT, Encoded, encoding, fitted
-from .episodes import HOMES
 from .errors import UnknownNameError, UsageError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
@@ -30,6 +29,7 @@ from .sources import packages
 from .stats import Contrast, Estimate
 from .studies.plan import ROLES
 from .studies.predictions import FEWEST, Scored, Scores
+from .studies.scoring import split_name
 from .studies.study import load
 from .studies.study import names as study_names
 from .suites.bridges import Partition
@@ -165,8 +165,7 @@ def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> 
 
 def _asked(suite: Suite, name: str, item: str) -> Example:
     """Find an item among those that are asked about, or take the first."""
-    pools = suite.pools[name]
-    pool = pools.get(HOMES["query"]) or next(iter(pools.values()))
+    pool = suite.asked_pool(name)
     for start in range(0, len(pool), BLOCK):
         examples = pool.take(range(start, min(start + BLOCK, len(pool))))
         if found := next((example for example in examples if item in ("", example.item.id)), None):
@@ -435,7 +434,7 @@ def describe(output: Output) -> str:
 
 def _short(metrics: Sequence[str]) -> list[str]:
     """Name each metric once, without the field that it is for."""
-    return list(dict.fromkeys(metric.rpartition("/")[2] for metric in metrics))
+    return list(dict.fromkeys(split_name(metric)[1] for metric in metrics))
 
 
 def _sizes(suite: Suite, task: str) -> str:

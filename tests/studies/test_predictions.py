@@ -116,6 +116,17 @@ def test_all_that_is_wrong_with_lines_is_named(lines: Callable[..., Path]):
     )
 
 
+def test_half_a_character_in_an_answer_is_scored_as_it_is_and_in_an_id_refused(lines: Callable[..., Path]):
+    given = [{"id": "a0", "prediction": "0\ud800"}, {"id": "a1", "prediction": "1", "input": "\udc00"}]
+    metrics = ["exact-match", "exact-match:published", "rouge-l", "rouge-l:published", "bleu-4"]
+    found = score_predictions(suite(), read(lines(*given)), metrics)
+    assert (over(found, "exact-match"), found.missing, found.unlike) == (0.25, {"a": 2}, {})
+    with pytest.raises(SourceError) as refused:
+        read(lines(given[0], {"id": "a\ud800", "prediction": "1"}))
+    told = r"predictions.jsonl:2: the id of an item holds half a character (a lone surrogate): 'a\ud800'"
+    assert refused.value.faults == (told,)
+
+
 def test_of_many_faults_the_first_are_named(lines: Callable[..., Path]):
     with pytest.raises(SourceError) as refused:
         read(lines(*[[]] * 25))
@@ -252,6 +263,12 @@ def test_predictions_of_another_suite_are_refused(lines: Callable[..., Path]):
 def test_other_metrics_can_be_asked_for(lines: Callable[..., Path]):
     found = score_predictions(suite(), read(lines({"id": "a0", "prediction": "0"})), ["rouge-l:published"])
     assert list(found.metrics) == ["rouge-l:published"]
+
+
+def test_a_label_may_hold_a_slash(lines: Callable[..., Path]):
+    made = labelled(a=("pos n/a", "n/a pos"))
+    found = score_predictions(made, read(lines({"id": "a0", "prediction": "n/a"})), ["f1:positive=n/a"])
+    assert over(found, "f1:positive=n/a") == 1
 
 
 def test_each_task_is_scored_by_its_own_labels(lines: Callable[..., Path]):

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from taskloom.errors import StudyError, UsageError
-from taskloom.studies.study import Chosen, Protocol, chosen_tasks, load, names, parse
+from taskloom.studies.study import Chosen, Protocol, Study, chosen_tasks, load, names, parse, written
 from taskloom.studies.views import Agreement, Gain
 
 GOOD = """
@@ -25,6 +29,57 @@ def test_a_study_is_read_as_it_is_written():
     assert (study.name, study.build, study.source) == ("mine", "csl", "records.jsonl")
     assert study.protocol == Protocol(seeds=tuple(range(8)), shots=(0, 1, 2), query=64, dev=64)
     assert study.learners["better"] == Chosen(learner="tfidf-linear", options={"C": 10.0})
+
+
+texts = st.text(st.characters(exclude_categories=()), max_size=30)  # half characters, too
+keys = texts.filter(lambda text: text not in ("tasks", "shots", "optional"))  # which stand beside a learner
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(task=texts, name=keys, key=texts, value=values)
+@example(task="?itle->archive", name="?", key="k" * 100, value="?>x")
+@example(task="?*->title", name="a\x85b", key="<<", value=["?", "a\x85b", "\U0001f600", "\ud83d", "x" * 2000])
+@example(task="yes", name="null", key="1", value={"=": [1e22, 1e-05, -0.0, 10**30, "1e5", "0x1f", "~", ""]})
+def test_any_text_is_written_so_that_it_is_read_as_it_is(task: str, name: str, key: str, value: Any):
+    chosen = {name: Chosen(learner="a.py:B", options={key: value}, tasks=(task,)), "b": Chosen(learner="nearest")}
+    models = {name: {key: value} | {"load": task}}
+    study = Study(name="n", suite="s", tasks=(task, "b"), learners=chosen, models=models)
+    assert parse(written(study)) == study
+
+
+def test_a_written_study_can_be_read_by_people():
+    study = replace(parse(GOOD), learners={"标题 😀": Chosen(learner="tfidf-linear", options={"C": 10.0})})
+    assert written(study).splitlines() == [
+        "format: 1",
+        'name: "mine"',
+        'suite: {"build": "csl", "from": "records.jsonl"}',
+        'tasks: ["abstract->title"]',
+        'protocol: {"shots": [0, 1, 2], "seeds": [0, 1, 2, 3, 4, 5, 6, 7], "episodes": 1, "dev": 64, "query": 64, '
+        '"per_class": false, "ways": 0, "short_class": "skip"}',
+        "floors: false",
+        "learners:",
+        '  "标题 😀": {"tfidf-linear": {"C": 10.0}}',
+        "models: {}",
+        "views: []",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"protocol": Protocol(seeds=(0, 0))}, "would not be read as the same study; write otherwise: protocol"),
+        ({"learners": {"a": Chosen(learner="tasks")}}, "tasks must be"),
+        ({"learners": {"a": Chosen(learner="b", options={"k" * 2000: 1})}}, "not YAML"),
+    ],
+)
+def test_a_study_that_would_be_read_as_another_is_not_written(changes: dict[str, Any], told: str):
+    with pytest.raises(StudyError, match=told):
+        written(replace(parse(GOOD), **changes))
 
 
 def test_floors_are_always_run_unless_a_study_says_no():
@@ -58,6 +113,7 @@ learners:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("name: a\ab", r"s\.yaml: not YAML .unacceptable character #x0007"),
         ("name: [", r"s\.yaml:\d+:\d+: not YAML"),
         ("name: a\nname: b", r"s\.yaml:2:1: not YAML .*duplicate key"),
         ("", "a study is a mapping"),

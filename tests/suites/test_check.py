@@ -175,6 +175,7 @@ def test_labels_of_a_suite_and_of_a_task_file_are_judged_alike(example: Make, tm
 def test_a_pool_of_one_label_alone_is_imbalanced(example: Make) -> None:
     alone = [example(str(n), f"x{n}", "no") for n in range(9)]
     assert faults(suite_of(CHOICE, all=alone)) == [("W101", "t/all")]
+    assert messages(suite_of(CHOICE, all=alone)) == ["normalised entropy 0.00, above 0.8 is wanted; 'no' has 9 of 9"]
 
 
 def test_no_label_at_all_is_an_answer_where_many_may_be_given(example: Make) -> None:

@@ -285,3 +285,49 @@ def test_our_own_tasks_keep_to_the_rules(taskloom):
     import taskloom as package
 
     assert list(check(Path(package.__file__).parent / "data" / "instructions")) == []
+
+
+HALF = "holds half a character (a lone surrogate)"
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"Definition": ["\ud800"]}, "Definition[0]"),
+        ({"Definition": "a \udfff b"}, "Definition"),
+        ({"Contributors": ["us", "\udc00"]}, "Contributors[1]"),
+        ({"Positive Examples": [{"input": "So?", "output": "yes", "explanation": "\ud800"}]},
+         "Positive Examples[0].explanation"),
+        ({"Instances": [*instances(), {"id": "x", "input": "y", "output": ["no", "\ud800"]}]},
+         "Instances[30].output[1]"),
+        ({"More": {"deep": [[{"\ud83d": 1}]]}}, "More.deep[0][0].\\ud83d"),
+    ],
+    ids=["definition", "text", "tag", "example", "instance", "key"],
+)  # fmt: skip
+def test_half_a_character_is_named_by_its_place(found, changed: dict[str, Any], place: str):
+    assert found(**changed) == [("E401", f"one.json: {place}", HALF)]
+
+
+def test_both_halves_of_a_character_are_one(found):
+    assert found(Definition=["\U0001f600"]) == []
+
+
+def test_half_a_character_far_down_is_found(tmp_path: Path):
+    deep = '{"a":' * 400 + r'"\ud800"' + "}" * 400
+    (tmp_path / "one.json").write_text(json.dumps(content())[:-1] + f', "More": {deep}}}')
+    assert [fault.message for fault in check(tmp_path)] == [HALF]
+
+
+def test_a_key_with_half_a_character_that_stands_twice_can_be_shown(tmp_path: Path, taskloom: Any):
+    (tmp_path / "one.json").write_text(json.dumps(content())[:-1] + r', "\ud800": 1, "\ud800": 2}')
+    told = taskloom("check", tmp_path)
+    assert (told.code, [line.split("\t")[0] for line in told.out.splitlines()]) == (1, ["code", "E401", "E407"])
+
+
+def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path: Path):
+    try:
+        (tmp_path / "caf\udce9.json").write_text(json.dumps(content()))
+    except OSError:
+        pytest.skip("no such names on this system")
+    (fault,) = check(tmp_path)
+    assert (fault.code, fault.place) == ("E401", r"caf\udce9.json")

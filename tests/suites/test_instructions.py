@@ -255,6 +255,7 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
         b=content(Definition=[" "], Instances=odd),
         c=content(**{"Positive Examples": [{"input": "x"}], "Negative Examples": {}}),
         g=content(**{"Positive Examples": [{"input": "x", "output": [], "explanation": None}]}),
+        j=content(Definition=["half \ud800"], Contributors=["\udc00"]),
     )
     (at / "tasks" / "d.json").write_text("{")
     (at / "tasks" / "e.json").write_bytes(b"\xff\xfe\x00")
@@ -282,6 +283,8 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
         "c.json: Negative Examples: must be a list, not an object",
         "g.json: Positive Examples[0].output: an empty list: give at least one text",
         "g.json: Positive Examples[0].explanation: must be a text, not null",
+        "j.json: Definition[0]: holds half a character (a lone surrogate)",
+        "j.json: Contributors[0]: holds half a character (a lone surrogate)",
         "d.json: not JSON",
         "e.json: not UTF-8 (invalid start byte at byte 0, line 1)",
         "f.json: a task file is an object, not a list",

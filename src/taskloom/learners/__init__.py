@@ -68,6 +68,11 @@ LEARNERS: Mapping[str, str] = {
 }
 FLOORS = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
 ENTRY_POINTS = "taskloom.learners"
+PLAIN: Mapping[type, Callable[[Any], object]] = {  # as JSON writes them, whatever a kind of theirs says that it is
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
 
 
 def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Learner:
@@ -222,12 +227,15 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Tools) -> list[Ans
 
 
 def _plain(answer: Any) -> Any:
-    """Take lists for tuples, and numpy's numbers for numbers, as learners give them."""
+    """Take lists for tuples, numpy's numbers for numbers, and kinds of texts and numbers for those that they are."""
     if isinstance(answer, Mapping):
-        return {name: _plain(part) for name, part in answer.items()}
+        return {_plain(name): _plain(part) for name, part in answer.items()}
     if isinstance(answer, list | tuple):
         return tuple(_plain(part) for part in answer)
-    return answer.item() if type(answer).__module__ == "numpy" and hasattr(answer, "item") else answer
+    if type(answer).__module__ == "numpy" and hasattr(answer, "item"):
+        return answer.item()
+    plain = (of(answer) for kind, of in PLAIN.items() if isinstance(answer, kind) and not isinstance(answer, bool))
+    return next(plain, answer)
 
 
 def _part(episode: Episode, name: str) -> Episode:

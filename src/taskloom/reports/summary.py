@@ -15,6 +15,7 @@ from ..scores import Metric, signature
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
+from ..studies.scoring import split_name
 from .boards import RAW, Board, Category, Standing, board, contrast, corrected
 from .exhibits import Exhibit, Seen, exhibits
 from .intervals import How
@@ -243,12 +244,12 @@ def _unusable(outcomes: Iterable[Outcome]) -> tuple[Tally, ...]:
     found: Counter[tuple[str, str, str]] = Counter()
     answers: Counter[tuple[str, str]] = Counter()
     for o in outcomes:
-        parts = {name.rpartition("/")[0] for name in o.scores}
+        parts = {split_name(name)[0] for name in o.scores}
         answers.update({(o.learner, part): len(o.answers) for part in parts})
         reasons: dict[tuple[str, str], int] = {}
         for name, scored in o.scores.items():
             for reason, count in scored.unusable.items():
-                at = name.rpartition("/")[0], reason
+                at = split_name(name)[0], reason
                 reasons[at] = max(reasons.get(at, 0), count)
         found.update({(o.learner, *at): count for at, count in reasons.items()})
     return tuple(
@@ -296,7 +297,7 @@ def _headline(metrics: Sequence[str]) -> Iterable[str]:
     """Give the first metric, or the first of each part."""
     first: dict[str, str] = {}
     for name in metrics:
-        first.setdefault(name.rpartition("/")[0], name)
+        first.setdefault(split_name(name)[0], name)
     return first.values()
 
 

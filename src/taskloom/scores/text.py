@@ -58,7 +58,7 @@ def _byte_pairs() -> Callable[[str], list[str]]:
         raise ScoreError("rouge-l:cross-lingual needs tokenizers: pip install 'taskloom[lm]'") from None
     at = packages.get("gpt2-bpe") / "package"
     made = ByteLevelBPETokenizer(str(at / "encoder.json"), str(at / "vocab.bpe"))
-    return lambda text: list(made.encode(text).tokens)
+    return lambda text: list(made.encode(text.encode("utf-8", "replace").decode()).tokens)  # half a character is none
 
 
 @lru_cache(maxsize=1 << 16)

@@ -39,6 +39,7 @@ class Faults:
     on_error: OnError = "stop"
     shown: list[str] = field(default_factory=list)
     count: int = 0
+    other_encoding: str = "try --encoding"  # the remedy where a file is in another one, which is named after it
 
     def add(self, place: Place, what: str) -> None:
         """Note a fault; when faults stop the reading, the reading stops at the twentieth."""
@@ -65,6 +66,7 @@ class Layout:
     encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     header: tuple[str, ...] = ()  # column names of a file that has no header line
     delimiter: str = ","  # between the cells of a CSV file
+    half_characters: bool = False  # whether texts of a JSONL file may hold some, as a model may have written them
 
 
 def read(path: Path, faults: Faults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
@@ -112,7 +114,7 @@ def lines(path: Path, faults: Faults, encoding: str) -> Iterator[tuple[int, str,
                     faults.add(f"{path.name}:{number}", f"a line of more than {MAX_LINE:,} characters")
                     yield number, "", False
                 elif bad := BAD_BYTE.search(piece):
-                    what = f"not {encoding.removesuffix('-sig')}; {_hint(piece, encoding)}"
+                    what = f"not {encoding.removesuffix('-sig')}; {faults.other_encoding} {_likely(piece, encoding)}"
                     faults.add(f"{path.name}:{number}:{bad.start() + 1}", what)
                     yield number, piece.rstrip("\r\n"), False
                 else:
@@ -131,14 +133,14 @@ def _text(path: Path, encoding: str) -> IO[str]:
         raise UsageError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
 
 
-def _hint(line: str, encoding: str) -> str:
+def _likely(line: str, encoding: str) -> str:
     """Guess which encoding a line is in: Chinese has runs of high bytes, Latin letters with accents stand alone."""
     raw = line.encode(encoding.removesuffix("-sig"), "surrogateescape")
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "try --encoding utf-16"
+        return "utf-16"
     runs = re.findall(rb"[\x80-\xff]+", raw)
     likely = ["utf-8", "gb18030"] if sum(map(len, runs)) >= 2 * len(runs) else ["utf-8"]
-    return f"try --encoding {next((name for name in likely if _decodes(raw, name)), 'latin-1')}"
+    return next((name for name in likely if _decodes(raw, name)), "latin-1")
 
 
 def _decodes(raw: bytes, encoding: str) -> bool:
@@ -204,7 +206,7 @@ def _jsonl(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, 
             continue
         try:
             row = json.loads(line)
-            if "\\u" in line:
+            if "\\u" in line and not layout.half_characters:
                 json.dumps(row, ensure_ascii=False).encode()  # refuses half a surrogate pair, as every writer would
         except json.JSONDecodeError as error:
             faults.add(f"{place}:{error.colno}", f"not JSON ({error.msg})")

@@ -86,15 +86,9 @@ def plan(
     `get` fetches the models that are needed. Where the ids of models are `known`, so is the suite that the run has
     built: both are taken as they are.
     """
-    faults = Faults(study.places)
-    learners = _learners(study, faults)
-    models = _models(study, learners, faults)
-    _check_views(study, learners, faults)
-    faults.settle()
-    built = known is not None and not study.suite
-    suite, folder = (store.open_suite(run / SUITE), run / SUITE) if built else _suite(study, run)
-    tasks = _tasks(study, suite, faults)
-    faults.settle()
+    learners, models = _made(study)
+    suite, folder = _suite(study, run, known=known is not None)
+    tasks = _tasks(study, suite)
     kept, chosen = _only(tasks, learners, only)
     left_out: Counter[str] = Counter()
     parts = _parts(study, suite, chosen, [task for task in kept if _can_draw(suite, study, task, left_out)])
@@ -110,6 +104,16 @@ def plan(
     )  # fmt: skip
 
 
+def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source]]:
+    """Make the learners of a study and find their models, or name all that is wrong with them and with its views."""
+    faults = Faults(study.places)
+    learners = _learners(study, faults)
+    models = _models(study, learners, faults)
+    _check_views(study, learners, faults)
+    faults.settle()
+    return learners, models
+
+
 def _check_views(study: Study, learners: Mapping[str, Learner], faults: Faults) -> None:
     """Note which views can't be drawn, whatever the results; of learners that are themselves at fault, nothing."""
     if len(learners) == len(study.learners):
@@ -119,9 +123,9 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: Faults) 
                 faults.add(study.places.get(("view", str(at)), "views"), fault)
 
 
-def _tasks(study: Study, suite: Suite, faults: Faults) -> list[str]:
-    """Give the tasks that a study names, and note what is wrong with their names and their metrics."""
-    wanted, tasks = list[str](), list[str]()
+def _tasks(study: Study, suite: Suite) -> list[str]:
+    """Give the tasks that a study names, or name all that is wrong with them and with their metrics."""
+    faults, wanted, tasks = Faults(study.places), list[str](), list[str]()
     for text in study.tasks:
         with faults.of("tasks"):
             wanted += _of_fold(suite, text)
@@ -131,6 +135,7 @@ def _tasks(study: Study, suite: Suite, faults: Faults) -> list[str]:
         for metric in task.metrics:
             with faults.of("task", task.id):
                 list(parts_of(replace(task, metrics=(metric,))))  # refuses what is none, or none of its output
+    faults.settle()
     return tasks
 
 
@@ -150,17 +155,16 @@ def _of_fold(suite: Suite, text: str) -> list[str]:
     return names
 
 
-def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
-    """Open the study's suite, or build it into the run's folder unless it is there already."""
-    if study.suite:
-        folder = study.folder / study.suite
+def _suite(study: Study, run: Path, *, known: bool) -> tuple[Suite, Path]:
+    """Open the study's suite, or build it into the run's folder unless it is there already, or known to be."""
+    folder = study.folder / study.suite if study.suite else run / SUITE
+    if study.suite or known:
         return store.open_suite(folder), folder
     from ..benchmarks import builder
     from ..suites.build import Reading
 
     named = study.source if ":" in study.source or not study.source else str(study.folder / study.source)
     built = builder(study.build)(named, (), Reading(), "")
-    folder = run / SUITE
     try:
         there = store.open_suite(folder)
         if there.fingerprint == built.fingerprint:

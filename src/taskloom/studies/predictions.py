@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Example, Fields, Labels, Number, Output, Pool, Ranking, Suite, Task, Terms, answer_from_json
+from ..core import Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
 from ..scores import Metric, signature
-from ..scores import Scored as Units
+from ..scores import Scored as ScoredTask
 from ..scores.reduce import Array
 from ..sources.files import FORMATS, Faults, Layout, Row
 from ..stats import Estimate, bootstrap, student_interval
 from ..suites.instructions import kind_of
+from ..suites.rows import LONE_SURROGATE
 from .scoring import parts_of, score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")
@@ -49,7 +50,7 @@ class Placed:
 class Marked:
     """How the answers to the items of one task did."""
 
-    units: Mapping[str, Units]  # by metric
+    scored: Mapping[str, ScoredTask]  # by metric
     items: int
     missing: int
     unlike: Mapping[str, str]
@@ -94,17 +95,15 @@ def read(path: Path) -> tuple[Prediction, ...]:
     """
     if not path.exists():
         raise UsageError(f"no such file: {path}")
-    faults = Faults("skip")
+    faults = Faults("skip", other_encoding="save it as UTF-8; it may be")
     given = []
-    for place, row in FORMATS["jsonl"](path, faults, Layout()):
+    for place, row in FORMATS["jsonl"](path, faults, Layout(half_characters=True)):
         found = _prediction(place, row)
         if isinstance(found, Prediction):
             given.append(found)
         else:
             faults.add(place, found)
-    # Other readers of lines have an option for the encoding.
-    shown = [fault.replace("try --encoding", "save it as UTF-8; it may be") for fault in faults.shown]
-    _settle(f"not predictions, one JSON object on each line: {path}", shown, faults.count)
+    _settle(f"not predictions, one JSON object on each line: {path}", faults.shown, faults.count)
     if not given:
         raise SourceError(f"no predictions in {path}")
     return tuple(given)
@@ -118,6 +117,8 @@ def _prediction(place: str, row: Row) -> Prediction | str:
     item = next((value for value in ids if isinstance(value, str)), None)
     if item is None:
         return f"no id of an item ({' or '.join(IDS)})"
+    if LONE_SURROGATE.search(item):
+        return f"the id of an item holds half a character (a lone surrogate): {item!r}"
     task = row.get("task")
     if not isinstance(task, str | None):
         return f"the task is {kind_of(task)}, and its name is wanted"
@@ -143,13 +144,13 @@ def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequen
             f"the first of {len(given):,} is for {given[0].item!r}"
         )
     tasks = [_measured(task, metrics) for name, task in suite.tasks.items() if name in placed.answers]
-    marked = {task.id: _marked(task, _asked(suite.pools[task.id]), placed.answers[task.id]) for task in tasks}
+    marked = {task.id: _marked(task, _asked(suite, task.id), placed.answers[task.id]) for task in tasks}
     tests = _test_tasks(suite)
     untouched = [name for name in suite.tasks if name not in marked]
-    names = dict.fromkeys(typed for found in marked.values() for typed in found.units)
+    names = dict.fromkeys(typed for found in marked.values() for typed in found.scored)
     return Scored(
         metrics={
-            typed: _scores(suite, {name: found.units[typed] for name, found in marked.items() if typed in found.units})
+            typed: _scores(suite, {name: of.scored[typed] for name, of in marked.items() if typed in of.scored})
             for typed in names
         },
         instances=sum(found.items for found in marked.values()),
@@ -183,7 +184,7 @@ def _placed(suite: Suite, given: Sequence[Prediction]) -> Placed:
 
 
 def _an_item(suite: Suite) -> str:
-    asked = (example.item.id for pools in suite.pools.values() for example in _asked(pools))
+    asked = (example.item.id for name in suite.tasks for example in _asked(suite, name))
     return next(asked, "")
 
 
@@ -204,7 +205,7 @@ def _asking(suite: Suite, given: Sequence[Prediction]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in suite.tasks:
         if name in named or "" in named:
-            for item in items.intersection(example.item.id for example in _asked(suite.pools[name])):
+            for item in items.intersection(example.item.id for example in _asked(suite, name)):
                 found.setdefault(item, []).append(name)
     return found
 
@@ -212,11 +213,6 @@ def _asking(suite: Suite, given: Sequence[Prediction]) -> dict[str, list[str]]:
 def _measured(task: Task, metrics: Sequence[str]) -> Task:
     """Give a task the metrics that are asked for, if any; what it can't be scored by is refused before any work."""
     measured = replace(task, metrics=tuple(metrics) or task.metrics)
-    parts = task.output.parts if isinstance(task.output, Fields) else {}
-    for typed in measured.metrics:
-        part = typed.partition(":")[0].rpartition("/")[0]
-        if part and part not in parts:
-            raise UnknownNameError(f"field of task {task.id!r}", part, parts)
     list(parts_of(measured))
     return measured
 
@@ -232,16 +228,16 @@ def _marked(task: Task, examples: Sequence[Example], given: Mapping[str, Any]) -
         if value is not None and id_ not in unlike
     }
     return Marked(
-        units=score_task(task, [example.gold for example in examples], [answers.get(id_) for id_ in ids]),
+        scored=score_task(task, [example.gold for example in examples], [answers.get(id_) for id_ in ids]),
         items=len(ids),
         missing=sum(values[id_] is None for id_ in ids),
         unlike=unlike,
     )
 
 
-def _asked(pools: Mapping[str, Pool]) -> list[Example]:
+def _asked(suite: Suite, name: str) -> list[Example]:
     """Read the examples of a task that are scored."""
-    pool = pools["test" if "test" in pools else next(iter(pools))]
+    pool = suite.asked_pool(name)
     return pool.take(range(len(pool)))
 
 
@@ -291,17 +287,17 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _scores(suite: Suite, found: Mapping[str, Units]) -> Scores:
+def _scores(suite: Suite, found: Mapping[str, ScoredTask]) -> Scores:
     """Sum up what one metric gave, each task's answers by its own settings."""
-    by_category: dict[str, list[Units]] = {}
-    for name, units in found.items():
+    by_category: dict[str, list[ScoredTask]] = {}
+    for name, scored in found.items():
         for category in suite.tasks[name].tags.get("category", ()):
-            by_category.setdefault(category, []).append(units)
-    tasks = {name: _estimate(units.metric, units.units, name) for name, units in found.items()}
+            by_category.setdefault(category, []).append(scored)
+    tasks = {name: _estimate(scored.metric, scored.units, name) for name, scored in found.items()}
     categories = {category: _pooled(by_category[category], category) for category in sorted(by_category)}
     known = [estimate for estimate in categories.values() if estimate]
     return Scores(
-        signatures=tuple(sorted({signature(units.metric) for units in found.values()})),
+        signatures=tuple(sorted({signature(scored.metric) for scored in found.values()})),
         micro=_pooled(list(found.values()), "micro"),
         macro=_mean_of(tasks.values()),
         category_macro=_mean_of(known) if known else None,
@@ -310,13 +306,13 @@ def _scores(suite: Suite, found: Mapping[str, Units]) -> Scores:
     )
 
 
-def _pooled(found: Sequence[Units], key: str) -> Estimate | None:
+def _pooled(found: Sequence[ScoredTask], key: str) -> Estimate | None:
     """Score the answers to several tasks together, where their units say the same."""
     of = found[0].metric
     # A metric that is a plain mean has the same function for all labels: right is right.
     if any(other.metric != of and other.metric.reduce is not of.reduce for other in found):
         return None
-    return _estimate(of, np.concatenate([units.units for units in found]), key)
+    return _estimate(of, np.concatenate([scored.units for scored in found]), key)
 
 
 def _estimate(of: Metric, units: Array, key: str) -> Estimate:

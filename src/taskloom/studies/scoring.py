@@ -10,10 +10,21 @@ from ..errors import UnknownNameError
 from ..scores import Metric, Scored, metric, score, signature
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """Split the name of a task's metric into the field that it is for, if any, and the metric.
+
+    >>> split_name("kind/f1:positive=n/a"), split_name("f1:positive=n/a")
+    (('kind', 'f1:positive=n/a'), ('', 'f1:positive=n/a'))
+    """
+    before, colon, options = name.partition(":")  # which may hold a slash
+    part, _, metric_name = before.rpartition("/")
+    return part, f"{metric_name}{colon}{options}"
+
+
 def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
     """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
     for name in task.metrics:
-        part, _, typed = name.rpartition("/")
+        part, typed = split_name(name)
         parts: Mapping[str, Output] = task.output.parts if isinstance(task.output, Fields) else {}
         if part and part not in parts:
             raise UnknownNameError(f"field of metric {name!r}", part, parts)
@@ -35,5 +46,4 @@ def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[
 
 def score_key(name: str, of: Metric) -> str:
     """Name a kept score: by the field that it is for, and the metric's signature, whatever the release."""
-    part = name.rpartition("/")[0]
-    return f"{part}/{signature(of)}".rpartition("|taskloom:")[0]
+    return f"{split_name(name)[0]}/{signature(of)}".rpartition("|taskloom:")[0]

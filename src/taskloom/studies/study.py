@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -90,7 +89,7 @@ def load(name_or_path: str) -> tuple[Study, str]:
 def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
     """Read a study, naming all faults at once, each by line and column."""
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
         read = YAML(typ="rt", pure=True).load(text)
@@ -98,6 +97,8 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
         mark = error.problem_mark
         place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
         raise StudyError(f"{place}: not YAML ({error.problem})") from None
+    except YAMLError as error:  # a character that no file may hold
+        raise StudyError(f"{file}: not YAML ({str(error).splitlines()[0]})") from None
     if not isinstance(read, dict):
         raise StudyError(f"{file}: a study is a mapping of name, suite, tasks, protocol, learners")
     node = Node(read, Faults(), file)
@@ -108,8 +109,16 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
 
 def written(study: Study) -> str:
     """Write a study as a file that reads as the same study, if it lies in the study's folder."""
-    from ruamel.yaml import YAML
+    told = _told(study)
+    text = "".join(_lines(key, value) for key, value in told.items())
+    again = _told(parse(text, folder=study.folder))
+    if odd := [key for key in told if again[key] != told[key]]:
+        raise StudyError(f"a file would not be read as the same study; write otherwise: {', '.join(odd)}")
+    return text
 
+
+def _told(study: Study) -> dict[str, Any]:
+    """Give what a study's file tells."""
     told = {
         "format": FORMAT,
         "name": study.name,
@@ -121,10 +130,20 @@ def written(study: Study) -> str:
         "models": {name: dict(options) for name, options in study.models.items()},
         "views": [_written_view(view) for view in study.views],
     }
-    yaml, text = YAML(typ="rt", pure=True), io.StringIO()
-    yaml.default_flow_style = None  # lists of numbers on one line
-    yaml.dump({key: _plain(key, value) for key, value in told.items()}, text)
-    return text.getvalue()
+    return {key: _plain(key, value) for key, value in told.items()}
+
+
+def _lines(key: str, value: Any) -> str:
+    """Write a part of a study on a line, and each of its learners and models on one of its own."""
+    if key in ("learners", "models") and value:
+        return f"{key}:\n" + "".join(f"  {_json(name)}: {_json(of)}\n" for name, of in value.items())
+    return f"{key}: {_json(value)}\n"
+
+
+def _json(value: Any) -> str:
+    """Write JSON, which YAML reads, but for what is no character to it: half of one, or a line's end of some kind."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
 def _written_learner(chosen: Chosen) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ..benchmarks import published
 from ..errors import UnknownNameError
 from ..ids import Json
 from ..scores import METRICS
+from .scoring import split_name
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
 
@@ -51,7 +52,7 @@ class Agreement:
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002
         """Name an unknown paper, and unknown metrics."""
         yield from _unknown("paper", [self.paper] if self.paper else [], published.names())
-        yield from _unknown("metric", [m.rpartition("/")[2].partition(":")[0] for m in (self.x, self.y)], METRICS)
+        yield from _unknown("metric", [split_name(m)[1].partition(":")[0] for m in (self.x, self.y)], METRICS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ CODES = {
     "E302": "a task has two roles in a fold",
     "E303": "tasks of two roles share a source",
     "E304": "texts of two roles overlap",
-    "E401": "a task file or split list can't be read, or a field is missing or of the wrong type",
+    "E401": "a task file or split list can't be read, or a field is missing, of the wrong type or not UTF-8",
     "E402": "a task file has too few or too many instances",
     "E403": "two instances of a task file have the same input or id",
     "E404": "an input or output of a task file is empty",
@@ -191,10 +191,11 @@ def _check_folds(suite: Suite) -> Iterator[Fault]:
 
 
 def _shared_sources(place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
-    sources = [{key: source for task in side for key, source in sources_of(task).items()} for side in (ours, theirs)]
-    for key in sorted(sources[0].keys() & sources[1].keys()):
-        tasks = [task.id for task in (*ours, *theirs) if key in sources_of(task)]
-        yield Fault("E303", place, f"source {sources[0][key]!r} is shared by {_some(tasks)}")
+    found = [{task.id: sources_of(task) for task in side} for side in (ours, theirs)]
+    written = [{key: source for of in side.values() for key, source in of.items()} for side in found]
+    for key in sorted(written[0].keys() & written[1].keys()):
+        tasks = [name for side in found for name, of in side.items() if key in of]
+        yield Fault("E303", place, f"source {written[0][key]!r} is shared by {_some(tasks)}")
 
 
 def _shared_texts(suite: Suite, place: str, ours: Sequence[Task], theirs: Sequence[Task]) -> Iterator[Fault]:
@@ -234,7 +235,7 @@ def imbalance(code: str, place: str, found: Sequence[str], labels: Sequence[str]
     counts, total = Counter(found), len(found)
     many = len(labels or counts)
     if total > 1 and many < FEW_LABELS:
-        entropy = -sum(n / total * math.log(n / total) for n in counts.values()) / math.log(max(many, 2))
+        entropy = sum(n / total * math.log(total / n) for n in counts.values()) / math.log(max(many, 2))
         if entropy <= BALANCED:
             (label, most), *_ = counts.most_common(1)
             told = f"normalised entropy {entropy:.2f}, above {BALANCED} is wanted; {label!r} has {most:,} of {total:,}"

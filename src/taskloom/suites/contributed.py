@@ -29,6 +29,7 @@ from .instructions import (
     task_paths,
     tasks_in,
     texts_of,
+    whole,
 )
 
 FEWEST, MOST = 26, 6_500  # instances
@@ -100,7 +101,9 @@ def _doubled(file: str, content: Mapping[str, Any], doubled: Doubled) -> Iterato
     places = {id(one): f"{key}[{number}]." for key, value in lists.items() for number, one in enumerate(value)}
     for made, keys in doubled.found:
         for key in keys:
-            yield Fault("E407", f"{file}: {places.get(id(made), '')}{key}", "stands twice, and only the last counts")
+            yield Fault(
+                "E407", f"{file}: {places.get(id(made), '')}{whole(key)}", "stands twice, and only the last counts"
+            )
 
 
 def _header(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
@@ -20,6 +21,7 @@ from . import rows
 
 TEST = 100  # instances of a test task that are scored: the first of its file
 LARGEST = 50 << 20  # bytes of a file
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character, alone or beside its other half
 MARK = "\ufeff"  # a byte order mark, with which some editors begin a file
 METRICS = ("rouge-l:published", "rouge-l", "exact-match:published", "exact-match")
 CROSS_LINGUAL = ("rouge-l:cross-lingual", *METRICS[1:])  # of tasks with another language than English
@@ -118,6 +120,9 @@ def task_paths(folder: Path) -> list[Path]:
 
 def load(path: Path, faults: Faults, hook: Hook | None = None) -> dict[str, Any] | None:
     """Read one file, or note why it can't be; a hook sees the keys of each object, doubled ones too."""
+    if rows.LONE_SURROGATE.search(path.name):
+        faults.add(whole(path.name), "", "its name is not UTF-8: rename it")
+        return None
     text = _text_of(path, path.name, faults)
     if text is None:
         return None
@@ -129,7 +134,33 @@ def load(path: Path, faults: Faults, hook: Hook | None = None) -> dict[str, Any]
     if not isinstance(content, dict):
         faults.add(path.name, "", f"a task file is an object, not {kind_of(content)}")
         return None
+    if SURROGATE.search(text):
+        for place in _halves(content):
+            faults.add(path.name, place, "holds half a character (a lone surrogate)")
     return content
+
+
+def _halves(content: Mapping[str, Any]) -> Iterator[str]:
+    """Give the places of texts and keys, however deep, that hold half a character: no suite can."""
+    pending: list[tuple[str, Any]] = [("", content)]
+    while pending:
+        place, value = pending.pop()
+        if isinstance(value, dict):
+            inner = [(f"{place}.{key}".removeprefix("."), part) for key, one in value.items() for part in (key, one)]
+            pending += reversed(inner)
+        elif isinstance(value, list):
+            pending += reversed([(f"{place}[{number}]", one) for number, one in enumerate(value)])
+        elif isinstance(value, str) and rows.LONE_SURROGATE.search(value):
+            yield whole(place)
+
+
+def whole(text: str) -> str:
+    r"""Write half characters as JSON does, so that a text can be shown.
+
+    >>> print(whole("caf\udce9"))
+    caf\udce9
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _text_of(path: Path, name: str, faults: Faults) -> str | None:

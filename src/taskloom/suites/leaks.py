@@ -129,7 +129,7 @@ def _tasks(training: int, test: int) -> str:
 
 def sides(suite: Suite, training: Sequence[str], test: Sequence[str]) -> tuple[Side, Side]:
     """Collect what training tasks may teach, the examples in their prompts too, and what is scored of test tasks."""
-    ours, theirs = _side(suite, "training", training, taught), _side(suite, "test", test, _scored)
+    ours, theirs = _side(suite, "training", training, taught), _side(suite, "test", test, Suite.asked_pool)
     for name in training:
         shown = suite.task(name).examples
         for key, right in ((POSITIVE, True), (NEGATIVE, False)):
@@ -159,11 +159,6 @@ def source_key(source: str) -> str:
     ('e snli', 'e snli', '')
     """
     return " ".join(tokens(source)).casefold()
-
-
-def _scored(suite: Suite, name: str) -> Pool:
-    pools = suite.pools[suite.task(name).id]
-    return pools["test"] if "test" in pools else next(iter(pools.values()))
 
 
 def find(fold: str, training: Side, test: Side) -> list[Leak]:
