@@ -42,3 +42,8 @@ def test_it_is_the_reference_packages_over_byte_pairs():
     for gold, answer in PAIRS:
         assert of.unit((gold,), answer)[0] == pytest.approx(scorer.score(gold, answer)["rougeL"].fmeasure, abs=1e-9)
     assert "variant:cross-lingual" in signature(of)
+
+
+def test_half_a_character_is_read_as_none():
+    BytePairs()
+    assert metric("rouge-l:cross-lingual").unit(("绿 tree",), "绿 tree \ud800")[0] == pytest.approx(0.8, abs=0.2)
