@@ -24,6 +24,7 @@ from taskloom.stats import (
     permutation_p,
     ranks,
     resamples,
+    sign_p,
     standard_error_interval,
     tie_groups,
 )
@@ -321,3 +322,11 @@ def test_a_permutation_without_a_value_counts_against_the_difference():
     other = np.array([[1.0, 3.0], [2.0, 3.0], [3.0, 3.0]])
     assert math.isnan(permutation_p(units, other, metric("pearson").reduce))
     assert permutation_p(units, units[::-1] * [1, -1], metric("pearson").reduce) >= 0.25
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_changing_signs_of_differences_is_changing_sides_of_units(n: int):
+    rng = np.random.default_rng(n)
+    ours, theirs = rng.normal(0.3, 1, n), rng.normal(0, 1, n)
+    whole = permutation_p(column(ours), column(theirs), mean, count=2000, key="answers")
+    assert sign_p((ours - theirs) / n, count=2000, key="answers") == whole

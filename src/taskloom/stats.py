@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
@@ -265,16 +266,44 @@ def permutation_p(
     return reached / done if exact else (reached + 1) / (done + 1)
 
 
+def sign_p(differences: Array, *, count: int = RESAMPLES, key: str = "") -> float:
+    """Give `permutation_p` of a sum of paired differences, each of which changes its sign: the same, and fast.
+
+    >>> sign_p(np.array([1.0, 1.0, 1.0, 1.0]))
+    0.125
+    """
+    n, total = len(differences), float(differences.sum())
+    exact = 2**n <= count
+    reached = done = 0
+    for sides in _all_sides(n) if exact else _random_sides(n, count, key):
+        sums = np.abs(2 * (sides @ differences) - total)
+        reached += int(np.sum(sums >= abs(total) - 1e-12))
+        done += len(sides)
+    return reached / done if exact else (reached + 1) / (done + 1)
+
+
 def _all_sides(n: int) -> Iterator[Array]:
     yield ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
 
 
 def _random_sides(n: int, count: int, key: Json) -> Iterator[Array]:
+    if isinstance(key, str) and n * count <= BLOCK:
+        yield _few_sides(n, count, key)
+        return
     stream = bit_stream("permutation", key)
     rows = max(1, BLOCK // max(n, 1))
     for first in range(0, count, rows):
         size = min(rows, count - first)
-        yield (stream(size * n) >> 31).reshape(size, n).astype(np.float64)
+        yield _sides(stream, size, n)
+
+
+@lru_cache(maxsize=4)  # as many pairs of learners are compared on the same units
+def _few_sides(n: int, count: int, key: str) -> Array:
+    return _sides(bit_stream("permutation", key), count, n)
+
+
+def _sides(stream: Callable[[int], Array], rows: int, n: int) -> Array:
+    return (stream(rows * n) >> 31).reshape(rows, n).astype(np.float64)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

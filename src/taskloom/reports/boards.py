@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..scores.reduce import Array, weights_or_ones
-from ..stats import Contrast, Estimate, holm, permutation_p, ranks, tie_groups
+from ..scores.reduce import Array, mean, weights_or_ones
+from ..stats import Contrast, Estimate, holm, permutation_p, ranks, sign_p, tie_groups
 from ..studies.results import Outcome
 from .intervals import (
     Answered,
@@ -212,10 +212,12 @@ def _p(ours: Answers, theirs: Answers, differences: Mapping[Place, float], count
         return math.nan
     share = _shares(known)
     if len(known) >= ENOUGH:
-        weighed = np.array([[differences[place] * share[place]] for place in known])
-        return permutation_p(weighed, np.zeros_like(weighed), _total, count=count, key="episodes")
-    sizes = [len(ours[place].items) for place in known]
-    rows = np.arange(sum(sizes), dtype=np.float64)
+        return sign_p(np.array([differences[place] * share[place] for place in known]), count=count, key="episodes")
+    apart = {place: ours[place].units - theirs[place].units for place in known}
+    if all(ours[p].metric.reduce is mean and not np.isnan(apart[p]).any() for p in known):
+        weighed = [share[place] * apart[place][:, 0] / len(apart[place]) for place in known]
+        return sign_p(np.concatenate(weighed), count=count, key="answers")
+    rows = np.arange(sum(map(len, apart.values())), dtype=np.float64)
     return permutation_p(rows, rows + len(rows), _pooled(ours, theirs, known), count=count, key="answers")
 
 
@@ -223,10 +225,6 @@ def _shares(places: Sequence[Place]) -> dict[Place, float]:
     """Give the part that each episode has in a mean over tasks."""
     episodes = Counter(place[0] for place in places)
     return {place: 1 / len(episodes) / episodes[place[0]] for place in places}
-
-
-def _total(units: Array, weights: Array | None) -> Array:
-    return np.asarray(weights_or_ones(units, weights) @ units[:, 0])
 
 
 def _pooled(ours: Answers, theirs: Answers, places: Sequence[Place]) -> Callable[[Array, Array | None], Array]:
