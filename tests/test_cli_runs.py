@@ -150,6 +150,13 @@ def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder
     assert "accuracy" in taskloom("compare", "runs/small:nearest", "runs/small:again").out
 
 
+def test_learners_without_answers_in_common_can_not_be_compared(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "--only", "majority")
+    found = taskloom("compare", "nearest", "majority", "--run", "runs/small")
+    assert (found.code, "have no answers in common" in found.err) == (1, True)
+    assert "NaN" not in taskloom("compare", "nearest", "majority", "--run", "runs/small", "--json").out
+
+
 def test_python_does_what_the_command_line_does(taskloom, folder: Path):
     found = library.run("study.yaml", limit=2)
     assert found.smoke

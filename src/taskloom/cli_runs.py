@@ -283,8 +283,7 @@ def _tell_left_out(found: Plan, *, briefly: bool = False) -> None:
     for reason, count in sorted(told.items()):
         console.note(f"left out: {reason}" + (f" ({count:,} times)" if count > 1 else ""))
     if briefly and able:
-        console.note(
-            f"left out: {sum(able.values()):,} times a learner that can't do a task; `taskloom plan` tells which"
-        )
+        times = counted(sum(able.values()), "pair")
+        console.note(f"left out: {times} of a learner and a task that it can't do; `taskloom plan` tells which")
     if note := found.suite.about.get("note"):
         console.note(str(note))

@@ -14,7 +14,7 @@ from . import console, prompts
 from .benchmarks import BENCHMARKS
 from .core import Example, Fields, Labels, Output, Suite
 from .encodings import DEFAULT, Encoded, encoding, fitted
-from .errors import UnknownNameError, UsageError
+from .errors import StudyError, UnknownNameError, UsageError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
 from .learners.instructed import Instructed, left_out
@@ -280,7 +280,7 @@ def list_studies(*, as_json: bool) -> None:
 def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
     """Show paired differences, task by task and overall."""
     if as_json:
-        console.as_json([asdict(comparison) for comparison in found])
+        console.as_json(plain(found))
         return
     rows = [
         (c.metric, c.shots, task, *_contrast(contrast, 100 if c.points else 1), "yes" if differs(contrast) else "no")
@@ -288,6 +288,10 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
         for task, contrast in [*c.tasks.items(), ("all tasks", c.overall)]
         if contrast.n
     ]
+    if not rows:
+        raise StudyError(
+            "the two have no answers in common: no task that both have answered at the same number of shots"
+        )
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
     columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]
     console.table(columns, rows, title=title, whole=["task"])

@@ -55,7 +55,7 @@ def test_tasks_without_a_file_are_counted_once(tmp_path: Path):
     (tmp_path / "splits" / "default").mkdir(parents=True)
     (tmp_path / "splits" / "default" / "train_tasks.txt").write_text("one.json\naway\naway.json\n")
     assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
-        "without a file, of split default: 1 of 2 train tasks"
+        "without a file, of split default: 1 of 2 train tasks ('away', known: one)"
     )
 
 
@@ -98,3 +98,16 @@ def test_tasks_and_categories_can_be_held_out_and_what_leaks_is_left_out():
         BUILD("", (), Reading(test=("*",)), "")
     with pytest.raises(UsageError, match="--test is for task files"):
         builder("quickstart")("", (), Reading(test=("*",)), "")
+
+
+def test_a_name_in_a_list_that_is_misspelt_is_told_with_the_nearest_and_so_is_a_fold_without_training(tmp_path: Path):
+    plain = {"Definition": "Do it.", "Positive Examples": [], "Negative Examples": [], "Source": ["mine"]}
+    (tmp_path / "splits" / "default").mkdir(parents=True)
+    for name in ("task1_moods", "task2_titles"):
+        instances = [{"id": f"{name}-{n}", "input": f"{name} {n}", "output": "x"} for n in range(3)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(plain | {"Instances": instances}))
+    (tmp_path / "splits" / "default" / "train_tasks.txt").write_text("task1_mods\ntask1_moods\n")
+    (tmp_path / "splits" / "default" / "test_tasks.txt").write_text("task2_titles\n")
+    made = BUILD(str(tmp_path), (), Reading(), "")
+    assert "1 of 2 train tasks ('task1_mods', did you mean task1_moods" in str(made.about["note"])
+    assert "no task is left to train on in split default, for all 1 leak" in str(made.about["note"])

@@ -129,8 +129,8 @@ def test_half_a_character_in_an_answer_is_scored_as_it_is_and_in_an_id_refused(l
 
 def test_of_many_faults_the_first_are_named(lines: Callable[..., Path]):
     with pytest.raises(SourceError) as refused:
-        read(lines(*[[]] * 25))
-    assert refused.value.faults[-2:] == ("predictions.jsonl:20: a JSON object is needed on each line", "and 5 more")
+        read(lines({}, *[[]] * 25))
+    assert refused.value.faults[-2:] == ("predictions.jsonl:20: a JSON object is needed on each line", "and 6 more")
 
 
 def test_a_line_has_a_limit(lines: Callable[..., Path], monkeypatch: pytest.MonkeyPatch):
@@ -395,3 +395,15 @@ def test_copying_the_input_scores_what_the_reference_package_says(
     found = json.loads(ran.out)["metrics"]["rouge-l:published"]["micro"]
     assert found["n"] == len(best)
     assert found["value"] == pytest.approx(sum(best) / len(best), abs=1e-9)
+
+
+def test_an_array_a_folder_and_ids_that_are_numbers_are_told_for_what_they_are(tmp_path: Path):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text('\n[{"id": "a", "prediction": "x"}]')
+    with pytest.raises(SourceError, match="a JSON array, and one object on each line is wanted"):
+        read(path)
+    path.write_text('{"id": 3, "prediction": "x"}')
+    with pytest.raises(SourceError, match="the id must be a text: 3"):
+        read(path)
+    with pytest.raises(UsageError, match="no such file"):
+        read(tmp_path)

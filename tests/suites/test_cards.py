@@ -95,7 +95,7 @@ def test_a_field_that_is_unknown_or_holds_no_labels_is_refused(asked: dict[str, 
 def test_a_suite_without_a_table_has_no_card(example: Callable[..., Example]) -> None:
     task = Task(id="t", instruction="", output=Text(), metrics=())
     pools = {"t": {"all": rows.pool(task, [example("1", "x", "y")])}}
-    with pytest.raises(SuiteError, match="a card needs a table, and the tasks of 's' were not made from one"):
+    with pytest.raises(SuiteError, match="for tasks that were made from a table, and those of 's' were not"):
         card(Suite(id="s", tasks={"t": task}, pools=pools))
 
 

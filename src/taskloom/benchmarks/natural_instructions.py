@@ -6,6 +6,7 @@ Where no folder is named, the dozen tasks are taken that come with taskloom.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..suites.build import Reading
 from ..suites.leaks import without_leaks
 
 NAME = "natural-instructions"
+FEW = 3  # tasks without a file that are named
 LANGUAGES = {"input_language", "output_language"}  # tags, by which a task is scored
 
 # The paper's table 2, and the number of instances from the text beside it.
@@ -49,10 +51,16 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
     files, splits = instructions.read(folder)
     if reading.test:
         splits = {"held-out": held_out(files, reading.test)}
-    notes = "; ".join(_notes(files, splits))
-    about = {"benchmark": NAME} | ({"note": notes} if notes else {})
     id_ = folder.absolute().name if source else NAME
-    return without_leaks(instructions.suite(files, splits, id=id_, about=about))
+    made = without_leaks(instructions.suite(files, splits, id=id_, about={"benchmark": NAME}))
+    notes = "; ".join([*_notes(files, splits), *_untrained(made)])
+    return replace(made, about={**made.about, "note": notes}) if notes else made
+
+
+def _untrained(suite: Suite) -> Iterator[str]:
+    for fold, roles in suite.folds.items():
+        if (leaking := len(roles.get(instructions.LEAKING, ()))) and not roles.get("meta"):
+            yield f"no task is left to train on in split {fold}, for all {leaking:,} leak"
 
 
 def held_out(files: Sequence[instructions.TaskFile], wanted: Sequence[str]) -> dict[str, list[str]]:
@@ -76,7 +84,9 @@ def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) 
         gone = {name: sum(task not in here for task in listed) for name, listed in tasks.items()}
         told = [f"{gone[name]:,} of {len(tasks[name]):,} {name} tasks" for name in gone if gone[name]]
         if told:
-            yield f"without a file, of split {track}: {', '.join(told)}"
+            absent = [task for listed in tasks.values() for task in listed if task not in here]
+            named = "; ".join(f"{task!r}, {nearest(task, here)}" for task in absent) if len(absent) <= FEW else ""
+            yield f"without a file, of split {track}: {', '.join(told)}" + (f" ({named})" if named else "")
     if not splits:
         yield "no splits: any task may be asked about"
     empty = sum(not any(map(str.strip, gold)) for file in files for gold in _golds(file))

@@ -93,8 +93,10 @@ def read(path: Path) -> tuple[Prediction, ...]:
 
     Each may name its `task`, and must where several tasks ask about its item.
     """
-    if not path.exists():
+    if not path.exists() or path.is_dir():
         raise UsageError(f"no such file: {path}")
+    if _is_array(path):
+        raise SourceError(f"a JSON array, and one object on each line is wanted (jq -c '.[]' makes it so): {path}")
     faults = Faults("skip", other_encoding="save it as UTF-8; it may be")
     given = []
     for place, row in FORMATS["jsonl"](path, faults, Layout(half_characters=True)):
@@ -109,6 +111,14 @@ def read(path: Path) -> tuple[Prediction, ...]:
     return tuple(given)
 
 
+def _is_array(path: Path) -> bool:
+    """Tell whether a file, and not a pipe, begins as a list does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(1024).lstrip().startswith(b"[")
+
+
 def _prediction(place: str, row: Row) -> Prediction | str:
     """Read a line, or say what is wrong with it."""
     instance = row.get("Instance")
@@ -116,7 +126,8 @@ def _prediction(place: str, row: Row) -> Prediction | str:
     ids = (*(row.get(name) for name in IDS), inner.get("id"))
     item = next((value for value in ids if isinstance(value, str)), None)
     if item is None:
-        return f"no id of an item ({' or '.join(IDS)})"
+        odd = next((value for value in ids if value is not None), None)
+        return f"no id of an item ({' or '.join(IDS)})" if odd is None else f"the id must be a text: {odd!r:.40}"
     if LONE_SURROGATE.search(item):
         return f"the id of an item holds half a character (a lone surrogate): {item!r}"
     task = row.get("task")

@@ -70,7 +70,7 @@ def records_of(suite: Suite) -> Records:
     """Give the table that a field suite was made from."""
     found = _records(suite)
     if found is None:
-        raise SuiteError(f"a card needs a table, and the tasks of {suite.id!r} were not made from one")
+        raise SuiteError(f"this is for tasks that were made from a table, and those of {suite.id!r} were not")
     return found
 
 
