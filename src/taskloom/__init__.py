@@ -9,7 +9,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "Chosen": "studies.study",
     "Instead": "studies.api",
+    "Protocol": "studies.study",
     "Sampler": "episodes",
     "Study": "studies.study",
     "check": "suites.check",
@@ -32,4 +34,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS])
+    return sorted([*(name for name in globals() if name.startswith("__")), *_EXPORTS])

@@ -127,6 +127,8 @@ def run(
     prepared = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit, get=_get_model)
     found, folder = prepared.plan, prepared.folder
     _tell_left_out(found, briefly=True)
+    if prepared.is_changed:
+        console.note(f"not the study that was run last in {folder}: cells of that one stay in the ledger, unseen")
     with prepared.opened() as ledger:
         with console.progress(found.study.name) as progress:
             done = run_cells(found, ledger, workers=workers, progress=progress, stopping=_tell_stopping)

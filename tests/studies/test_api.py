@@ -111,3 +111,14 @@ def test_a_run_may_be_started_twice_at_once(study: Make, tmp_path: Path, monkeyp
     monkeypatch.setattr(Path, "replace", put_late)
     prepared.opened().db.close()
     assert sorted(path.name for path in (tmp_path / "run").glob("*study*")) == ["study.yaml"]
+
+
+def test_a_run_says_so_where_another_study_was_run_before(
+    study: Make, tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    path = study()
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert "not the study that was run last" not in taskloom("run", path, "--only", "majority").err
+    path.write_text(path.read_text().replace("abstract->*", "abstract->title"))
+    assert "not the study that was run last in runs/" in taskloom("run", path, "--only", "majority").err

@@ -109,6 +109,12 @@ class Prepared:
     text: str  # of its file
     instead: Instead
 
+    @property
+    def is_changed(self) -> bool:
+        """Tell whether the folder has a run of another study, or of an older text of this one."""
+        kept = self.folder / STUDY
+        return (self.folder / LEDGER).is_file() and kept.is_file() and kept.read_text(encoding="utf-8") != self.text
+
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
         write_whole(self.folder / STUDY, self.text)
