@@ -25,7 +25,7 @@ LAYERS = [
     {"studies"},
     {"people"},
     {"reports"},
-    {"listings", "offers"},
+    {"listings", "listings_runs", "offers"},
     {"cli_runs", "cli_data", "cli_models", "cli_people"},
     {"cli"},
 ]

@@ -203,11 +203,11 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score predictions that were made elsewhere: over instances, tasks and categories, with intervals."""
-    from . import listings
+    from . import listings_runs
     from .studies.predictions import read, score_predictions
     from .suites.store import open_suite
 
-    listings.show_scored(score_predictions(open_suite(suite), read(predictions), metric), as_json=as_json)
+    listings_runs.show_scored(score_predictions(open_suite(suite), read(predictions), metric), as_json=as_json)
 
 
 def compare(
@@ -221,10 +221,10 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
-    from . import listings
+    from . import listings_runs
     from .reports import compare as compared
 
-    listings.show_contrasts(compared(_pair(a, b, run), a, b), as_json=as_json)
+    listings_runs.show_contrasts(compared(_pair(a, b, run), a, b), as_json=as_json)
 
 
 def _pair(a: str, b: str, run: Path | None) -> Results:

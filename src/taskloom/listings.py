@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,21 +13,16 @@ from . import console, prompts
 from .benchmarks import BENCHMARKS
 from .core import Example, Fields, Labels, Output, Suite
 from .encodings import DEFAULT, Encoded, encoding, fitted
-from .errors import StudyError, UnknownNameError, UsageError
+from .errors import UnknownNameError, UsageError
 from .learners import FLOORS, learner
 from .learners import names as learner_names
 from .learners.instructed import Instructed, left_out
 from .models import load as load_models
 from .models.load import NAMED
-from .reports import Comparison, cells, differs
 from .reports import card as cards
-from .reports.boards import RAW
-from .reports.tables import plain
 from .scores import METRICS, Entry, metric, signature
 from .sources import packages
-from .stats import Contrast, Estimate
 from .studies.plan import ROLES
-from .studies.predictions import FEWEST, Scored, Scores
 from .studies.scoring import split_name
 from .studies.study import load
 from .studies.study import names as study_names
@@ -43,7 +37,6 @@ from .texts import counted
 SHOWN = 20  # tasks
 BLOCK = 1000  # examples that are looked through at a time
 NAMES = 12  # types, languages and domains of a card
-FEW = 5  # tasks and items that a note names
 LOG = "by logarithm"
 ABOUT = ("task", "category", "role", "output", "metrics", "examples")  # columns of a suite's tasks
 OPTIONAL = ("category", "role")  # of these, those that not all suites have
@@ -275,94 +268,6 @@ def list_studies(*, as_json: bool) -> None:
     """List the studies that come with taskloom."""
     rows = [(name, load(name)[1].splitlines()[0].lstrip("# ")) for name in study_names()]
     show_rows(["name", "about"], rows, as_json=as_json)
-
-
-def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
-    """Show paired differences, task by task and overall."""
-    if as_json:
-        console.as_json(plain(found))
-        return
-    rows = [
-        (c.metric, c.shots, task, *_contrast(contrast, 100 if c.points else 1), "yes" if differs(contrast) else "no")
-        for c in found
-        for task, contrast in [*c.tasks.items(), ("all tasks", c.overall)]
-        if contrast.n
-    ]
-    if not rows:
-        raise StudyError(
-            "the two have no answers in common: no task that both have answered at the same number of shots"
-        )
-    title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
-    columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]
-    console.table(columns, rows, title=title, whole=["task"])
-    console.note("in points; apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
-
-
-def show_scored(found: Scored, *, as_json: bool) -> None:
-    """Show what predictions scored, and what was missing or unknown."""
-    if as_json:
-        console.as_json(plain(found))
-        return
-    for typed, scores in found.metrics.items():
-        _show_scores(typed, scores)
-    console.note(
-        "intervals and n: all instances and each category over instances (none of one); means over tasks and over "
-        f"categories over others like these (Student's; none of fewer than {FEWEST})"
-    )
-    _note_faults(found)
-
-
-def _show_scores(typed: str, scores: Scores) -> None:
-    """Show what predictions scored by one metric, and where it has no score."""
-    over = [("all instances", scores.micro), *scores.categories.items()]
-    means = [("mean over tasks", scores.macro), ("mean over categories", scores.category_macro)]
-    points = scores.signatures[0].partition("|")[0] not in RAW
-    rows = [(name, *_points(e, points)) for name, e in [over[0], *means, *over[1:]] if e]
-    console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
-    if apart := [name for name, e in over if e is None]:
-        told = "the labels of their tasks differ, so that their answers can't be pooled"
-        console.note(f"no {typed} of {_first_few(apart)}: {told}")
-
-
-def _note_faults(found: Scored) -> None:
-    """Tell what was wrong with predictions, and what was left out."""
-    if found.missing:
-        lost = sum(found.missing.values())
-        of = counted(len(found.missing), "task")
-        console.note(f"{counted(lost, 'item')} of {of} without a prediction: they count as wrong")
-    if found.unlike:
-        items = [pair for unlike in found.unlike.values() for pair in unlike.items()]
-        told = f"{counted(len(items), 'prediction')} of another kind than the task's answers ({items[0][1]})"
-        console.note(f"{told}: they count as wrong; the first: {_first_few([item for item, _ in items])}")
-    if found.untouched:
-        told = f"left out, for they have no prediction at all: {counted(len(found.untouched), 'test task')}"
-        console.note(f"{told} ({_first_few(found.untouched)}); means are over the others")
-    if found.aside:
-        kind = "is not a test task" if len(found.aside) == 1 else "are not test tasks"
-        console.note(f"left out, without any prediction: {counted(len(found.aside), 'task')} that {kind}")
-    if found.unknown:
-        console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not ask about")
-    if found.doubled:
-        console.note(f"{counted(found.doubled, 'line')} for an item that was answered before: the last counts")
-
-
-def _first_few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - FEW:,} more" if len(names) > FEW else ""
-    return f"{', '.join(names[:FEW])}{more}"
-
-
-def _points(of: Estimate, points: bool) -> tuple[console.Cell, ...]:
-    """Write a score, its interval and what it rests on; in points where it is a share of one."""
-    value, low, high = (
-        f"{100 * each:.2f}" if points and not math.isnan(each) else cells.number(each, points)
-        for each in (of.value, of.low, of.high)
-    )
-    return value, "none" if math.isnan(of.low) else f"{low} to {high}", of.n
-
-
-def _contrast(of: Contrast, times: int) -> tuple[console.Cell, ...]:
-    difference, low, high = (f"{times * value:+.3g}" for value in (of.difference, of.low, of.high))
-    return difference, f"{low} to {high}", f"{of.p:.3f}", of.n
 
 
 def list_benchmarks(*, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from taskloom.errors import ScoreError, SourceError, UnknownNameError, UsageErro
 from taskloom.sources import files
 from taskloom.sources.table import Field
 from taskloom.studies.predictions import Prediction, Scored, read, score_predictions, unlike_of
-from taskloom.suites import fields, instructions, rows
+from taskloom.suites import fields, instructions, rows, task_files
 from taskloom.suites.store import write
 
 
@@ -378,7 +378,7 @@ def test_what_is_no_share_is_shown_as_it_is_and_no_value_as_none(
 def test_copying_the_input_scores_what_the_reference_package_says(
     real_data: Path, tmp_path: Path, taskloom: Callable[..., Any]
 ):
-    files, splits = instructions.read(real_data / "superni")
+    files, splits = task_files.read(real_data / "superni")
     here = [name for name in splits["default"]["test"] if name in {file.name for file in files}]
     few = {"default": {"test": here[:6]}}
     kept = [file for file in files if file.name in few["default"]["test"]]

@@ -12,7 +12,7 @@ import pytest
 
 from taskloom.suites.check import CODES
 from taskloom.suites.contributed import check, known_names
-from taskloom.suites.instructions import KEYS, TAGS
+from taskloom.suites.task_files import KEYS, TAGS
 
 
 def instances(count: int = 30) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 from taskloom.core import Folds, Shown, Suite
 from taskloom.errors import SourceError, SuiteError
 from taskloom.ids import Json
-from taskloom.suites import instructions
+from taskloom.suites import instructions, task_files
 from taskloom.suites.leaks import without_leaks
 from taskloom.suites.store import open_suite
 from taskloom.suites.store import write as store
@@ -54,7 +54,7 @@ def splits(at: Path, track: str, **names: str) -> None:
 
 
 def test_a_file_is_a_task_with_its_examples_and_tags(tmp_path: Path):
-    files, folds = instructions.read(folder(tmp_path, one=content()))
+    files, folds = task_files.read(folder(tmp_path, one=content()))
     made = instructions.suite(files, folds, id="s")
     task = made.tasks["one"]
     assert task.instruction == "Say whether the sentence is glad or sad."
@@ -67,7 +67,7 @@ def test_a_file_is_a_task_with_its_examples_and_tags(tmp_path: Path):
 def test_of_a_test_task_the_first_hundred_are_scored(tmp_path: Path):
     at = folder(tmp_path, one=content(), two=content(Instances=content()["Instances"][:30]), three=content())
     splits(at, "default", test="one\ntwo\nelsewhere\n", train="three\n")
-    files, found = instructions.read(at)
+    files, found = task_files.read(at)
     made = instructions.suite(files, found, id="s")
     assert made.folds == {"default": {"meta": ("three",), "target": ("one", "two")}}
     sizes = {task: {name: len(pool) for name, pool in pools.items()} for task, pools in made.pools.items()}
@@ -76,7 +76,7 @@ def test_of_a_test_task_the_first_hundred_are_scored(tmp_path: Path):
 
 
 def test_tasks_in_other_languages_have_the_cross_lingual_score(tmp_path: Path):
-    files, _ = instructions.read(folder(tmp_path, one=content(Output_language=["Spanish"]), two=content()))
+    files, _ = task_files.read(folder(tmp_path, one=content(Output_language=["Spanish"]), two=content()))
     first, second = map(instructions.task, files)
     assert first.metrics[0] == "rouge-l:cross-lingual"
     assert second.metrics[0] == "rouge-l:published"
@@ -101,7 +101,7 @@ ODD = [
 
 @pytest.mark.parametrize("changed", ODD, ids=lambda changed: ", ".join(changed) or "usual")
 def test_what_was_read_is_written_back_as_it_was(changed: dict[str, Any], tmp_path: Path):
-    files, folds = instructions.read(folder(tmp_path / "from", one=content(**changed)))
+    files, folds = task_files.read(folder(tmp_path / "from", one=content(**changed)))
     store(instructions.suite(files, folds, id="s"), tmp_path / "suite")
     instructions.write(open_suite(tmp_path / "suite"), tmp_path / "to")
     again = json.loads((tmp_path / "to" / "tasks" / "one.json").read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def test_splits_are_written_back_too(tmp_path: Path):
     at = folder(tmp_path / "from", one=content(), two=content())
     splits(at, "default", test="one\nelsewhere\n", train="two\n", excluded="neither\n")
     splits(at, "empty", test="nowhere\n")
-    files, found = instructions.read(at)
+    files, found = task_files.read(at)
     store(without_leaks(instructions.suite(files, found, id="s")), tmp_path / "suite")
     made = open_suite(tmp_path / "suite")
     assert made.folds == {"default": {"meta": (), "target": ("one",), "leaking": ("two",)}}  # both of one source
@@ -125,7 +125,7 @@ def test_splits_are_written_back_too(tmp_path: Path):
 def test_entries_of_lists_may_have_a_mark_an_ending_or_come_twice_and_are_written_back_as_they_stood(tmp_path: Path):
     at = folder(tmp_path / "from", one=content(), two=content(), three=content())
     splits(at, "default", test="\ufeffone\nfar.json\n", train="two.json\nthree\nthree\naway\n")
-    made = instructions.suite(*instructions.read(at), id="s")
+    made = instructions.suite(*task_files.read(at), id="s")
     assert made.folds == {"default": {"meta": ("two", "three"), "target": ("one",)}}
     store(made, tmp_path / "suite")
     instructions.write(open_suite(tmp_path / "suite"), tmp_path / "to")
@@ -140,14 +140,14 @@ def test_entries_of_lists_may_have_a_mark_an_ending_or_come_twice_and_are_writte
 
 
 def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
-    files, found = instructions.read(folder(tmp_path / "from", one=content(), two=content()))
+    files, found = task_files.read(folder(tmp_path / "from", one=content(), two=content()))
     made = replace(instructions.suite(files, found, id="s"), folds={"mine": {"meta": ("two",), "target": ("one",)}})
     instructions.write(made, tmp_path / "to")
-    assert instructions.read(tmp_path / "to")[1] == {"mine": {"train": ["two"], "test": ["one"]}}
+    assert task_files.read(tmp_path / "to")[1] == {"mine": {"train": ["two"], "test": ["one"]}}
 
 
 def listed(at: Path) -> dict[str, dict[str, list[str]]]:
-    found = instructions.splits(at, instructions.Faults())
+    found = task_files.splits(at, task_files.Faults())
     return {track: {name: list(names) for name, names in lists.items()} for track, lists in found.items()}
 
 
@@ -161,7 +161,7 @@ def three_tasks(at: Path) -> Suite:
     splits(of, "default", train="away\ntwo\none\n", test="three\nfar\n", excluded="never\n")
     splits(of, "other", train="one\n", test="two\n")
     splits(of, "elsewhere", train="away\n", test="far\n", excluded="one\n")
-    return instructions.suite(*instructions.read(of), id="s")
+    return instructions.suite(*task_files.read(of), id="s")
 
 
 def test_edited_folds_decide_for_the_tasks_at_hand(tmp_path: Path):
@@ -177,7 +177,7 @@ def test_edited_folds_decide_for_the_tasks_at_hand(tmp_path: Path):
 def test_an_excluded_task_that_was_given_a_role_is_excluded_no_more(tmp_path: Path):
     at = folder(tmp_path / "from", one=content(), two=content(), three=content())
     splits(at, "default", train="one\n", excluded="three\ntwo\none\n")
-    made = instructions.suite(*instructions.read(at), id="s")
+    made = instructions.suite(*task_files.read(at), id="s")
     assert written(made, tmp_path / "as-read")["default"] == listed(at)["default"]
     edited = replace(made, folds={"default": {"meta": ("one",), "target": ("two",)}})
     assert written(edited, tmp_path / "edited")["default"] == {
@@ -202,7 +202,7 @@ def test_tracks_that_lead_out_of_the_folder_are_refused_before_anything_is_writt
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_tasks_that_lead_out_of_the_folder_are_refused_too(name: str, tmp_path: Path):
-    made = instructions.suite([instructions.TaskFile(name, content())], {}, id="s")
+    made = instructions.suite([task_files.TaskFile(name, content())], {}, id="s")
     with pytest.raises(SuiteError, match="can't be written as files, or in lists") as refused:
         instructions.write(made, tmp_path / "to")
     assert repr(name) in str(refused.value)
@@ -229,7 +229,7 @@ def test_kept_splits_that_are_none_are_refused(kept: Json, told: str, tmp_path: 
 
 def test_the_real_splits_are_written_back_byte_by_byte_though_leaks_were_left_out(real_data: Path, tmp_path: Path):
     at = real_data / "superni"
-    store(without_leaks(instructions.suite(*instructions.read(at), id="s")), tmp_path / "suite")
+    store(without_leaks(instructions.suite(*task_files.read(at), id="s")), tmp_path / "suite")
     made = open_suite(tmp_path / "suite")
     instructions.write(made, tmp_path / "to")
     lists = sorted(path.relative_to(at) for path in (at / "splits").rglob("*.txt"))
@@ -239,7 +239,7 @@ def test_the_real_splits_are_written_back_byte_by_byte_though_leaks_were_left_ou
 
 @pytest.mark.parametrize("name", ["superni", "superni_xlingual"])
 def test_the_real_files_are_written_back_as_they_were(real_data: Path, name: str, tmp_path: Path):
-    files, folds = instructions.read(real_data / name)
+    files, folds = task_files.read(real_data / name)
     store(instructions.suite(files, folds, id="s"), tmp_path / "suite")
     made = open_suite(tmp_path / "suite")
     different = [f.name for f in files if json.dumps(instructions.content_of(made, f.name)) != json.dumps(f.content)]
@@ -265,7 +265,7 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
     (at / "splits" / "default" / "test_tasks.txt").mkdir(parents=True)
     (at / "splits" / "default" / "train_tasks.txt").write_bytes(b"one\ncaf\xe9\n")
     with pytest.raises(SourceError) as refused:
-        instructions.read(at)
+        task_files.read(at)
     told = "\n".join(refused.value.faults)
     for fault in [
         "a.json: Definition: missing",
@@ -298,4 +298,4 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
 
 def test_a_folder_without_task_files_is_refused(tmp_path: Path):
     with pytest.raises(SourceError, match="no task files"):
-        instructions.read(tmp_path)
+        task_files.read(tmp_path)

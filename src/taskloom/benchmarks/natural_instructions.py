@@ -14,7 +14,7 @@ from pathlib import Path
 from ..core import Suite
 from ..errors import SourceError, UsageError, nearest
 from ..sources.table import Field
-from ..suites import instructions
+from ..suites import instructions, task_files
 from ..suites.build import Reading
 from ..suites.leaks import without_leaks
 
@@ -48,7 +48,7 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
     folder = Path(source) if source else Path(str(resources.files("taskloom") / "data" / "instructions"))
     if not folder.is_dir():
         raise SourceError(f"no such folder: {folder}")
-    files, splits = instructions.read(folder)
+    files, splits = task_files.read(folder)
     if reading.test:
         splits = {"held-out": held_out(files, reading.test)}
     id_ = folder.absolute().name if source else NAME
@@ -63,7 +63,7 @@ def _untrained(suite: Suite) -> Iterator[str]:
             yield f"no task is left to train on in split {fold}, for all {leaking:,} leak"
 
 
-def held_out(files: Sequence[instructions.TaskFile], wanted: Sequence[str]) -> dict[str, list[str]]:
+def held_out(files: Sequence[task_files.TaskFile], wanted: Sequence[str]) -> dict[str, list[str]]:
     """Part tasks into those to test on, by names, patterns or categories, and those to train on."""
     names = {file.name: (file.name, *instructions.task(file).tags.get("category", ())) for file in files}
     every = {name: None for found in names.values() for name in found}
@@ -76,11 +76,11 @@ def held_out(files: Sequence[instructions.TaskFile], wanted: Sequence[str]) -> d
     return {"train": [task for task in names if task not in set(test)], "test": test}
 
 
-def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) -> Iterator[str]:
+def _notes(files: Sequence[task_files.TaskFile], splits: task_files.Splits) -> Iterator[str]:
     """Say what is not as one would expect: tasks of splits that have no file, no splits, no answers, doubles."""
     here = {file.name for file in files}
     for track, lists in splits.items():
-        tasks = {name: instructions.tasks_in(entries) for name, entries in lists.items() if name != "excluded"}
+        tasks = {name: task_files.tasks_in(entries) for name, entries in lists.items() if name != "excluded"}
         gone = {name: sum(task not in here for task in listed) for name, listed in tasks.items()}
         told = [f"{gone[name]:,} of {len(tasks[name]):,} {name} tasks" for name in gone if gone[name]]
         if told:
@@ -95,19 +95,19 @@ def _notes(files: Sequence[instructions.TaskFile], splits: instructions.Splits) 
     for part in ("id", "input"):
         if again := sum(_again(file, part) for file in files):
             yield f"instances with the same {part} as one before them in their file: {again:,}"
-    several = sum(isinstance(given := file.content[instructions.DEFINITION], list) and len(given) > 1 for file in files)
+    several = sum(isinstance(given := file.content[task_files.DEFINITION], list) and len(given) > 1 for file in files)
     if several:
         yield f"tasks with several definitions, of which the first is shown, as released: {several:,}"
     if silent := sum(not LANGUAGES & instructions.task(file).tags.keys() for file in files):
         yield f"tasks that name no language, scored as English: {silent:,}"
 
 
-def _again(file: instructions.TaskFile, part: str) -> int:
+def _again(file: task_files.TaskFile, part: str) -> int:
     """Count the instances that have a part of one before them; those without an id are given one."""
-    values = [value for instance in file.content[instructions.INSTANCES] if (value := instance.get(part))]
+    values = [value for instance in file.content[task_files.INSTANCES] if (value := instance.get(part))]
     return len(values) - len(set(values))
 
 
-def _golds(file: instructions.TaskFile) -> list[list[str]]:
-    outputs = [instance["output"] for instance in file.content[instructions.INSTANCES]]
+def _golds(file: task_files.TaskFile) -> list[list[str]]:
+    outputs = [instance["output"] for instance in file.content[task_files.INSTANCES]]
     return [[output] if isinstance(output, str) else output for output in outputs]

@@ -17,8 +17,8 @@ from ..scores import Scored as ScoredTask
 from ..scores.reduce import Array
 from ..sources.files import FORMATS, Faults, Layout, Row
 from ..stats import Estimate, bootstrap, student_interval
-from ..suites.instructions import kind_of
 from ..suites.rows import LONE_SURROGATE
+from ..suites.task_files import kind_of
 from .scoring import parts_of, score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")

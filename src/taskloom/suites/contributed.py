@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import nearest
 from ..texts import counted
 from .check import Fault, imbalance
-from .instructions import (
+from .task_files import (
     INSTANCES,
     NEGATIVE,
     POSITIVE,

@@ -20,7 +20,8 @@ from ..texts import (
     overlaps,
     tokens,
 )
-from .instructions import LEAKING, NEGATIVE, POSITIVE, taught
+from .instructions import LEAKING, taught
+from .task_files import NEGATIVE, POSITIVE
 
 COMPARED = 100  # instances of each task whose texts are compared
 SHOWN = 80  # characters of a text that is told
