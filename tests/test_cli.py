@@ -142,7 +142,7 @@ def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):
     assert (shown.out, "item a: 14 characters" in shown.err) == ("标题->年\nOn trees\n", True)
     assert taskloom("show", suite, "title->year", "--prompt", "--item", "b").out == "标题->年\nOn birds\n"
     gone = taskloom("show", suite, "title->year", "--prompt", "--item", "z")
-    assert (gone.code, "no item that is asked about has this id: 'z'" in gone.err) == (2, True)
+    assert (gone.code, "no item that is asked about has this id; one is 'a': 'z'" in gone.err) == (2, True)
     assert "=>\t2001" in taskloom("show", suite, "title->year", "-n", 1).out
 
 

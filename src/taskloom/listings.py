@@ -163,7 +163,10 @@ def _asked(suite: Suite, name: str, item: str) -> Example:
         examples = pool.take(range(start, min(start + BLOCK, len(pool))))
         if found := next((example for example in examples if item in ("", example.item.id)), None):
             return found
-    raise UsageError(f"no item that is asked about has this id: {item!r}" if item else f"no examples: task {name!r}")
+    if not len(pool):
+        raise UsageError(f"the task has no examples: {name!r}")
+    (first,) = pool.take([0])
+    raise UsageError(f"no item that is asked about has this id; one is {first.item.id!r}: {item!r}")
 
 
 def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None = None) -> None:

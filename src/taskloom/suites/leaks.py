@@ -113,7 +113,7 @@ def _certified(fold: str, ours: Side, theirs: Side, count: int) -> Iterator[str]
     """Say what was compared, and what could not be."""
     ways, other_ways = ours.ways(), theirs.ways()
     compared = _tasks(len(ways) - ways.count(frozenset()), len(other_ways) - other_ways.count(frozenset()))
-    yield f"{fold}: {compared} were compared {HOW}: {count or 'none'} left out"
+    yield f"{fold}: {count or 'none'} left out; {compared} were compared {HOW}"
     if not all((*ours.able, *theirs.able)):
         short = [f"{s.able.count(False):,} of {counted(len(s.texts), f'{s.kind} text')}" for s in (ours, theirs)]
         yield f"{fold}: too short to compare: {' and '.join(short)}"
