@@ -16,7 +16,7 @@ from taskloom.studies.costs import Cost
 from taskloom.studies.ledger import Finished, Ledger
 from taskloom.studies.plan import plan
 from taskloom.studies.run import run
-from taskloom.studies.study import Chosen, Protocol, Study
+from taskloom.studies.study import Study, StudyLearner, StudyProtocol
 from taskloom.suites.build import Reading
 from taskloom.suites.store import write
 
@@ -61,8 +61,8 @@ def overhead(folder: Path) -> dict[str, float]:
         builder("fields")("data:papers", FIELDS, Reading(where={"language": "en"}, id_column="id"), ""),
         folder / "suite",
     )
-    protocol = Protocol(shots=(0,), seeds=tuple(range(40)), query=8)
-    learners = {"majority": Chosen(learner="majority")}
+    protocol = StudyProtocol(shots=(0,), seeds=tuple(range(40)), query=8)
+    learners = {"majority": StudyLearner(learner="majority")}
     study = Study(
         name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder
     )
@@ -77,8 +77,8 @@ def overhead(folder: Path) -> dict[str, float]:
 
 
 def resumed(folder: Path, cells: int) -> dict[str, float]:
-    protocol = Protocol(shots=(0, 1), seeds=tuple(range(cells // 4)), query=8)
-    learners = {"majority": Chosen(learner="majority"), "random": Chosen(learner="random")}
+    protocol = StudyProtocol(shots=(0, 1), seeds=tuple(range(cells // 4)), query=8)
+    learners = {"majority": StudyLearner(learner="majority"), "random": StudyLearner(learner="random")}
     study = Study(
         name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder
     )

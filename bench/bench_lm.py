@@ -20,7 +20,7 @@ from taskloom.models.lm import LM
 from taskloom.models.load import get
 from taskloom.prompts import WORDINGS, prompt
 from taskloom.sources import packages
-from taskloom.sources.files import Faults
+from taskloom.sources.files import RowFaults
 
 SHOTS, NEW = 4, 16
 CUE = WORDINGS["cue"]
@@ -34,7 +34,9 @@ LONGER = {
 
 
 def examples(names: dict[str, str], answer: Callable[[dict[str, Any]], str]) -> list[Example]:
-    rows = [row for _, row in packages.rows("papers", Faults()) if row["language"] == "en" and row["category"] in names]
+    rows = [
+        row for _, row in packages.rows("papers", RowFaults()) if row["language"] == "en" and row["category"] in names
+    ]
     order = shuffled(len(rows), "bench")
     return [Example(Item(rows[n]["id"], {"abstract": rows[n]["abstract"]}), (answer(rows[n]),), "") for n in order]
 

@@ -13,8 +13,9 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"errors", "folders", "console", "texts", "transactions"},
+    {"errors", "folders", "console", "texts", "transactions", "progress"},
     {"ids"},
+    {"messages"},
     {"core"},
     {"sources"},
     {"suites"},
@@ -25,8 +26,6 @@ LAYERS = [
     {"studies"},
     {"people"},
     {"reports"},
-    {"listings", "listings_runs", "offers"},
-    {"cli_runs", "cli_data", "cli_models", "cli_people"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

@@ -9,9 +9,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "Chosen": "studies.study",
-    "Instead": "studies.api",
-    "Protocol": "studies.study",
+    "StudyLearner": "studies.study",
+    "Overrides": "studies.api",
+    "StudyProtocol": "studies.study",
     "Sampler": "episodes",
     "Study": "studies.study",
     "check": "suites.check",

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich import progress as bars
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from .texts import human
 
-Cell = str | int | float | None
+Value = str | int | float | None
 SPEED_OVER = 3600  # seconds that are looked back on to tell what remains: one step may take minutes
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -61,7 +61,7 @@ def as_json(value: Any) -> None:
 
 def table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
+    rows: Sequence[Sequence[Value]],
     *,
     title: str = "",
     figures: Sequence[str] = (),
@@ -100,7 +100,7 @@ def _width(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
     return sum(widest) + 3 * len(widest)
 
 
-def pairs(values: Mapping[str, Cell]) -> None:
+def pairs(values: Mapping[str, Value]) -> None:
     """Print names with their values, one a line."""
     if not sys.stdout.isatty():
         table(["name", "value"], list(values.items()))
@@ -117,12 +117,12 @@ def pairs(values: Mapping[str, Cell]) -> None:
 def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Show how far a long work is, on a terminal; calls give what is done and what there is in all."""
     console = Console(stderr=True)
-    counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
+    counted = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
     if not console.is_terminal:
         yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
         return
-    columns = (TextColumn(escape(what)), BarColumn(), counted, TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
+    columns = (bars.TextColumn(escape(what)), bars.BarColumn(), counted, bars.TimeRemainingColumn())
+    with bars.Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -146,6 +146,6 @@ def silence_broken_pipe() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _plain(cell: Cell) -> str:
+def _plain(cell: Value) -> str:
     text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -12,6 +12,7 @@ from functools import cache
 CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 UNSPACED = ("zh", "ja")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows it, UTF-8 does not
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
 

@@ -14,7 +14,7 @@ import pytest
 from taskloom.core import Example, Item, Number, Suite, Task, Text
 from taskloom.reports import How, render, summarise
 from taskloom.reports.exhibits import Exhibit
-from taskloom.reports.exhibits.core import Cell
+from taskloom.reports.exhibits.core import Value
 from taskloom.scores import metric, score
 from taskloom.stats import Contrast, Estimate
 from taskloom.studies.costs import Cost
@@ -87,12 +87,12 @@ def checked(found: Sequence[Exhibit]) -> list[Exhibit]:
     return list(found)
 
 
-def known(cell: Cell) -> Estimate:
+def known(cell: Value) -> Estimate:
     assert isinstance(cell, Estimate)
     return cell
 
 
-def gained(cell: Cell) -> Contrast:
+def gained(cell: Value) -> Contrast:
     assert isinstance(cell, Contrast)
     return cell
 

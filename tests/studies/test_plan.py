@@ -14,10 +14,10 @@ from taskloom.errors import StudyError
 from taskloom.learners.instructed import Instructed
 from taskloom.studies.api import run
 from taskloom.studies.plan import Plan, plan
-from taskloom.studies.study import Chosen, Protocol, Study
+from taskloom.studies.study import Study, StudyLearner, StudyProtocol
 from taskloom.suites import rows, store
 
-ONE = Protocol(shots=(0,), seeds=(0,), query=2)
+ONE = StudyProtocol(shots=(0,), seeds=(0,), query=2)
 NOISE = {"model": "fake:noise"}
 
 
@@ -41,8 +41,8 @@ def task(name: str, output: Output | None = None, metrics: Sequence[str] = ("rou
     return Task(id=name, instruction="Answer.", output=output or Text(), metrics=tuple(metrics), **more)
 
 
-def study(folder: Path, tasks: Sequence[str] = ("*",), **learners: Chosen) -> Study:
-    chosen = learners or {"copy": Chosen(learner="copy-input")}
+def study(folder: Path, tasks: Sequence[str] = ("*",), **learners: StudyLearner) -> Study:
+    chosen = learners or {"copy": StudyLearner(learner="copy-input")}
     return Study(name="s", suite=str(folder), tasks=tuple(tasks), protocol=ONE, learners=chosen, folder=folder.parent)
 
 
@@ -53,8 +53,8 @@ def ids(of: Plan) -> dict[str, str]:
 def test_what_a_learner_shows_of_a_tasks_tags_names_its_cells_alone(tmp_path: Path):
     def tagged(category: str) -> Study:
         suite(tmp_path / "suite", task("t", tags={"source": ("squad",), "category": (category,)}))
-        by_id = Chosen(learner="instructed", options={**NOISE, "encoding": "id+def"})
-        return study(tmp_path / "suite", id=by_id, plain=Chosen(learner="instructed", options=NOISE))
+        by_id = StudyLearner(learner="instructed", options={**NOISE, "encoding": "id+def"})
+        return study(tmp_path / "suite", id=by_id, plain=StudyLearner(learner="instructed", options=NOISE))
 
     before = ids(plan(tagged("Question Answering"), tmp_path))
     run(tagged("Question Answering"), tmp_path / "run")
@@ -67,7 +67,7 @@ def test_what_a_learner_shows_of_a_tasks_tags_names_its_cells_alone(tmp_path: Pa
 
 def test_a_task_without_tags_is_shown_by_what_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     suite(tmp_path / "suite", task("t"))
-    by_id = Chosen(learner="instructed", options={**NOISE, "encoding": "id"})
+    by_id = StudyLearner(learner="instructed", options={**NOISE, "encoding": "id"})
     found = ids(plan(study(tmp_path / "suite", id=by_id), tmp_path))
     monkeypatch.delattr(Instructed, "shown")
     assert found == ids(plan(study(tmp_path / "suite", id=by_id), tmp_path))
@@ -105,7 +105,7 @@ def test_a_name_with_brackets_is_a_name_wherever_names_are_taken(tmp_path: Path)
         plan(study(folder, [name]), tmp_path),
         plan(study(folder, ["@test"]), tmp_path),
         plan(study(folder), tmp_path, only=[name]),
-        plan(study(folder, copy=Chosen(learner="copy-input", tasks=(name,))), tmp_path),
+        plan(study(folder, copy=StudyLearner(learner="copy-input", tasks=(name,))), tmp_path),
     ):
         assert {cell.task for cell in made.cells} == {name}
     assert len(plan(study(folder, ["price *"]), tmp_path).cells) == 2
@@ -131,14 +131,14 @@ def test_tasks_of_folds_hide_no_unknown_names(tmp_path: Path):
 
 def test_only_keeps_learners_by_name_and_all_tasks(tmp_path: Path):
     suite(tmp_path / "suite", task("a"), task("b"))
-    both = study(tmp_path / "suite", one=Chosen(learner="copy-input"), two=Chosen(learner="copy-input"))
+    both = study(tmp_path / "suite", one=StudyLearner(learner="copy-input"), two=StudyLearner(learner="copy-input"))
     assert {(c.task, c.learner) for c in plan(both, tmp_path, only=["two"]).cells} == {("a", "two"), ("b", "two")}
     assert {(c.task, c.learner) for c in plan(both, tmp_path, only=["two", "b"]).cells} == {("b", "two")}
 
 
 def test_a_learner_of_ones_own_tells_what_else_it_is_shown(tmp_path: Path):
     (tmp_path / "own.py").write_text(OWN)
-    own = Chosen(learner="own.py:Own")
+    own = StudyLearner(learner="own.py:Own")
     named = [
         ids(plan(study(tmp_path / "suite", own=own), tmp_path))["own"]
         for language in ("en", "fr")

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from taskloom.errors import ModelUnavailableError, StudyError
+from taskloom.scores.tasks import score_task
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.outcomes import results
 from taskloom.studies.plan import Cell, Plan, plan
 from taskloom.studies.run import _drive, _Fault, run
-from taskloom.studies.scoring import score_task
 from taskloom.studies.study import load
 
 KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second

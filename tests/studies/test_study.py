@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from taskloom.errors import StudyError, UsageError
-from taskloom.studies.study import Chosen, Protocol, Study, chosen_tasks, load, names, parse, written
+from taskloom.studies.study import Study, StudyLearner, StudyProtocol, chosen_tasks, load, names, parse, written
 from taskloom.studies.views import Agreement, Gain
 
 GOOD = """
@@ -27,8 +27,8 @@ learners:
 def test_a_study_is_read_as_it_is_written():
     study = parse(GOOD)
     assert (study.name, study.build, study.source) == ("mine", "csl", "records.jsonl")
-    assert study.protocol == Protocol(seeds=tuple(range(8)), shots=(0, 1, 2), query=64, dev=64)
-    assert study.learners["better"] == Chosen(learner="tfidf-linear", options={"C": 10.0})
+    assert study.protocol == StudyProtocol(seeds=tuple(range(8)), shots=(0, 1, 2), query=64, dev=64)
+    assert study.learners["better"] == StudyLearner(learner="tfidf-linear", options={"C": 10.0})
 
 
 texts = st.text(st.characters(exclude_categories=()), max_size=30)  # half characters, too
@@ -46,14 +46,17 @@ values = st.recursive(
 @example(task="?*->title", name="a\x85b", key="<<", value=["?", "a\x85b", "\U0001f600", "\ud83d", "x" * 2000])
 @example(task="yes", name="null", key="1", value={"=": [1e22, 1e-05, -0.0, 10**30, "1e5", "0x1f", "~", ""]})
 def test_any_text_is_written_so_that_it_is_read_as_it_is(task: str, name: str, key: str, value: Any):
-    chosen = {name: Chosen(learner="a.py:B", options={key: value}, tasks=(task,)), "b": Chosen(learner="nearest")}
+    chosen = {
+        name: StudyLearner(learner="a.py:B", options={key: value}, tasks=(task,)),
+        "b": StudyLearner(learner="nearest"),
+    }
     models = {name: {key: value} | {"load": task}}
     study = Study(name="n", suite="s", tasks=(task, "b"), learners=chosen, models=models)
     assert parse(written(study)) == study
 
 
 def test_a_written_study_can_be_read_by_people():
-    study = replace(parse(GOOD), learners={"标题 😀": Chosen(learner="tfidf-linear", options={"C": 10.0})})
+    study = replace(parse(GOOD), learners={"标题 😀": StudyLearner(learner="tfidf-linear", options={"C": 10.0})})
     assert written(study).splitlines() == [
         "format: 1",
         'name: "mine"',
@@ -72,9 +75,9 @@ def test_a_written_study_can_be_read_by_people():
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"protocol": Protocol(seeds=(0, 0))}, "would not be read as the same study; write otherwise: protocol"),
-        ({"learners": {"a": Chosen(learner="tasks")}}, "tasks must be"),
-        ({"learners": {"a": Chosen(learner="b", options={"k" * 2000: 1})}}, "not YAML"),
+        ({"protocol": StudyProtocol(seeds=(0, 0))}, "would not be read as the same study; write otherwise: protocol"),
+        ({"learners": {"a": StudyLearner(learner="tasks")}}, "tasks must be"),
+        ({"learners": {"a": StudyLearner(learner="b", options={"k" * 2000: 1})}}, "not YAML"),
     ],
 )
 def test_a_study_that_would_be_read_as_another_is_not_written(changes: dict[str, Any], told: str):

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from taskloom.sources.task_files import KEYS, TAGS
 from taskloom.suites.check import CODES
 from taskloom.suites.contributed import check, known_names
-from taskloom.suites.task_files import KEYS, TAGS
 
 
 def instances(count: int = 30) -> list[dict[str, Any]]:

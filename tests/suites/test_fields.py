@@ -18,7 +18,7 @@ def test_every_pair_of_disjoint_sets_is_a_task(count, tasks):
 
 def test_a_task_is_a_view_of_the_records(small_suite: Suite):
     pools = {name: pools["all"] for name, pools in small_suite.pools.items()}
-    assert len({id(pool.records) for pool in pools.values() if isinstance(pool, fields.View)}) == 1
+    assert len({id(pool.records) for pool in pools.values() if isinstance(pool, fields.FieldPool)}) == 1
     (example,) = pools["title+year->keywords"].take([1])
     assert dict(example.item.fields) == {"title": "On birds", "year": "2002"}
     assert example.gold == (("owl",),)
@@ -45,7 +45,7 @@ def test_prompts_name_inputs_arrow_outputs(small_suite: Suite):
 
 def test_a_prompt_outside_the_suite_can_be_made(small_suite: Suite):
     view = small_suite.pools["title->keywords"]["all"]
-    assert isinstance(view, fields.View)
+    assert isinstance(view, fields.FieldPool)
     rewrite = fields.task(view.records, ["title"], ["title"])
     (example,) = fields.view(view.records, ["title"], ["title"]).take([0])
     assert rewrite.instruction == "标题->标题"
@@ -82,7 +82,7 @@ def test_the_digest_of_a_task_depends_on_its_own_columns_alone():
 
 def test_an_unknown_field_gets_the_nearest_names(small_suite: Suite):
     view = small_suite.pools["title->keywords"]["all"]
-    assert isinstance(view, fields.View)
+    assert isinstance(view, fields.FieldPool)
     with pytest.raises(UnknownNameError, match="did you mean title"):
         fields.task(view.records, ["titel"], ["keywords"])
 

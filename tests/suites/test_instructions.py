@@ -12,7 +12,8 @@ import pytest
 from taskloom.core import Folds, Shown, Suite
 from taskloom.errors import SourceError, SuiteError
 from taskloom.ids import Json
-from taskloom.suites import instructions, task_files
+from taskloom.sources import task_files
+from taskloom.suites import instructions
 from taskloom.suites.leaks import without_leaks
 from taskloom.suites.store import open_suite
 from taskloom.suites.store import write as store
@@ -147,7 +148,7 @@ def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
 
 
 def listed(at: Path) -> dict[str, dict[str, list[str]]]:
-    found = task_files.splits(at, task_files.Faults())
+    found = task_files.splits(at, task_files.FileFaults())
     return {track: {name: list(names) for name, names in lists.items()} for track, lists in found.items()}
 
 

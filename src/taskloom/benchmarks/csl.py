@@ -15,7 +15,7 @@ from ..core import Example, Item, Labels, Output, Suite, Task, Terms, Text
 from ..errors import SourceError, UsageError
 from ..ids import Json
 from ..sources import files
-from ..sources.files import Faults, Layout
+from ..sources.files import Layout, RowFaults
 from ..sources.table import Field, value_of
 from ..suites import rows
 from ..suites.build import Reading, field_suite
@@ -86,7 +86,7 @@ def _released_header(path: Path) -> tuple[str, ...]:
         return BENCHMARK_HEADER
     if not path.is_file() or files.format_of(path) != "tsv":
         return ()
-    first = next(files.lines(path, Faults("skip"), Layout().encoding), (0, ""))[1].split("\t")
+    first = next(files.lines(path, RowFaults("skip"), Layout().encoding), (0, ""))[1].split("\t")
     if len(first) == len(BENCHMARK_HEADER) and first[0] in PROMPTS:
         return BENCHMARK_HEADER
     return CORPUS_HEADER if len(first) == len(CORPUS_HEADER) and not set(first) & set(CORPUS_HEADER) else ()
@@ -97,7 +97,7 @@ def released(path: Path, reading: Reading) -> Suite:
     found = sorted(path.rglob("*.tsv")) if path.is_dir() else [path]
     if not found:
         raise SourceError(f"no TSV files in {path}")
-    faults = Faults(reading.on_error)
+    faults = RowFaults(reading.on_error)
     read: dict[str, dict[str, list[Example]]] = {}
     for file in found:
         for prompt, example in _examples(file, path if path.is_dir() else path.parent, faults, reading.layout):
@@ -112,7 +112,7 @@ def released(path: Path, reading: Reading) -> Suite:
     return Suite(id="csl-benchmark", tasks=tasks, pools=pools, about=told)
 
 
-def _examples(file: Path, folder: Path, faults: Faults, layout: Layout) -> Iterator[tuple[str, Example]]:
+def _examples(file: Path, folder: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[str, Example]]:
     for place, row in files.read(file, faults, replace(layout, header=BENCHMARK_HEADER)):
         prompt, text = row["prompt"].strip(), row["input"].strip()
         output = value_of(_field(prompt), row["output"]) if prompt in PROMPTS else None

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from ..core import Suite
 from ..errors import SourceError, UsageError, nearest
+from ..sources import task_files
 from ..sources.table import Field
-from ..suites import instructions, task_files
+from ..suites import instructions
 from ..suites.build import Reading
 from ..suites.leaks import without_leaks
 

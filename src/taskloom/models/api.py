@@ -19,7 +19,7 @@ import httpx2 as httpx
 
 from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..ids import Json, canonical, fingerprint
-from ..sources.packages import Progress
+from ..progress import Progress
 from . import Decoding, LanguageModel, Odds, Reply, Usage, completions
 from .replies import NAME, Price, Replies
 

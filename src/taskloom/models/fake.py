@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import UnknownNameError
 from ..ids import Json
-from ..sources.packages import Progress
+from ..progress import Progress
 from ..texts import tokens
 from . import Decoding, LanguageModel, Odds, Reply, Usage
 

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json, fingerprint
+from ..progress import Progress
 from ..sources import packages
-from ..sources.packages import Progress
 from . import LanguageModel
 
 FILES = ("*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from ..errors import SourceError, UsageError
-from ..sources.files import Faults, Layout, Row, format_of, lines, read
+from ..sources.files import Layout, Row, RowFaults, format_of, lines, read
 from ..texts import alive
 from .judgements import CHOICES, SCALE, Choice, Comparison, Pair, Rating, Settled, Side
 from .sheets import KEY, TOLD, key_path
@@ -91,7 +91,7 @@ def _different(paths: Sequence[Path]) -> list[Path]:
 
 def _rows(path: Path, encoding: str, faults: list[str]) -> list[Line]:
     """Read one file, but for empty rows; places are told with its folder, for copies often have one name."""
-    own = Faults("skip")
+    own = RowFaults("skip")
     inert = path.is_file() and format_of(path) != "jsonl"
     layout = Layout(encoding=encoding, delimiter=_delimiter(path, encoding))
     found = []
@@ -127,7 +127,7 @@ def _delimiter(path: Path, encoding: str) -> str:
     """Look which sign stands beside the column `id`."""
     if not path.is_file() or format_of(path) != "csv":
         return DELIMITERS[0]
-    header = next((line for _, line, _ in lines(path, Faults("skip"), encoding)), "")
+    header = next((line for _, line, _ in lines(path, RowFaults("skip"), encoding)), "")
     split = {sign: [cell.strip(' "') for cell in header.split(sign)] for sign in DELIMITERS}
     return next((sign for sign, cells in split.items() if "id" in cells), DELIMITERS[0])
 
@@ -265,7 +265,7 @@ def find_key(sheets: Sequence[Path]) -> Path:
 
 def read_key(path: Path) -> dict[str, Pair]:
     """Read the key to a sheet."""
-    odd, faults = Faults("skip"), []
+    odd, faults = RowFaults("skip"), []
     found: dict[str, Pair] = {}
     for place, row in read(path, odd, Layout(format="jsonl")):
         pair = _pair(row)

@@ -14,7 +14,7 @@ from ..suites.cards import card as table_card
 from ..texts import counted, human, length_unit
 from . import pages, svg
 
-Cell: TypeAlias = str | int | float | None
+Value: TypeAlias = str | int | float | None
 WORDS: Mapping[str, str] = {  # fields of a task card, as people read them
     "tasks": "tasks",
     "types": "task types",
@@ -40,7 +40,7 @@ class Sheet:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Value, ...], ...]
     data: Any
     notes: tuple[str, ...] = ()
     spreads: Mapping[str, Spread] = field(default_factory=dict)
@@ -95,15 +95,15 @@ def _of_table(suite: Suite) -> Sheet:
     )
 
 
-def _table_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> tuple[Cell, ...]:
+def _table_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> tuple[Value, ...]:
     """Write a row of the card, each figure with the published one in brackets where there is one."""
     below = {"labels_below": row.labels_below} if labelled > 1 else {}
-    figures: dict[str, Cell] = {**below, **row.means, "records": row.records}
+    figures: dict[str, Value] = {**below, **row.means, "records": row.records}
     beside = published or {}
     return (row.label, *(f"{_figure(v)} ({beside[k]:,})" if k in beside else v for k, v in figures.items()))
 
 
-def _figure(value: Cell) -> str:
+def _figure(value: Value) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 

@@ -9,7 +9,7 @@ from html import escape
 from ..stats import Contrast, Estimate
 from ..studies.results import Failure
 from ..texts import counted
-from . import cells, cite, pages, svg, tables
+from . import cite, numbers, pages, svg, tables
 from .boards import Board, Standing, differs
 from .exhibits import Exhibit
 from .pages import box as _box
@@ -80,7 +80,7 @@ def _in_words(board: Board, best: Sequence[Standing]) -> str:
     where = f"<b>{escape(board.metric)}</b>, {tables.shots_of(board.shots)}: "
     if not best:
         return f"{where}no learner has a value."
-    names = [f"{escape(s.learner)} ({cells.score(s.score, board.points)})" for s in best]
+    names = [f"{escape(s.learner)} ({numbers.score(s.score, board.points)})" for s in best]
     rivals = sum(s.rank > 0 for s in board.standings)
     absent = any(not s.rank and not s.floor for s in board.standings)
     if rivals == 1:
@@ -182,8 +182,8 @@ def _standing(s: Standing, board: Board) -> str:
 def _score(e: Estimate | Contrast, points: bool) -> str:
     value = e.difference if isinstance(e, Contrast) else e.value
     if math.isnan(value):
-        return f"<i>{cells.NONE}</i>"
-    return f"<b>{cells.number(value, points)}</b> <i>{cells.interval(e, points)}</i>"
+        return f"<i>{numbers.NONE}</i>"
+    return f"<b>{numbers.number(value, points)}</b> <i>{numbers.interval(e, points)}</i>"
 
 
 def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
     if len(boards) > 1:
         found = curve(summary, last.metric)
         lines = {  # in the order of the study, so that a learner keeps its colour
-            name: [(shots, cells.shown(e, last.points)) for shots, e in found[name]]
+            name: [(shots, numbers.shown(e, last.points)) for shots, e in found[name]]
             for name in summary.learners
             if summary.counts.cells[name]
         }
@@ -205,7 +205,7 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
 
 def _row(s: Standing, points: bool) -> svg.Row:
     style = "floor" if s.floor else "best" if s.best else ""
-    return svg.Row(tables.label(s), cells.shown(s.score, points), cells.score(s.score, points), style)
+    return svg.Row(tables.label(s), numbers.shown(s.score, points), numbers.score(s.score, points), style)
 
 
 def _forest(board: Board, at: str) -> str:
@@ -215,8 +215,8 @@ def _forest(board: Board, at: str) -> str:
     rows = [
         svg.Row(
             f"{c.a} − {c.b}",
-            cells.shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
-            cells.score(c, board.points),
+            numbers.shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
+            numbers.score(c, board.points),
             "apart" if differs(c) else "",
         )
         for c in found
@@ -267,7 +267,7 @@ def _task(summary: Summary, task: str, asked: str) -> str:
     found = [(board, board.tasks[task]) for board in summary.boards if task in board.tasks]
     names = [name for name in summary.learners if any(name in scores for _, scores in found)]
     rows = "".join(_task_row(board, [scores.get(name) for name in names]) for board, scores in found)
-    table = _box(["metric", "shots", *names], rows, "n") if found else f"<p>{cells.NONE}: nothing was scored.</p>"
+    table = _box(["metric", "shots", *names], rows, "n") if found else f"<p>{numbers.NONE}: nothing was scored.</p>"
     said = "" if asked == task else f'<p class="small soft">{escape(_cut(asked, "input"))}</p>'
     samples = "".join(map(_sample, summary.samples.get(task, ())))
     return f"<details><summary>{escape(task)}</summary>{said}{table}{samples}</details>"
@@ -301,7 +301,7 @@ def _mark(mark: Mark, *, named: bool) -> str:
     if mark.right is not None:
         words = '<span class="right">✓ right</span>' if mark.right else '<span class="wrong">✗ wrong</span>'
         return words + name
-    return "" if mark.value is None else cells.number(mark.value, mark.points) + name
+    return "" if mark.value is None else numbers.number(mark.value, mark.points) + name
 
 
 def _cut(text: str, what: str) -> str:
@@ -333,7 +333,7 @@ def _failures(failures: Sequence[Failure]) -> str:
 def _provenance(summary: Summary) -> str:
     quoted = [[name, one] for name, found in summary.signatures.items() for one in found]
     suite = pages.facts(summary.suite, summary.fingerprint, summary.about).items()
-    signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{cells.NONE}</p>"
+    signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{numbers.NONE}</p>"
     return "".join([
         f'<section id="again"><h2>Run it again</h2><pre>{escape(summary.command)}</pre>',
         _table(["what", "value"], suite, "loose"),

@@ -12,10 +12,10 @@ from .. import prompts
 from ..core import Answer, Task
 from ..ids import Json, fingerprint, shuffled
 from ..scores import Metric, signature
+from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
-from ..studies.scoring import split_name
 from .boards import RAW, Board, Category, Standing, board, contrast, corrected
 from .exhibits import Exhibit, Seen, exhibits
 from .intervals import How

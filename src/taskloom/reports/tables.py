@@ -17,9 +17,9 @@ from ..stats import Estimate
 from ..studies.costs import Cost
 from ..texts import counted, inert
 from .boards import Board, Standing, differs
-from .cells import NONE, p_value, score
 from .exhibits import Exhibit
 from .exhibits import text as cell_text
+from .numbers import NONE, p_value, score
 from .summary import Summary
 
 Rows = list[list[str]]

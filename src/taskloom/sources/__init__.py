@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .files import Faults, Layout, Place, Row
+    from .files import Layout, Place, Row, RowFaults
 
 
-def rows(spec: str, faults: Faults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
+def rows(spec: str, faults: RowFaults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
     """Yield the rows of a file, of `data:NAME` (the catalogue), or of `hub:NAME` (Hugging Face), with their places."""
     kind, _, name = spec.partition(":")
     if kind == "data":

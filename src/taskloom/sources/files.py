@@ -33,7 +33,7 @@ OPENERS: Mapping[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.op
 
 
 @dataclass(slots=True)
-class Faults:
+class RowFaults:
     """What was wrong with the rows read so far: kept to be shown at once, or skipped and counted."""
 
     on_error: OnError = "stop"
@@ -69,7 +69,7 @@ class Layout:
     half_characters: bool = False  # whether texts of a JSONL file may hold some, as a model may have written them
 
 
-def read(path: Path, faults: Faults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
+def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
     """Yield each row with its place; what can't be read goes to `faults`."""
     layout = layout or Layout()
     if not path.is_file():
@@ -96,7 +96,7 @@ def format_of(path: Path) -> str:
     return found
 
 
-def lines(path: Path, faults: Faults, encoding: str) -> Iterator[tuple[int, str, bool]]:
+def lines(path: Path, faults: RowFaults, encoding: str) -> Iterator[tuple[int, str, bool]]:
     """Yield numbered lines without their ends, and whether each is good; a bad or over-long one is noted as a fault."""
     number = size = 0
     whole = True  # whether the next piece begins a line
@@ -151,7 +151,7 @@ def _decodes(raw: bytes, encoding: str) -> bool:
     return True
 
 
-def _delimited(path: Path, faults: Faults, layout: Layout, *, tabs: bool) -> Iterator[tuple[Place, Row]]:
+def _delimited(path: Path, faults: RowFaults, layout: Layout, *, tabs: bool) -> Iterator[tuple[Place, Row]]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
     begin, spoiled = 0, False  # the line at which the row being read begins, and whether one of its lines is bad
 
@@ -199,7 +199,7 @@ def _checked_header(cells: list[str], path: Path) -> list[str]:
     return names
 
 
-def _jsonl(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, Row]]:
+def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:
     for number, line, good in lines(path, faults, layout.encoding):
         place = f"{path.name}:{number}"
         if not good or not line.strip():
@@ -219,7 +219,7 @@ def _jsonl(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, 
                 faults.add(place, "a JSON object is needed on each line")
 
 
-def _parquet(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place, Row]]:  # noqa: ARG001 (one signature)
+def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:  # noqa: ARG001 (one signature)
     try:
         with pq.ParquetFile(path) as file:
             number = 0
@@ -232,7 +232,7 @@ def _parquet(path: Path, faults: Faults, layout: Layout) -> Iterator[tuple[Place
         raise SourceError(f"{path}: not a Parquet file that can be read ({error})") from None
 
 
-FORMATS: Mapping[str, Callable[[Path, Faults, Layout], Iterator[tuple[Place, Row]]]] = {
+FORMATS: Mapping[str, Callable[[Path, RowFaults, Layout], Iterator[tuple[Place, Row]]]] = {
     "csv": partial(_delimited, tabs=False),
     "tsv": partial(_delimited, tabs=True),
     "jsonl": _jsonl,

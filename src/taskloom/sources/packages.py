@@ -30,12 +30,12 @@ import platformdirs
 
 from ..errors import FetchError, SourceError, UnknownNameError
 from ..folders import replace_folder, scratch_beside
-from .files import Faults, Place, Row, read
+from ..progress import Progress
+from .files import Place, Row, RowFaults, read
 from .tidy import TIDY
 
 RECEIPT = "receipt.json"
 EMBEDDED = "taskloom"  # the carrier of what comes with taskloom itself
-Progress = Callable[[int, int], None]  # bytes done, bytes in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def get(name: str | Entry, progress: Progress | None = None) -> Path:
     return folder(wanted)
 
 
-def rows(name: str, faults: Faults, progress: Progress | None = None) -> Iterator[tuple[Place, Row]]:
+def rows(name: str, faults: RowFaults, progress: Progress | None = None) -> Iterator[tuple[Place, Row]]:
     """Yield the rows of an entry that has tables; it is fetched unless it is here."""
     of = entry(name)
     if of.rows is None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import SourceError, UnknownNameError, UsageError, nearest
 from ..texts import number_text
-from .files import Faults, Place, Row
+from .files import Place, Row, RowFaults
 
 Kind: TypeAlias = Literal["text", "list", "label", "number"]
 LOOK_AHEAD = 1000  # rows after which a column that never came is taken to be misnamed
@@ -50,7 +50,7 @@ def parse_field(text: str) -> Field:
 def gather(
     rows: Iterable[tuple[Place, Row]],
     fields: Sequence[Field],
-    faults: Faults,
+    faults: RowFaults,
     *,
     columns: Mapping[str, str] | None = None,
     id_column: str = "",
@@ -160,7 +160,7 @@ def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequenc
         raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
 
 
-def _note_doubles(records: Sequence[Row], faults: Faults) -> None:
+def _note_doubles(records: Sequence[Row], faults: RowFaults) -> None:
     counts = Counter(record["id"] for record in records)
     for name, count in counts.items():
         for _ in range(count - 1):  # each is left out

@@ -13,11 +13,11 @@ from ..errors import StudyError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical
 from ..learners import model_of
+from ..progress import Progress
 from .ledger import Ledger
 from .outcomes import results
 from .plan import Get, Plan, learners_of, plan
 from .results import Results
-from .run import Progress
 from .run import run as run_cells
 from .study import Study, load, parse, written
 from .views import Gain, View
@@ -28,14 +28,14 @@ RUNS = Path("runs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instead:
+class Overrides:
     """What takes the place of things that a study names."""
 
     suite: str = ""  # a suite's folder
     model: str = ""  # the model of all learners that need one
 
     @classmethod
-    def of(cls, suite: Path | str | None, model: str = "") -> Instead:
+    def of(cls, suite: Path | str | None, model: str = "") -> Overrides:
         """Make paths whole, so that they mean the same from anywhere."""
         place = Path(model.removeprefix("path:")).expanduser().absolute()
         named = f"path:{place}" if model.startswith("path:") else model
@@ -81,7 +81,7 @@ def run(
     study: Study | str | Path,
     folder: Path | str | None = None,
     *,
-    instead: Instead | None = None,
+    overrides: Overrides | None = None,
     only: Sequence[str] = (),
     limit: int = 0,
     workers: int = 1,
@@ -91,7 +91,7 @@ def run(
 
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
-    prepared = prepare(study, folder, instead=instead, only=only, limit=limit, get=lambda _, model: model.get())
+    prepared = prepare(study, folder, overrides=overrides, only=only, limit=limit, get=lambda _, model: model.get())
     with prepared.opened() as ledger:
         done = run_cells(prepared.plan, ledger, workers=workers, progress=progress)
         if done.interrupted:
@@ -107,7 +107,7 @@ class Prepared:
     folder: Path
     named: str  # the study, and its folder if one was asked for, as a command names them
     text: str  # of its file
-    instead: Instead
+    overrides: Overrides
 
     @property
     def is_changed(self) -> bool:
@@ -120,33 +120,33 @@ class Prepared:
         write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
         ledger.keep_about(FOLDER, str(self.plan.study.folder.absolute()))
-        ledger.keep_about(INSTEAD, canonical(asdict(self.instead)))
+        ledger.keep_about(INSTEAD, canonical(asdict(self.overrides)))
         ledger.keep_about(MODELS, canonical({**known_models(ledger), **self.plan.model_ids}))
         return ledger
 
     def again(self, limit: int = 0) -> str:
         """Write the command that runs it again."""
-        return _command(self.named, self.instead, limit)
+        return _command(self.named, self.overrides, limit)
 
 
 def prepare(
     study: Study | str | Path,
     folder: Path | str | None = None,
     *,
-    instead: Instead | None = None,
+    overrides: Overrides | None = None,
     only: Sequence[str] = (),
     limit: int = 0,
     get: Get | None = None,
 ) -> Prepared:
     """Plan a study; the one of a run goes on with that run, and with the suite and model that it was made with."""
     made, text = _read(study)
-    place = Path(folder) if folder else _run_of(study) or RUNS / (instead or Instead()).folder(made.name)
-    changed = _agreed(place, instead or Instead())
+    place = Path(folder) if folder else _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
+    changed = _agreed(place, overrides or Overrides())
     planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get)
     named = shlex.quote(str(place / STUDY if isinstance(study, Study) else study))
     if folder and not isinstance(study, Study):
         named += f" -o {shlex.quote(str(folder))}"
-    return Prepared(plan=planned, folder=place, named=named, text=text, instead=changed)
+    return Prepared(plan=planned, folder=place, named=named, text=text, overrides=changed)
 
 
 def _read(study: Study | str | Path) -> tuple[Study, str]:
@@ -168,37 +168,37 @@ def _run_of(study: Study | str | Path) -> Path | None:
     return Path(study).parent
 
 
-def _agreed(folder: Path, asked: Instead) -> Instead:
+def _agreed(folder: Path, asked: Overrides) -> Overrides:
     """Take what a run was made with where nothing is asked for, and refuse to mix it with something else."""
     if not (folder / LEDGER).is_file():
         return asked
     with Ledger(folder / LEDGER) as ledger:
         told = ledger.about(INSTEAD)
-    kept = Instead(**json.loads(told)) if told else asked
-    if asked not in (kept, Instead()):
+    kept = Overrides(**json.loads(told)) if told else asked
+    if asked not in (kept, Overrides()):
         raise UsageError(f"the run was made with{kept.options() or ' what the study names'}; name another -o: {folder}")
     return kept
 
 
 def gather(folder: Path, *, limit: int = 0) -> Results:
     """Give all that a run has found so far, or its trial on so many items."""
-    study, instead = study_of(folder)
+    study, overrides = study_of(folder)
     with Ledger(folder / LEDGER) as ledger:
         planned = plan(study, folder, limit=limit, known=known_models(ledger))
-        return results(planned, ledger, _command(shlex.quote(str(folder / STUDY)), instead, limit))
+        return results(planned, ledger, _command(shlex.quote(str(folder / STUDY)), overrides, limit))
 
 
-def _command(named: str, instead: Instead, limit: int) -> str:
-    return f"taskloom run {named}{instead.options()}" + (f" --limit {limit}" if limit else "")
+def _command(named: str, overrides: Overrides, limit: int) -> str:
+    return f"taskloom run {named}{overrides.options()}" + (f" --limit {limit}" if limit else "")
 
 
-def study_of(folder: Path) -> tuple[Study, Instead]:
+def study_of(folder: Path) -> tuple[Study, Overrides]:
     """Read the study of a run, with what was put in the place of things that it names."""
     if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
         raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
     with Ledger(folder / LEDGER) as ledger:
-        place, instead = Path(ledger.about(FOLDER)), Instead(**json.loads(ledger.about(INSTEAD) or "{}"))
-    return instead.in_place(parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, place)), instead
+        place, overrides = Path(ledger.about(FOLDER)), Overrides(**json.loads(ledger.about(INSTEAD) or "{}"))
+    return overrides.in_place(parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, place)), overrides
 
 
 def only_run() -> Path:

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 from ..core import Answer, Fields, Output, Task
 from ..learners import settings
 from ..scores import Scored
+from ..scores.tasks import parts_of, score_key, score_task
 from .ledger import Ledger
 from .plan import Cell, Plan
 from .results import Failure, Outcome, Results
-from .scoring import parts_of, score_key, score_task
 
 Rows: TypeAlias = tuple[int, ...]
 Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item

@@ -15,10 +15,10 @@ from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json, fingerprint
 from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings, shown
 from ..models.load import Source, source
+from ..scores.tasks import parts_of
 from ..suites import store
-from .nodes import Faults
-from .scoring import parts_of
 from .study import Study, chosen_tasks, named
+from .yaml_reader import StudyFaults
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
@@ -106,7 +106,7 @@ def plan(
 
 def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source]]:
     """Make the learners of a study and find their models, or name all that is wrong with them and with its views."""
-    faults = Faults(study.places)
+    faults = StudyFaults(study.places)
     learners = _learners(study, faults)
     models = _models(study, learners, faults)
     _check_views(study, learners, faults)
@@ -114,7 +114,7 @@ def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source]]:
     return learners, models
 
 
-def _check_views(study: Study, learners: Mapping[str, Learner], faults: Faults) -> None:
+def _check_views(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
     """Note which views can't be drawn, whatever the results; of learners that are themselves at fault, nothing."""
     if len(learners) == len(study.learners):
         known = {name: settings(of) for name, of in learners.items()}
@@ -125,7 +125,7 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: Faults) 
 
 def _tasks(study: Study, suite: Suite) -> list[str]:
     """Give the tasks that a study names, or name all that is wrong with them and with their metrics."""
-    faults, wanted, tasks = Faults(study.places), list[str](), list[str]()
+    faults, wanted, tasks = StudyFaults(study.places), list[str](), list[str]()
     for text in study.tasks:
         with faults.of("tasks"):
             wanted += _of_fold(suite, text)
@@ -176,7 +176,7 @@ def _suite(study: Study, run: Path, *, known: bool) -> tuple[Suite, Path]:
 
 def learners_of(study: Study) -> dict[str, Learner]:
     """Make the learners of a study, or name all that is wrong with them."""
-    faults = Faults(study.places)
+    faults = StudyFaults(study.places)
     made = _learners(study, faults)
     faults.settle()
     return made
@@ -184,13 +184,13 @@ def learners_of(study: Study) -> dict[str, Learner]:
 
 def models_of(study: Study, learners: Mapping[str, Learner]) -> dict[str, Source]:
     """Say where the models are that learners need, or name all that is wrong with what was said."""
-    faults = Faults(study.places)
+    faults = StudyFaults(study.places)
     made = _models(study, learners, faults)
     faults.settle()
     return made
 
 
-def _learners(study: Study, faults: Faults) -> dict[str, Learner]:
+def _learners(study: Study, faults: StudyFaults) -> dict[str, Learner]:
     made = {}
     for name, chosen in study.learners.items():
         with faults.of("learner", name):
@@ -198,7 +198,7 @@ def _learners(study: Study, faults: Faults) -> dict[str, Learner]:
     return made
 
 
-def _models(study: Study, learners: Mapping[str, Learner], faults: Faults) -> dict[str, Source]:
+def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) -> dict[str, Source]:
     users = {model_of(of): name for name, of in learners.items() if model_of(of)}
     made = {}
     for model in sorted(users):

@@ -26,19 +26,18 @@ from ..ids import fingerprint
 from ..learners import Learner, Toolbox, answer, identity, model_of
 from ..models import LanguageModel, Usage
 from ..models.load import Source
+from ..progress import Progress
+from ..scores.tasks import score_key, score_task
 from ..suites import store
 from .costs import Cost, forget_peak, peak_memory
 from .ledger import Finished, Ledger
 from .plan import Cell, Plan, learners_of, models_of, sampler
-from .scoring import score_key, score_task
 from .study import Study
 
 BEAT = 10.0  # seconds between heartbeats
 POLL = 1.0  # seconds between looks at what other runs have finished
 AHEAD = 2  # cells claimed for each worker beyond the one at hand
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-
-Progress = Callable[[int, int], None]  # cells done, cells in all
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Any
 from ..episodes import ALL
 from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
-from .nodes import Faults, Node, Places
 from .views import VIEWS, View
+from .yaml_reader import Node, Places, StudyFaults
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
@@ -24,7 +24,7 @@ NAMED = resources.files(__package__) / "named"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protocol:
+class StudyProtocol:
     """How episodes are drawn: for each task, seed and episode, with each number of shots."""
 
     shots: tuple[int, ...] = (0, 1, 4)
@@ -38,7 +38,7 @@ class Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class StudyLearner:
     """A learner of a study: what it is, what it is set to, and where it takes part."""
 
     learner: str
@@ -57,8 +57,8 @@ class Study:
     build: str = ""  # a benchmark
     source: str = ""  # that it is built from
     tasks: tuple[str, ...] = ("*",)  # names, or patterns such as abstract->*
-    protocol: Protocol = field(default_factory=Protocol)
-    learners: Mapping[str, Chosen] = field(default_factory=dict)
+    protocol: StudyProtocol = field(default_factory=StudyProtocol)
+    learners: Mapping[str, StudyLearner] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # names of its own, and what they stand for
     views: tuple[View, ...] = ()  # what its report shows beside the scores
     folder: Path = Path()  # where the file lies: paths in it start there
@@ -101,7 +101,7 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
         raise StudyError(f"{file}: not YAML ({str(error).splitlines()[0]})") from None
     if not isinstance(read, dict):
         raise StudyError(f"{file}: a study is a mapping of name, suite, tasks, protocol, learners")
-    node = Node(read, Faults(), file)
+    node = Node(read, StudyFaults(), file)
     study = _study(node, folder)
     node.faults.settle()
     return study
@@ -146,9 +146,9 @@ def _json(value: Any) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
-def _written_learner(chosen: Chosen) -> dict[str, Any]:
+def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
     where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
-    default = Chosen(learner=chosen.learner)
+    default = StudyLearner(learner=chosen.learner)
     return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
 
 
@@ -186,7 +186,7 @@ def _study(node: Node, folder: Path) -> Study:
         node.fault("learners", "a study needs learners, such as {majority: {}, nearest: {}}")
     if node.take("floors", bool, True):
         used = {chosen.learner for chosen in learners.values()}
-        learners |= {floor: Chosen(learner=floor) for floor in FLOORS if floor not in used | learners.keys()}
+        learners |= {floor: StudyLearner(learner=floor) for floor in FLOORS if floor not in used | learners.keys()}
     node.finish()
     for name_of, chosen in learners.items():
         if odd := [shots for shots in chosen.shots if shots not in protocol.shots]:
@@ -214,9 +214,9 @@ def _built(node: Node) -> dict[str, str]:
     return found
 
 
-def _protocol(node: Node) -> Protocol:
-    default = Protocol()
-    found = Protocol(
+def _protocol(node: Node) -> StudyProtocol:
+    default = StudyProtocol()
+    found = StudyProtocol(
         shots=node.numbers("shots", default.shots),
         seeds=node.numbers("seeds", default.seeds),
         episodes=node.size("episodes", default.episodes),
@@ -242,7 +242,7 @@ def _query(node: Node, default: int) -> int:
     return node.size("query", default)
 
 
-def _learners(written: Node) -> dict[str, Chosen]:
+def _learners(written: Node) -> dict[str, StudyLearner]:
     """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another.
 
     Beside the learner may stand the tasks and shots that it takes part in, and whether it is optional.
@@ -263,7 +263,7 @@ def _learners(written: Node) -> dict[str, Chosen]:
             written.fault(name, f"a learner is written {WRITTEN}: {name!r}")
             continue
         kind, options = named[0] if named else (str(name), {})
-        found[str(name)] = Chosen(learner=kind, options=dict(options), **where)
+        found[str(name)] = StudyLearner(learner=kind, options=dict(options), **where)
     return found
 
 

@@ -10,7 +10,7 @@ from ..benchmarks import published
 from ..errors import UnknownNameError
 from ..ids import Json
 from ..scores import METRICS
-from .scoring import split_name
+from ..scores.tasks import split_name
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
 

@@ -11,7 +11,7 @@ from .. import sources
 from ..core import Suite
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import Json
-from ..sources.files import Faults, Layout, OnError, Place, Row
+from ..sources.files import Layout, OnError, Place, Row, RowFaults
 from ..sources.table import Field, gather, joined, refuse_missing
 from . import fields
 
@@ -46,7 +46,7 @@ def field_suite(
     for name in reading.columns:
         if name not in {f.name for f in of}:
             raise UnknownNameError("field", name, [f.name for f in of])
-    faults, left_out = Faults(reading.on_error), Counter[str]()
+    faults, left_out = RowFaults(reading.on_error), Counter[str]()
     rows = sources.rows(source, faults, reading.layout)
     rows = _where(rows, reading.where, left_out)
     if reading.venues:
@@ -83,7 +83,7 @@ def _where(
 
 
 def _venues(path: str) -> tuple[str, dict[str, Row]]:
-    faults = Faults()
+    faults = RowFaults()
     rows = [row for _, row in sources.rows(path, faults)]
     faults.settle()
     if not rows or len(rows[0]) < 2:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ..core import Suite, Task
 from ..errors import SuiteError
 from ..texts import length
-from .fields import Records, View
+from .fields import FieldPool, Records
 
 TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name it
     "types": ("category",),
@@ -76,7 +76,7 @@ def records_of(suite: Suite) -> Records:
 
 def _records(suite: Suite) -> Records | None:
     pools = (pool for pools in suite.pools.values() for pool in pools.values())
-    return next((pool.records for pool in pools if isinstance(pool, View)), None)
+    return next((pool.records for pool in pools if isinstance(pool, FieldPool)), None)
 
 
 def card(suite: Suite, by: str = "", below: str = "") -> list[CardRow]:

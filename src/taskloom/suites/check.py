@@ -1,20 +1,21 @@
-"""Faults of a suite, each with a code and a place: E are errors, W are warnings."""
+"""RowFaults of a suite, each with a code and a place: E are errors, W are warnings."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..core import Labels, Pool, Suite, Task
+from ..progress import Progress
 from ..texts import counted, overlaps
 from . import columns, rows
-from .fields import Records, View, view
+from .fields import FieldPool, Records, view
 from .instructions import LEAKING
 from .leaks import sources_of
 from .rows import Rows, faults_in, from_table
@@ -71,9 +72,6 @@ class Fault:
         return self.code.startswith("E")
 
 
-Progress = Callable[[int, int], None]  # tasks done, tasks in all
-
-
 def check(suite: Suite, progress: Progress | None = None) -> Iterator[Fault]:
     """Read the whole suite and yield its faults."""
     for of in _tables(suite):
@@ -93,7 +91,7 @@ def check(suite: Suite, progress: Progress | None = None) -> Iterator[Fault]:
 def _tables(suite: Suite) -> Iterable[Records]:
     """Give the tables that the suite's views share, each once."""
     pools = (pool for pools in suite.pools.values() for pool in pools.values())
-    return {id(pool.records): pool.records for pool in pools if isinstance(pool, View)}.values()
+    return {id(pool.records): pool.records for pool in pools if isinstance(pool, FieldPool)}.values()
 
 
 def _check_records(of: Records) -> Iterator[Fault]:
@@ -130,7 +128,7 @@ def _single_terms(name: str, lists: Sequence[Sequence[str]]) -> Iterator[Fault]:
 
 def _check_views(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:
     for name, pool in pools.items():
-        if isinstance(pool, View) and pool != view(pool.records, pool.inputs, pool.outputs):
+        if isinstance(pool, FieldPool) and pool != view(pool.records, pool.inputs, pool.outputs):
             yield Fault("E001", f"{task}/{name}", "the view's digest or size differs from the manifest's")
 
 

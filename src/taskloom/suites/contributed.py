@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import nearest
-from ..texts import counted
-from .check import Fault, imbalance
-from .task_files import (
+from ..sources.task_files import (
     INSTANCES,
     NEGATIVE,
     POSITIVE,
     TAGS,
-    Faults,
+    FileFaults,
     faults_of_shape,
     kind_of,
     load,
@@ -31,6 +29,8 @@ from .task_files import (
     texts_of,
     whole,
 )
+from ..texts import counted
+from .check import Fault, imbalance
 
 FEWEST, MOST = 26, 6_500  # instances
 NAMED: Mapping[str, str] = {  # keys of a file -> lists of known names
@@ -71,7 +71,7 @@ def check(path: Path) -> Iterator[Fault]:
     paths = [path] if path.is_file() else task_paths(path)
     first: dict[str, tuple[str, int]] = {}
     for file in paths:
-        faults, doubled = Faults(), Doubled()
+        faults, doubled = FileFaults(), Doubled()
         content = load(file, faults, doubled)
         if content is not None:
             faults_of_shape(file.name, content, faults)
@@ -216,7 +216,7 @@ def _shared_ids(
 
 
 def _splits(folder: Path, known: set[str]) -> Iterator[Fault]:
-    faults = Faults()
+    faults = FileFaults()
     tracks = splits(folder, faults)
     yield from (Fault("E401", *fault) for fault in faults.found)
     for track, lists in tracks.items():

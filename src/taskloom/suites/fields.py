@@ -77,7 +77,7 @@ class Records:
 
 
 @dataclass(frozen=True)
-class View:
+class FieldPool:
     """The examples of one field task, read from the records when asked."""
 
     records: Records
@@ -216,10 +216,10 @@ def part(of: Records, field: Field) -> Part:
             return Number()
 
 
-def view(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> View:
+def view(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> FieldPool:
     """Make the pool of one field task."""
     size = len(of.filled(dict.fromkeys([*inputs, *outputs])))
-    return View(of, tuple(inputs), tuple(outputs), size, view_digest(of, inputs, outputs))
+    return FieldPool(of, tuple(inputs), tuple(outputs), size, view_digest(of, inputs, outputs))
 
 
 def view_digest(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> str:

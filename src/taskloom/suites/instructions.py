@@ -14,8 +14,7 @@ from typing import Any
 from ..core import Example, Folds, Item, Pool, Shown, Suite, Task, Text
 from ..errors import SuiteError
 from ..ids import Json, fingerprint
-from . import rows
-from .task_files import (
+from ..sources.task_files import (
     DEFINITION,
     INSTANCES,
     KEYS,
@@ -28,6 +27,7 @@ from .task_files import (
     tasks_in,
     texts_of,
 )
+from . import rows
 
 TEST = 100  # instances of a test task that are scored: the first of its file
 METRICS = ("rouge-l:published", "rouge-l", "exact-match:published", "exact-match")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from ..core import Pool, Suite, Task
 from ..ids import Json
+from ..sources.task_files import NEGATIVE, POSITIVE
 from ..texts import (
     SHINGLE_CHARACTERS,
     SHINGLE_WORDS,
@@ -21,7 +22,6 @@ from ..texts import (
     tokens,
 )
 from .instructions import LEAKING, taught
-from .task_files import NEGATIVE, POSITIVE
 
 COMPARED = 100  # instances of each task whose texts are compared
 SHOWN = 80  # characters of a text that is told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ import pyarrow as pa
 from ..core import Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
+from ..texts import LONE_SURROGATE
 from . import columns
 
 SCHEMA = pa.schema(
@@ -28,7 +28,6 @@ SCHEMA = pa.schema(
 )
 SHOWN_FAULTS = 20
 AS_IS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON allows it, UTF-8 does not
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ..core import Output, Pool, Shown, Suite, Task, answer_from_json, output_fr
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..sources.table import Field
-from .fields import Records, View, view_digest
+from .fields import FieldPool, Records, view_digest
 from .rows import SCHEMA, Rows
 
 FORMAT = 1
@@ -134,7 +134,7 @@ def _pool(parquet: _Parquet, records: Records | None, task: Task, kept: Mapping[
         inputs, outputs = tuple(view["inputs"]), tuple(view["outputs"])
         if view_digest(records, inputs, outputs) != kept["digest"]:
             raise ValueError(f"the records are not those of task {task.id}")
-        return View(records, inputs, outputs, kept["rows"], kept["digest"])
+        return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"])
     load = partial(parquet.load, range(*kept["row_groups"]))
     return Rows(task.output, tuple(kept["fields"]), kept["rows"], kept["digest"], load)
 
@@ -198,7 +198,7 @@ class _Writer:
 
     def _entry(self, pool: Pool) -> dict[str, Any]:
         match pool:
-            case View():
+            case FieldPool():
                 if all(pool.records is not known for known in self.records):
                     self.records.append(pool.records)
                 return {"view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}

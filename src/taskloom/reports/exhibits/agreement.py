@@ -14,7 +14,7 @@ from ...scores.reduce import Array, ratio, sums
 from ...stats import Estimate, bootstrap
 from ...studies.views import Agreement
 from ...texts import counted
-from .. import cells, svg
+from .. import numbers, svg
 from .core import Exhibit, Seen
 
 FEW = 10  # tasks; an interval over fewer is said to be rough
@@ -65,7 +65,7 @@ def _pairs(seen: Seen, view: Agreement) -> dict[str, list[tuple[str, svg.Point]]
             continue
         x = ours[learner][0]
         y = boards.get((view.y, x.shots))
-        found = [cells.shown(e, b.points).value for b in (x, y) if b and (e := b.tasks.get(task, {}).get(learner))]
+        found = [numbers.shown(e, b.points).value for b in (x, y) if b and (e := b.tasks.get(task, {}).get(learner))]
         if len(found) == 2 and not any(map(math.isnan, found)):
             series.setdefault(learner, []).append((task, svg.Point(found[0], found[1], f"{task}, {learner}")))
     return series

@@ -9,9 +9,9 @@ from ...benchmarks.published import ALL, Figures, published
 from ...stats import Estimate
 from ...studies.views import Beside
 from ...texts import counted
-from .. import cells, svg
+from .. import numbers, svg
 from ..boards import Board, Category, Standing
-from .core import Cell, Exhibit, Seen
+from .core import Exhibit, Seen, Value
 
 
 def beside(seen: Seen, view: Beside) -> Iterator[Exhibit]:
@@ -40,7 +40,7 @@ def _overall(seen: Seen, ours: Mapping[str, tuple[Board, Standing]], figures: Fi
     )
 
 
-def _where(found: tuple[Board, Standing] | None) -> tuple[Cell, Cell]:
+def _where(found: tuple[Board, Standing] | None) -> tuple[Value, Value]:
     return (found[0].shots, found[1].tasks) if found else (None, None)
 
 
@@ -50,7 +50,7 @@ def _height(ours: Estimate | None, theirs: float | None) -> float:
 
 def _dots(name: str, ours: Estimate | None, theirs: float | None) -> Iterator[svg.Row]:
     if ours:
-        yield svg.Row(name, cells.shown(ours, points=True), cells.score(ours, points=True), "apart")
+        yield svg.Row(name, numbers.shown(ours, points=True), numbers.score(ours, points=True), "apart")
     if theirs is not None:
         yield svg.Row(f"{name}, published", _value(theirs), f"{theirs:.1f}", "published")
 
@@ -64,7 +64,7 @@ def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, p
         here = {n: e for n in ours if (e := _score(of.board, n, figures))}
         printed = {m: figures.values[m].get(of.name) for m in theirs}
         rows.append((of.name, of.board.shots, *(here.get(n) for n in ours), *printed.values()))
-        shown = {n: cells.shown(e, points=True) for n, e in here.items()}
+        shown = {n: numbers.shown(e, points=True) for n, e in here.items()}
         named = of.name if one else f"{of.name}, {counted(of.board.shots, 'shot')}"
         dots[named] = shown | {theirs[m]: _value(v) for m, v in printed.items() if v is not None}
     styles = svg.dot_styles(ours, theirs)

@@ -10,11 +10,11 @@ from typing import TypeAlias
 from ...stats import Contrast, Estimate
 from ...studies.results import Results
 from ...texts import counted, human
-from .. import cells
+from .. import numbers
 from ..boards import Board, Category, Standing
 from ..intervals import How
 
-Cell: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
+Value: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Exhibit:
 
     title: str
     columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Cell, ...], ...] = ()
+    rows: tuple[tuple[Value, ...], ...] = ()
     notes: tuple[str, ...] = ()
     points: bool = True
     plot: str = field(default="", repr=False, metadata={"drawn": True})
@@ -49,9 +49,9 @@ class Seen:
         return self.boards[0].metric
 
 
-def text(cell: Cell, points: bool) -> str:
+def text(cell: Value, points: bool) -> str:
     """Write a cell for people."""
-    return cells.score(cell, points) if isinstance(cell, Estimate | Contrast) else human(cell)
+    return numbers.score(cell, points) if isinstance(cell, Estimate | Contrast) else human(cell)
 
 
 def counted_over(standings: Iterable[tuple[Board, Standing]], over: str = "tasks") -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...stats import Contrast, Estimate, student_interval
 from ...studies.views import Gain
 from ...texts import counted
-from .. import cells, svg
+from .. import numbers, svg
 from ..boards import Board, Standing, contrast, corrected, differs
 from .core import Exhibit, Seen
 
@@ -55,7 +55,7 @@ def _gain_by(seen: Seen, board: Board, learner: str, over: Sequence[str], tasks:
     yield Exhibit(
         title=title,
         columns=("task", "gain", "p (Holm)", learner, "the better", "its score", "category"),
-        rows=tuple((r.task, c, cells.p_value(c.p), r.ours, r.name, r.theirs, r.category) for r, c in rows),
+        rows=tuple((r.task, c, numbers.p_value(c.p), r.ours, r.name, r.theirs, r.category) for r, c in rows),
         notes=tuple(_gain_notes(board, [gain for _, gain in rows], len(tasks), seen.how.level)),
         points=board.points,
         plot=svg.forest([_gain_row(board, *row) for row in rows], title),
@@ -81,9 +81,9 @@ def _gain_on(seen: Seen, board: Board, learner: str, rival: _Rival, family: int)
 
 
 def _gain_row(board: Board, rival: _Rival, gain: Contrast) -> svg.Row:
-    shown = cells.shown(Estimate(gain.difference, gain.low, gain.high, gain.n), board.points)
+    shown = numbers.shown(Estimate(gain.difference, gain.low, gain.high, gain.n), board.points)
     style = "apart" if differs(gain) else ""
-    return svg.Row(rival.task, shown, cells.score(gain, board.points), style)
+    return svg.Row(rival.task, shown, numbers.score(gain, board.points), style)
 
 
 def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:
@@ -96,5 +96,5 @@ def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: floa
     if tasks > len(gains):
         yield f"left out, for one side has no score: {counted(tasks - len(gains), 'task')}"
     found = student_interval([gain.difference for gain in gains], level=level)
-    yield f"mean gain over tasks {cells.score(found, board.points)}, in brackets for other tasks like these (Student's)"
+    yield f"mean gain over tasks {numbers.score(found, board.points)}, for other tasks like these (Student's)"
     yield "which one is the better is seen in the same answers: gains are told rather too small than too large"

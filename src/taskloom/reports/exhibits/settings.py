@@ -10,7 +10,7 @@ from ...benchmarks.published import published
 from ...ids import Json, canonical
 from ...stats import Estimate
 from ...studies.views import Matrix, Scaling
-from .. import cells, svg
+from .. import numbers, svg
 from ..boards import Board, Standing, combination
 from .beside import what_is_published
 from .core import Exhibit, Seen, counted_over
@@ -57,7 +57,7 @@ def _heat(
     *,
     points: bool,
 ) -> str:
-    ours = {name: [cells.shown(e, points).value if e else None for e in found] for name, found in here.items()}
+    ours = {name: [numbers.shown(e, points).value if e else None for e in found] for name, found in here.items()}
     bare = {name.removesuffix(", published"): found for name, found in theirs.items()}
     rows = [*((n, found, "hue0") for n, found in ours.items()), *((n, found, "hue1") for n, found in bare.items())]
     return svg.heat(rows, columns, about) + (svg.dot_key({"here": "hue0", "published": "hue1"}) if theirs else "")
@@ -71,7 +71,7 @@ def scaling(seen: Seen, view: Scaling) -> Iterator[Exhibit]:
     xs = sorted({x for names in series.values() for x in names})
     points = next(iter(ours.values()))[0].points
     scores = {label: {x: ours[name][1].score for x, name in names.items()} for label, names in series.items()}
-    lines = {n: [(x, cells.shown(e, points)) for x, e in by_x.items()] for n, by_x in scores.items()}
+    lines = {n: [(x, numbers.shown(e, points)) for x, e in by_x.items()] for n, by_x in scores.items()}
     about = f"{seen.first} over {view.over}"
     yield Exhibit(
         title=about,
@@ -122,4 +122,4 @@ def _trend(seen: Seen, label: str, names: Mapping[float, str]) -> Iterator[str]:
     shares = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     of = dict(zip(names.values(), shares.tolist(), strict=True))
     slope = combination(of, seen.first, boards[0].shots, seen.results.outcomes, seen.how)
-    yield f"{label}: {cells.score(slope, boards[0].points)} for each doubling of 1 + x, by a straight line"
+    yield f"{label}: {numbers.score(slope, boards[0].points)} for each doubling of 1 + x, by a straight line"

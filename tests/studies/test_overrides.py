@@ -10,7 +10,7 @@ import pytest
 
 import taskloom as package
 from taskloom.errors import StudyError
-from taskloom.studies.api import Instead, gather
+from taskloom.studies.api import Overrides, gather
 from taskloom.studies.study import load, parse
 from taskloom.studies.views import Gain
 
@@ -49,7 +49,7 @@ def test_a_named_study_runs_with_another_model_in_a_folder_of_its_own(
 
 
 def test_a_learner_that_is_named_after_its_model_is_renamed():
-    study = Instead(model="fake:echo").in_place(load("quickstart")[0])
+    study = Overrides(model="fake:echo").in_place(load("quickstart")[0])
     assert "smollm2" not in study.learners
     assert study.learners["fake:echo"].options["model"] == "fake:echo"
     assert study.learners["nearest"] == load("quickstart")[0].learners["nearest"]
@@ -57,7 +57,7 @@ def test_a_learner_that_is_named_after_its_model_is_renamed():
 
 def test_a_study_without_models_takes_none():
     with pytest.raises(StudyError, match="no learner of the study needs a model: 'smollm2'"):
-        Instead(model="smollm2").in_place(parse("name: a\nsuite: x\nlearners: {nearest: {}}"))
+        Overrides(model="smollm2").in_place(parse("name: a\nsuite: x\nlearners: {nearest: {}}"))
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_a_study_without_models_takes_none():
     ],
 )
 def test_a_run_has_a_folder_by_what_was_changed(suite: str, model: str, folder: str, options: str):
-    made = Instead.of(suite, model)
+    made = Overrides.of(suite, model)
     assert (made.folder("s"), made.options()) == (folder, options)
 
 
 def test_paths_mean_the_same_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    made = package.Instead.of("mine", "path:models/mine")
-    assert made == Instead(suite=str(tmp_path / "mine"), model=f"path:{tmp_path / 'models/mine'}")
+    made = package.Overrides.of("mine", "path:models/mine")
+    assert made == Overrides(suite=str(tmp_path / "mine"), model=f"path:{tmp_path / 'models/mine'}")
 
 
 def test_a_run_goes_on_with_what_it_was_made_with_and_is_not_mixed(
@@ -112,9 +112,9 @@ def test_a_plan_leaves_no_trace(tmp_path: Path, taskloom: Callable[..., Any], mo
 def test_no_learner_is_lost_where_names_would_be_the_same():
     learners = "{one: {in-context: {model: one}}, two: {in-context: {model: two}}}"
     text = f"name: a\nsuite: x\nlearners: {learners}\nviews: [gain: {{learner: one}}]"
-    study = Instead(model="fake:echo").in_place(parse(text))
+    study = Overrides(model="fake:echo").in_place(parse(text))
     assert [study.learners[name].options["model"] for name in ("one", "two")] == ["fake:echo"] * 2
     alone = text.replace(", two: {in-context: {model: two}}", "")
-    renamed = Instead(model="fake:echo").in_place(parse(alone))
+    renamed = Overrides(model="fake:echo").in_place(parse(alone))
     assert "one" not in renamed.learners
     assert renamed.views[0] == Gain(learner="fake:echo")

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import console, offers
-from .people.judgements import GOOD, ITEMS, RATERS, TASKS
-from .texts import counted
+from .. import console
+from ..people.judgements import GOOD, ITEMS, RATERS, TASKS
+from ..texts import counted
+from . import shell_completion as complete
 
 if TYPE_CHECKING:
-    from .people.agreement import Agreement
-    from .people.questions import Questions
-    from .people.summary import Against, Compared, Ratings, Remark
-    from .stats import Estimate
+    from ..people.agreement import Agreement
+    from ..people.questions import Questions
+    from ..people.summary import Against, Compared, Ratings, Remark
+    from ..stats import Estimate
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Sheet = Annotated[Path, typer.Option("--output", "-o", help="The sheet to write: .csv or .jsonl.")]
@@ -35,7 +36,8 @@ def compare(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner; say it again for more. Else all but floors.", autocompletion=offers.learners_of_run
+            help="A learner; say it again for more. Else all but floors.",
+            autocompletion=complete.learners_of_run,
         ),
     ] = [],  # noqa: B006
     tasks: Annotated[int, typer.Option(min=1, help="How many tasks, at random.")] = TASKS,
@@ -45,8 +47,8 @@ def compare(
     force: Force = False,
 ) -> None:
     """Write a sheet on which people say whether an answer or the reference is better, and the key to it."""
-    from .people import questions, sheets
-    from .studies.api import gather
+    from ..people import questions, sheets
+    from ..studies.api import gather
 
     sheets.refuse_to_clobber(output, sheets.key_path(output), replace=force)  # before the work, and when it is written
     drawn = questions.draw(gather(run), learner, tasks=tasks, items=items, shots=shots, seed=seed)
@@ -84,9 +86,9 @@ def rate(
     force: Force = False,
 ) -> None:
     """Write a sheet on which people rate the instructions of tasks."""
-    from .people import sheets
-    from .studies.study import chosen_tasks
-    from .suites.store import open_suite
+    from ..people import sheets
+    from ..studies.study import chosen_tasks
+    from ..suites.store import open_suite
 
     opened = open_suite(suite)
     names = chosen_tasks(list(opened.tasks), task or ["*"])
@@ -108,9 +110,9 @@ def sum_(
     as_json: AsJson = False,
 ) -> None:
     """Sum up what people said: scores with intervals, agreement between raters, and all that they wrote."""
-    from .errors import UsageError
-    from .people import answers, summary
-    from .studies.api import gather
+    from ..errors import UsageError
+    from ..people import answers, summary
+    from ..studies.api import gather
 
     read = answers.read_sheets(sheet, encoding)
     if read.kind == "ratings":
@@ -133,7 +135,7 @@ def show_compared(
 ) -> None:
     """Show how learners did against the reference."""
     if as_json:
-        from .reports.tables import plain
+        from ..reports.tables import plain
 
         console.as_json(plain(found) | {"metric": plain(beside)})
         return
@@ -164,7 +166,7 @@ def _show_tasks(found: Compared) -> None:
 
 
 def _show_contrasts(found: Compared) -> None:
-    from .reports.cells import interval, number, p_value
+    from ..reports.numbers import interval, number, p_value
 
     if found.contrasts:
         rows = [(c.a, c.b, number(c.difference, True), interval(c, True), p_value(c.p), c.n) for c in found.contrasts]
@@ -213,10 +215,10 @@ def _tell_compared(found: Compared) -> None:
 
 def show_ratings(found: Ratings, *, comments: bool = False, as_json: bool = False) -> None:
     """Show what people think of instructions."""
-    from .reports.cells import number
+    from ..reports.numbers import number
 
     if as_json:
-        from .reports.tables import plain
+        from ..reports.tables import plain
 
         console.as_json(plain(found))
         return
@@ -239,6 +241,6 @@ def _tell_raters(raters: Mapping[str, int], blank: int) -> None:
 
 def _told(of: Estimate, *, points: bool = True) -> tuple[str, str, int]:
     """Write a number, its interval and its n; what has no value says so."""
-    from .reports.cells import interval, number
+    from ..reports.numbers import interval, number
 
     return number(of.value, points), interval(of, points), of.n

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import console, offers
-from .errors import UsageError
-from .texts import counted
+from .. import console
+from ..errors import UsageError
+from ..texts import counted
+from . import shell_completion as complete
 
 if TYPE_CHECKING:
-    from .models.load import Source
-    from .studies.api import Prepared
-    from .studies.plan import Plan
-    from .studies.results import Outcome, Results
+    from ..models.load import Source
+    from ..studies.api import Prepared
+    from ..studies.plan import Plan
+    from ..studies.results import Outcome, Results
 
 REPORT = "report.html"
 
 
 StudyName = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=offers.studies)
+    str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=complete.studies)
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -34,7 +35,7 @@ Only = Annotated[
     list[str],
     typer.Option(
         help="A task or a learner, or a pattern of them; say it again for more.",
-        autocompletion=offers.parts_of_study,
+        autocompletion=complete.parts_of_study,
     ),
 ]
 Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a trial, kept apart from the real run.")]
@@ -46,7 +47,7 @@ OnModel = Annotated[
     typer.Option(
         "--model",
         help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ...",
-        autocompletion=offers.models,
+        autocompletion=complete.models,
     ),
 ]
 Output = Annotated[
@@ -65,11 +66,11 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
-    from .studies.api import LEDGER, Instead, prepare
-    from .studies.estimate import Spent, expected_seconds
-    from .studies.ledger import Ledger
+    from ..studies.api import LEDGER, Overrides, prepare
+    from ..studies.estimate import Spent, expected_seconds
+    from ..studies.ledger import Ledger
 
-    prepared = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit)
+    prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit)
     found, folder = prepared.plan, prepared.folder
     states, spent = {}, []
     if (folder / LEDGER).is_file():
@@ -118,13 +119,13 @@ def run(
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that share the cores.")] = 1,
 ) -> None:
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
-    from .reports import render, summarise
-    from .studies.api import Instead, known_models, prepare
-    from .studies.outcomes import results
-    from .studies.plan import plan as make_plan
-    from .studies.run import run as run_cells
+    from ..reports import render, summarise
+    from ..studies.api import Overrides, known_models, prepare
+    from ..studies.outcomes import results
+    from ..studies.plan import plan as make_plan
+    from ..studies.run import run as run_cells
 
-    prepared = prepare(study, output, instead=Instead.of(suite, model), only=only, limit=limit, get=_get_model)
+    prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit, get=_get_model)
     found, folder = prepared.plan, prepared.folder
     _tell_left_out(found, briefly=True)
     if prepared.is_changed:
@@ -174,14 +175,14 @@ def report(
     run: RunFolder,
     *,
     to: Annotated[
-        str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=offers.forms)
+        str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=complete.forms)
     ] = "terminal",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, overrides of standard output.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
 ) -> None:
     """Show what a run has found so far."""
-    from .reports import render
-    from .studies.api import gather
+    from ..reports import render
+    from ..studies.api import gather
 
     gathered = gather(run, limit=limit)
     text = render(gathered, to)
@@ -203,9 +204,10 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score predictions that were made elsewhere: over instances, tasks and categories, with intervals."""
+    from ..reports.predictions import score_predictions
+    from ..scores.predictions import read
+    from ..suites.store import open_suite
     from . import listings_runs
-    from .studies.predictions import read, score_predictions
-    from .suites.store import open_suite
 
     listings_runs.show_scored(score_predictions(open_suite(suite), read(predictions), metric), as_json=as_json)
 
@@ -213,24 +215,24 @@ def score(
 def compare(
     a: Annotated[
         str,
-        typer.Argument(help="A learner: its name in the run, or RUN:NAME.", autocompletion=offers.learners_of_run),
+        typer.Argument(help="A learner: its name in the run, or RUN:NAME.", autocompletion=complete.learners_of_run),
     ],
-    b: Annotated[str, typer.Argument(help="Another one.", autocompletion=offers.learners_of_run)],
+    b: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete.learners_of_run)],
     *,
     run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
+    from ..reports import compare as compared
     from . import listings_runs
-    from .reports import compare as compared
 
     listings_runs.show_contrasts(compared(_pair(a, b, run), a, b), as_json=as_json)
 
 
 def _pair(a: str, b: str, run: Path | None) -> Results:
     """Gather two learners, of one run or of two, under the names that they were asked for by."""
-    from .errors import UnknownNameError
-    from .studies.api import gather, only_run
+    from ..errors import UnknownNameError
+    from ..studies.api import gather, only_run
 
     if a == b:
         raise UsageError(f"a learner does not differ from itself: {a!r}")
@@ -259,7 +261,7 @@ def merge(
     others: Annotated[list[Path], typer.Argument(metavar="FROM...", help="Those that it takes from.")],
 ) -> None:
     """Take over what other ledgers have finished; nothing is counted twice."""
-    from .studies.ledger import Ledger
+    from ..studies.ledger import Ledger
 
     with Ledger(_ledger(into)) as ledger:
         for other in others:
@@ -273,7 +275,7 @@ def merge(
 
 def _ledger(path: Path) -> Path:
     """Give the ledger of a run's folder, or the ledger that was named."""
-    from .studies.api import LEDGER
+    from ..studies.api import LEDGER
 
     return path if path.suffix == ".db" else path / LEDGER
 

@@ -185,7 +185,7 @@ def test_the_card_as_a_page_is_written_again(taskloom, told: Path, suite: Path, 
 
 def test_a_terminal_shows_the_first_names_with_bars(taskloom, told: Path, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("taskloom.listings.NAMES", 2)
+    monkeypatch.setattr("taskloom.cli.listings.NAMES", 2)
     few, every = taskloom("show", told, "--card"), taskloom("show", told, "--card", "--all")
     assert re.search(r"English +10 +█{24} *\n", few.out)
     assert re.search(r"Chinese +1 +█{5}▌", few.out)

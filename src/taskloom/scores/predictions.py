@@ -8,23 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..core import Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
-from ..scores import Metric, signature
-from ..scores import Scored as ScoredTask
-from ..scores.reduce import Array
-from ..sources.files import FORMATS, Faults, Layout, Row
-from ..stats import Estimate, bootstrap, student_interval
-from ..suites.rows import LONE_SURROGATE
-from ..suites.task_files import kind_of
-from .scoring import parts_of, score_task
+from ..sources.files import FORMATS, Layout, Row, RowFaults
+from ..sources.task_files import kind_of
+from ..texts import LONE_SURROGATE
+from . import Scored
+from .tasks import parts_of, score_task
 
 IDS, ANSWERS = ("item", "id"), ("answer", "prediction", "Prediction")
 FEW = 5  # unknown tasks that are named: to find the nearest names among many takes a while
-RESAMPLES = 1000
-FEWEST = 5  # tasks or categories whose mean has an interval: of fewer, Student's says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +43,17 @@ class Placed:
 class Marked:
     """How the answers to the items of one task did."""
 
-    scored: Mapping[str, ScoredTask]  # by metric
+    scored: Mapping[str, Scored]  # by metric
     items: int
     missing: int
     unlike: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """What predictions score by one metric: over instances, over tasks and over categories.
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How the answers to a suite's items did, task by task."""
 
-    Tasks with labels of their own may have answers that can't be pooled; over their instances there is no score.
-    """
-
-    signatures: tuple[str, ...]  # metrics over labels have one for each set of labels
-    micro: Estimate | None  # over all instances
-    macro: Estimate  # the mean over tasks
-    category_macro: Estimate | None  # the mean over categories, where tasks have them
-    categories: Mapping[str, Estimate | None]  # over the instances of each
-    tasks: Mapping[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """How a file of predictions did."""
-
-    metrics: Mapping[str, Scores]
-    instances: int
-    missing: Mapping[str, int]  # by task: items without a prediction, or with null; they count as wrong
-    unlike: Mapping[str, Mapping[str, str]]  # by task and item: of another kind than the answers; they count as wrong
-    untouched: tuple[str, ...]  # test tasks without any, which are left out
-    aside: tuple[str, ...]  # tasks without any that are no test tasks
+    tasks: Mapping[str, Marked]
     unknown: int  # predictions for items that the suite does not ask about
     doubled: int  # lines whose item was answered before: the last counts
 
@@ -97,7 +70,7 @@ def read(path: Path) -> tuple[Prediction, ...]:
         raise UsageError(f"no such file: {path}")
     if _is_array(path):
         raise SourceError(f"a JSON array, and one object on each line is wanted (jq -c '.[]' makes it so): {path}")
-    faults = Faults("skip", other_encoding="save it as UTF-8; it may be")
+    faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
     given = []
     for place, row in FORMATS["jsonl"](path, faults, Layout(half_characters=True)):
         found = _prediction(place, row)
@@ -146,7 +119,7 @@ def _settle(message: str, shown: Sequence[str], count: int) -> None:
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = ()) -> Scored:
+def mark(suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = ()) -> Marks:
     """Score predictions by the metrics of their tasks, or by these."""
     placed = _placed(suite, given)
     if not placed.answers:
@@ -156,29 +129,14 @@ def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequen
         )
     tasks = [_measured(task, metrics) for name, task in suite.tasks.items() if name in placed.answers]
     marked = {task.id: _marked(task, _asked(suite, task.id), placed.answers[task.id]) for task in tasks}
-    tests = _test_tasks(suite)
-    untouched = [name for name in suite.tasks if name not in marked]
-    names = dict.fromkeys(typed for found in marked.values() for typed in found.scored)
-    return Scored(
-        metrics={
-            typed: _scores(suite, {name: of.scored[typed] for name, of in marked.items() if typed in of.scored})
-            for typed in names
-        },
-        instances=sum(found.items for found in marked.values()),
-        missing={name: found.missing for name, found in marked.items() if found.missing},
-        unlike={name: found.unlike for name, found in marked.items() if found.unlike},
-        untouched=tuple(name for name in untouched if name in tests),
-        aside=tuple(name for name in untouched if name not in tests),
-        unknown=placed.unknown,
-        doubled=placed.doubled,
-    )
+    return Marks(marked, placed.unknown, placed.doubled)
 
 
 def _placed(suite: Suite, given: Sequence[Prediction]) -> Placed:
     """Give each prediction to its task; where nobody can tell which one is meant, all are refused."""
     _check_names(suite, given)
     asking = _asking(suite, given)
-    faults = Faults("skip")
+    faults = RowFaults("skip")
     answers: dict[str, dict[str, Any]] = {}
     unknown: set[tuple[str, str]] = set()
     for one in given:
@@ -252,11 +210,6 @@ def _asked(suite: Suite, name: str) -> list[Example]:
     return pool.take(range(len(pool)))
 
 
-def _test_tasks(suite: Suite) -> set[str]:
-    """Give the tasks that the folds ask about; all, where they ask about none."""
-    return {name for roles in suite.folds.values() for name in roles.get("target", ())} or set(suite.tasks)
-
-
 def unlike_of(output: Output, value: Any) -> str:
     """Say how a prediction is of another kind than the answers of its task; nothing of one that may be right.
 
@@ -296,51 +249,3 @@ def _is_number(value: Any) -> bool:
         return not isinstance(value, bool) and math.isfinite(float(value))
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def _scores(suite: Suite, found: Mapping[str, ScoredTask]) -> Scores:
-    """Sum up what one metric gave, each task's answers by its own settings."""
-    by_category: dict[str, list[ScoredTask]] = {}
-    for name, scored in found.items():
-        for category in suite.tasks[name].tags.get("category", ()):
-            by_category.setdefault(category, []).append(scored)
-    tasks = {name: _estimate(scored.metric, scored.units, name) for name, scored in found.items()}
-    categories = {category: _pooled(by_category[category], category) for category in sorted(by_category)}
-    known = [estimate for estimate in categories.values() if estimate]
-    return Scores(
-        signatures=tuple(sorted({signature(scored.metric) for scored in found.values()})),
-        micro=_pooled(list(found.values()), "micro"),
-        macro=_mean_of(tasks.values()),
-        category_macro=_mean_of(known) if known else None,
-        categories=categories,
-        tasks=tasks,
-    )
-
-
-def _pooled(found: Sequence[ScoredTask], key: str) -> Estimate | None:
-    """Score the answers to several tasks together, where their units say the same."""
-    of = found[0].metric
-    # A metric that is a plain mean has the same function for all labels: right is right.
-    if any(other.metric != of and other.metric.reduce is not of.reduce for other in found):
-        return None
-    return _estimate(of, np.concatenate([scored.units for scored in found]), key)
-
-
-def _estimate(of: Metric, units: Array, key: str) -> Estimate:
-    """Give a score with its interval; of one unit there is none."""
-    found = bootstrap(units, of.reduce, count=RESAMPLES, key=key)
-    return found if found.n > 1 else replace(found, low=math.nan, high=math.nan)
-
-
-def _mean_of(scores: Iterable[Estimate]) -> Estimate:
-    """Average scores that are known, with Student's interval: what others like these would give.
-
-    Where all lie between 0 and 1 the interval does too, and of few there is none.
-    """
-    values = [e.value for e in scores if not math.isnan(e.value)] or [math.nan]
-    found = student_interval(values)
-    if found.n < FEWEST:
-        return replace(found, low=math.nan, high=math.nan)
-    if min(values) < 0 or max(values) > 1:
-        return found
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))

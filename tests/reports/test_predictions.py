@@ -13,10 +13,11 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
 from taskloom.errors import ScoreError, SourceError, UnknownNameError, UsageError
-from taskloom.sources import files
+from taskloom.reports.predictions import PredictionScores, score_predictions
+from taskloom.scores.predictions import Prediction, read, unlike_of
+from taskloom.sources import files, task_files
 from taskloom.sources.table import Field
-from taskloom.studies.predictions import Prediction, Scored, read, score_predictions, unlike_of
-from taskloom.suites import fields, instructions, rows, task_files
+from taskloom.suites import fields, instructions, rows
 from taskloom.suites.store import write
 
 
@@ -35,7 +36,7 @@ def many(count: int, **given: Any) -> Suite:
     return Suite(id="s", tasks=tasks, pools=pools, **given)
 
 
-def over(found: Scored, typed: str, category: str = "") -> float | None:
+def over(found: PredictionScores, typed: str, category: str = "") -> float | None:
     """Give the score over all instances, or over those of a category."""
     scores = found.metrics[typed]
     estimate = scores.categories[category] if category else scores.micro

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from . import console
-from .errors import StudyError
-from .reports import Comparison, cells, differs
-from .reports.boards import RAW
-from .reports.tables import plain
-from .stats import Contrast, Estimate
-from .studies.predictions import FEWEST, Scored, Scores
-from .texts import counted
+from .. import console
+from ..errors import StudyError
+from ..reports import Comparison, differs, numbers
+from ..reports.boards import RAW
+from ..reports.predictions import FEWEST, PredictionScores, Scores
+from ..reports.tables import plain
+from ..stats import Contrast, Estimate
+from ..texts import counted
 
 FEW = 5  # tasks and items that a note names
 
@@ -38,7 +38,7 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
     console.note("in points; apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
 
 
-def show_scored(found: Scored, *, as_json: bool) -> None:
+def show_scored(found: PredictionScores, *, as_json: bool) -> None:
     """Show what predictions scored, and what was missing or unknown."""
     if as_json:
         console.as_json(plain(found))
@@ -64,7 +64,7 @@ def _show_scores(typed: str, scores: Scores) -> None:
         console.note(f"no {typed} of {_first_few(apart)}: {told}")
 
 
-def _note_faults(found: Scored) -> None:
+def _note_faults(found: PredictionScores) -> None:
     """Tell what was wrong with predictions, and what was left out."""
     if found.missing:
         lost = sum(found.missing.values())
@@ -91,15 +91,15 @@ def _first_few(names: Sequence[str]) -> str:
     return f"{', '.join(names[:FEW])}{more}"
 
 
-def _points(of: Estimate, points: bool) -> tuple[console.Cell, ...]:
+def _points(of: Estimate, points: bool) -> tuple[console.Value, ...]:
     """Write a score, its interval and what it rests on; in points where it is a share of one."""
     value, low, high = (
-        f"{100 * each:.2f}" if points and not math.isnan(each) else cells.number(each, points)
+        f"{100 * each:.2f}" if points and not math.isnan(each) else numbers.number(each, points)
         for each in (of.value, of.low, of.high)
     )
     return value, "none" if math.isnan(of.low) else f"{low} to {high}", of.n
 
 
-def _contrast(of: Contrast, times: int) -> tuple[console.Cell, ...]:
+def _contrast(of: Contrast, times: int) -> tuple[console.Value, ...]:
     difference, low, high = (f"{times * value:+.3g}" for value in (of.difference, of.low, of.high))
     return difference, f"{low} to {high}", f"{of.p:.3f}", of.n

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from . import console, offers
+from .. import console
+from . import shell_completion as complete
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -16,7 +17,7 @@ Name = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A short name, hf:ORG/NAME@REVISION, path:FOLDER or pypi:PACKAGE==VERSION.",
-        autocompletion=offers.short_models,
+        autocompletion=complete.short_models,
     ),
 ]
 
@@ -30,8 +31,8 @@ def list_(*, as_json: AsJson = False) -> None:
 
 def show(name: Name, *, as_json: AsJson = False) -> None:
     """Show where a model comes from, under which terms, what it is named by, and where its files are."""
+    from ..models.load import weights
     from . import listings
-    from .models.load import weights
 
     told = listings.describe_model(weights(name).load)
     if as_json:
@@ -42,11 +43,11 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 
 
 def get(
-    name: Annotated[list[str], typer.Argument(metavar="MODEL...", autocompletion=offers.short_models)],
+    name: Annotated[list[str], typer.Argument(metavar="MODEL...", autocompletion=complete.short_models)],
 ) -> None:
     """Fetch models into the cache, and convert those that come as GGUF; after that no network is needed."""
+    from ..models.load import NAMED, weights
     from . import listings
-    from .models.load import NAMED, weights
 
     for wanted in [weights(one) for one in name]:  # unknown names are refused before anything is fetched
         with console.progress(f"fetching {wanted.load}", of_bytes=True) as progress:
@@ -58,7 +59,7 @@ def get(
 
 def rm(name: Name) -> None:
     """Remove a model's files from the cache."""
-    from .models.load import remove, weights
+    from ..models.load import remove, weights
 
     freed = remove(weights(name).load)
     console.note(f"removed {name}: {console.size(freed)}" if freed else f"not here: {name}")

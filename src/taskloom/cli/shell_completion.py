@@ -1,4 +1,4 @@
-"""What the shell offers for the values of arguments and options; what can't be read offers nothing."""
+"""Tab completion of the values of arguments and options; what can't be read completes to nothing."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from .studies.study import Study
+    from ..studies.study import Study
 
 FAKES = ("fake:echo", "fake:noise")
 
 
 def benchmarks(incomplete: str) -> list[str]:
     """Complete benchmarks."""
-    from .benchmarks import BENCHMARKS
+    from ..benchmarks import BENCHMARKS
 
     return [name for name in BENCHMARKS if name.startswith(incomplete)]
 
 
 def data(incomplete: str) -> list[str]:
     """Complete names of the catalogue."""
-    from .sources.packages import catalogue
+    from ..sources.packages import catalogue
 
     return [name for name in catalogue() if name.startswith(incomplete)]
 
@@ -37,7 +37,7 @@ def sources(incomplete: str) -> list[str]:
 
 def tasks(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete tasks of the suite that is named before."""
-    from .suites.store import open_suite
+    from ..suites.store import open_suite
 
     with suppress(Exception):  # what can't be opened is told when it is shown
         return [name for name in open_suite(Path(ctx.params["suite"])).tasks if name.startswith(incomplete)]
@@ -46,14 +46,14 @@ def tasks(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def encodings(incomplete: str) -> list[str]:
     """Complete encodings."""
-    from .encodings import NONE, TABLE_4
+    from ..encodings import NONE, TABLE_4
 
     return [name for name in (*TABLE_4, NONE) if name.startswith(incomplete)]
 
 
 def studies(incomplete: str) -> list[str]:
     """Complete studies, by name or file."""
-    from .studies.study import names
+    from ..studies.study import names
 
     return [name for name in names() if name.startswith(incomplete)] + [
         str(p) for p in Path().glob(f"{incomplete}*.yaml")
@@ -67,7 +67,7 @@ def _named_before(ctx: typer.Context, parameter: str) -> str | Path:
 
 def parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete learners and tasks of the study that is named, as far as they can be told without any work."""
-    from .studies.study import load
+    from ..studies.study import load
 
     found: list[str] = []
     with suppress(Exception):  # what can't be read is told when it is run
@@ -78,10 +78,10 @@ def parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
-    from .studies.api import RUNS
-    from .studies.plan import SUITE
-    from .studies.study import chosen_tasks
-    from .suites.store import open_suite
+    from ..studies.api import RUNS
+    from ..studies.plan import SUITE
+    from ..studies.study import chosen_tasks
+    from ..suites.store import open_suite
 
     built = RUNS / study.name / SUITE
     opened = open_suite(instead or (study.folder / study.suite if study.suite else built))
@@ -91,7 +91,7 @@ def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
 
 def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete learners of the run that is named, or of the only one."""
-    from .studies.api import only_run, study_of
+    from ..studies.api import only_run, study_of
 
     with suppress(Exception):
         found = study_of(Path(_named_before(ctx, "run") or only_run()))[0].learners
@@ -101,21 +101,21 @@ def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def forms(incomplete: str) -> list[str]:
     """Complete forms of reports."""
-    from .reports import FORMS
+    from ..reports import FORMS
 
     return [form for form in FORMS if form.startswith(incomplete)]
 
 
 def short_models(incomplete: str) -> list[str]:
     """Complete short names of models."""
-    from .models.load import NAMED
+    from ..models.load import NAMED
 
     return [name for name in NAMED if name.startswith(incomplete)]
 
 
 def models(incomplete: str) -> list[str]:
     """Complete a model's name: a short one, a fake, or a prefix that something is to follow."""
-    from .models.load import NAMED, PREFIXES
+    from ..models.load import NAMED, PREFIXES
 
     prefixes = [prefix for prefix in PREFIXES if prefix != "fake:"]
     return [name for name in (*NAMED, *prefixes, *FAKES) if name.startswith(incomplete)]

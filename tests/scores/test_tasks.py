@@ -6,7 +6,7 @@ import pytest
 
 from taskloom.core import Fields, Labels, Output, Task
 from taskloom.errors import ScoreError, UnknownNameError
-from taskloom.studies.scoring import parts_of, score_key, score_task
+from taskloom.scores.tasks import parts_of, score_key, score_task
 
 KIND = Labels(("yes", "n/a"))
 
