@@ -11,6 +11,7 @@ import numpy as np
 
 from measure import report
 from taskloom.benchmarks import builder
+from taskloom.episodes import Sampler
 from taskloom.sources.table import Field
 from taskloom.studies.costs import Cost
 from taskloom.studies.ledger import Finished, Ledger
@@ -61,7 +62,7 @@ def overhead(folder: Path) -> dict[str, float]:
         builder("fields")("data:papers", FIELDS, Reading(where={"language": "en"}, id_column="id"), ""),
         folder / "suite",
     )
-    protocol = StudyProtocol(shots=(0,), seeds=tuple(range(40)), query=8)
+    protocol = StudyProtocol(shots={0: 1}, seeds=tuple(range(40)), sampler=Sampler(query=8))
     learners = {"majority": StudyLearner(learner="majority")}
     study = Study(
         name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder
@@ -77,7 +78,7 @@ def overhead(folder: Path) -> dict[str, float]:
 
 
 def resumed(folder: Path, cells: int) -> dict[str, float]:
-    protocol = StudyProtocol(shots=(0, 1), seeds=tuple(range(cells // 4)), query=8)
+    protocol = StudyProtocol(shots={0: 1, 1: 1}, seeds=tuple(range(cells // 4)), sampler=Sampler(query=8))
     learners = {"majority": StudyLearner(learner="majority"), "random": StudyLearner(learner="random")}
     study = Study(
         name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder

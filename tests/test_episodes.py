@@ -84,7 +84,7 @@ def expect_a_sound_draw(draw: Draw, pools: Mapping[str, Sequence[Cell]], sampler
     used = [(draw.pools[role], group) for role, found in cells.items() for _, group in found]
     assert len(set(used)) == len(used)  # no record twice, neither in one set nor in two of one pool
     assert all(label in draw.labels for found in cells.values() for label, _ in found)
-    sizes: Mapping[Role, tuple[int, bool]] = {
+    sizes: Mapping[Role, tuple[Any, bool]] = {
         "support": (sampler.shots, True),
         "dev": (sampler.dev, sampler.per_class),
         "query": (sampler.query, sampler.per_class),
@@ -97,7 +97,7 @@ def expect_a_sound_draw(draw: Draw, pools: Mapping[str, Sequence[Cell]], sampler
 
 def expect_the_classes_that_are_large_enough(draw: Draw, support: Sequence[Cell], sampler: Sampler) -> None:
     counts = counts_by_record(support)
-    fit = [name for name in NAMES if counts[name] > sampler.shots]
+    fit = [name for name in NAMES if counts[name] > sampler.shots]  # type: ignore[operator]
     assert draw.short == {name: counts[name] for name in NAMES if name not in fit}
     if sampler.ways:
         assert len(set(draw.labels)) == sampler.ways
@@ -147,11 +147,11 @@ def test_a_draw_from_pools_of_their_own_is_sound(
 @given(pure_cells, samplers, seeds)
 def test_a_draw_is_refused_only_where_it_can_not_be_made(cells: list[Cell], sampler: Sampler, seed: int) -> None:
     sampler = replace(sampler, ways=0)
-    counts = {name: n for name, n in counts_by_record(cells).items() if n > sampler.shots}
+    counts = {name: n for name, n in counts_by_record(cells).items() if n > sampler.shots}  # type: ignore[operator]
     if sampler.per_class:
-        can = all(n >= sampler.shots + sampler.dev + sampler.query for n in counts.values())
+        can = all(n >= sampler.shots + sampler.dev + sampler.query for n in counts.values())  # type: ignore[operator]
     else:
-        can = sum(counts.values()) >= sampler.shots * len(counts) + sampler.dev + sampler.query
+        can = sum(counts.values()) >= sampler.shots * len(counts) + sampler.dev + sampler.query  # type: ignore[operator]
     assert (drawn_if_any(suite_of({"all": cells}), sampler, seed) is not None) == (can and len(counts) > 1)
 
 
@@ -160,7 +160,7 @@ def test_a_draw_is_refused_only_where_it_can_not_be_made(cells: list[Cell], samp
 def test_a_task_without_labels_takes_its_shots_in_all(cells: list[Cell], sampler: Sampler, seed: int) -> None:
     sampler = replace(sampler, ways=0)
     draw = drawn_if_any(suite_of({"all": cells}, FREE), sampler, seed)
-    wanted = sampler.shots + sampler.dev + sampler.query
+    wanted = sampler.shots + sampler.dev + sampler.query  # type: ignore[operator]
     assert (draw is not None) == (wanted <= len({group for _, group in cells}))
     if draw:
         assert [len(found) for found in draw.rows.values()] == [sampler.shots, sampler.dev, sampler.query]
@@ -512,3 +512,37 @@ def test_draws_are_equal_in_another_process_with_another_hash_seed(hash_seed: st
         [sys.executable, "-c", code, __file__], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == [str(draw) for draw in golden_draws()]
+
+
+def test_all_shots_are_what_dev_and_query_leave_and_those_stay_the_same():
+    suite = suite_of({"all": even(20)})
+    few = drawn(suite, Sampler(shots=2, reserve=2, dev=3, query=4))[0]
+    every = drawn(suite, Sampler(shots="all", reserve=2, dev=3, query=4))[0]
+    assert (every.rows["dev"], every.rows["query"]) == (few.rows["dev"], few.rows["query"])
+    assert set(few.rows["support"]) < set(every.rows["support"])
+    together = [row for rows in every.rows.values() for row in rows]
+    assert sorted(together) == list(range(len(suite.pools["t"]["all"])))
+
+
+def test_all_shots_of_a_pool_that_query_has_used_up_are_refused():
+    with pytest.raises(EpisodeError, match="support"):
+        drawn(suite_of({"all": even(4)}), Sampler(shots="all", query="all"))
+
+
+def test_drawn_shots_lie_between_the_fewest_and_the_most_of_each_class():
+    suite = suite_of({"all": even(20)})
+    seen = set()
+    for seed in range(30):
+        (found,) = drawn(suite, Sampler(shots="drawn", least=2, most=4, query=4), seed=seed)
+        labels = [int(suite.pools["t"]["all"].labels()[row]) for row in found.rows["support"]]
+        counts = {label: labels.count(label) for label in labels}
+        assert set(counts.values()) <= {2, 3, 4}
+        seen |= {tuple(sorted(counts.items()))}
+        assert drawn(suite, Sampler(shots="drawn", least=2, most=4, query=4), seed=seed) == [found]
+    assert len(seen) > 3
+
+
+@pytest.mark.parametrize("wrong", [{"shots": "some"}, {"query": "drawn"}, {"least": 3, "most": 2}, {"dev": -1}])
+def test_sizes_that_are_none_are_refused(wrong: dict[str, Any]):
+    with pytest.raises(EpisodeError):
+        Sampler(**wrong)

@@ -16,35 +16,57 @@ import numpy as np
 
 from .core import Example, Ints, Labels, Pool, Suite, Task, declared
 from .errors import EpisodeError, UnknownNameError
-from .ids import Json, fingerprint, shuffled
+from .ids import Json, fingerprint, raw_bits, shuffled
 
 Role: TypeAlias = Literal["support", "dev", "query"]
 ShortClass: TypeAlias = Literal["skip", "refuse"]
-ALL = -1  # a query set of all that the others leave
+Shots: TypeAlias = "int | Literal['all', 'drawn']"  # a number, all that dev and query leave, or drawn for each class
+ALL: Literal["all"] = "all"
+DRAWN: Literal["drawn"] = "drawn"
 HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
+
+
+def shots_order(shots: Shots) -> tuple[int, int]:
+    """Order settings: numbers, then what is drawn, then all.
+
+    >>> sorted(["all", 4, "drawn", 0], key=shots_order)
+    [0, 4, 'drawn', 'all']
+    """
+    return (0, shots) if isinstance(shots, int) else ((DRAWN, ALL).index(shots) + 1, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:
     """How episodes are drawn; what differs from the defaults is its identity."""
 
-    shots: int = 1  # for each class where the task has labels, else in all
+    shots: Shots = 1  # for each class where the task has labels, else in all
     reserve: int = 0  # the most shots of a study: so many are set aside, that dev and query stay when shots change
-    dev: int = 64
-    query: int = 64  # or ALL
+    dev: int = 0
+    query: int | Literal["all"] = 32
     per_class: bool = False  # whether dev and query count for each class
     ways: int = 0  # classes drawn for an episode; 0: all
     short_class: ShortClass = "skip"  # what is done with a class that has too few examples
+    least: int = 1  # where shots are drawn: the fewest of a class, and the most
+    most: int = 5
     version: int = 1
 
     def __post_init__(self) -> None:
-        sizes = (self.shots, self.reserve, self.dev, self.query, self.ways)
+        sizes: list[object] = [self.reserve, self.dev, self.ways, self.least, self.most]
+        sizes += [self.shots] if self.shots not in (ALL, DRAWN) else []
+        sizes += [self.query] if self.query != ALL else []
         if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
             raise EpisodeError(f"sizes must be whole numbers: {self}")
-        if min(self.shots, self.reserve, self.dev, self.ways) < 0 or self.query < ALL:
+        if any(isinstance(size, int) and size < 0 for size in sizes):
             raise EpisodeError(f"sizes can't be negative: {self}")
+        if self.least > self.most:
+            raise EpisodeError(f"the fewest shots are more than the most: {self}")
         if self.short_class not in get_args(ShortClass):
             raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
+
+    @property
+    def set_aside(self) -> int:
+        """Give the shots that are set aside before dev and query are drawn: of each class, or in all."""
+        return max(self.shots, self.reserve) if isinstance(self.shots, int) else self.reserve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,27 +211,36 @@ def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
 
 def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:
     names = _names(task)
-    shots = max(sampler.shots, sampler.reserve)
-    least = shots + (homes["query"] == homes["support"])  # one to ask about, where it comes from the same pool
+    shared = homes["query"] == homes["support"]
+    needed = sampler.least if sampler.shots == DRAWN else sampler.set_aside
+    least = needed + shared  # one to ask about, where it comes from the same pool
     kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
     if names and len(kept) < min(2, len(names)):
         some = f"only {names[kept[0]]!r}" if kept else "no class"
         raise EpisodeError(f"{some} of task {task.id!r} has {least} examples or more: there is nothing to choose from")
-    each = sampler.per_class and bool(kept)
-    sizes: dict[Role, tuple[int, bool]] = {
-        "support": (shots, bool(kept)),
-        "dev": (sampler.dev, each),
-        "query": (sampler.query, each),
-    }
-    used = set(stocks[homes["support"]].avoid)
+    support = stocks[homes["support"]]
+    sizes = _support_sizes(support, sampler, key, kept, shared=shared)
+    used = set(support.avoid)
+    taken = (
+        _pick_by_class(support, used, key, "support", sizes, kept)
+        if kept
+        else [list(_pick_in_all(support, used, key, "support", sizes[0], kept))]
+    )
+    _refuse_few(task, "support", sum(map(len, taken)), sum(sizes), len(support.pool))
     rows: dict[Role, tuple[int, ...]] = {}
-    for role, (size, by_class) in sizes.items():
-        stock = stocks[homes[role]]
-        pick = _pick_by_class if by_class else _pick_in_all
-        rows[role] = tuple(pick(stock, used, key, role, len(stock.pool) if size == ALL else size, kept))
-        wanted = 1 if size == ALL else size * len(kept) if by_class else size
+    for role, size in _asked_sizes(sampler).items():
+        stock, each = stocks[homes[role]], sampler.per_class and bool(kept)
+        most = len(stock.pool) if size == ALL else size
+        found = (
+            itertools.chain.from_iterable(_pick_by_class(stock, used, key, role, [most] * len(kept), kept))
+            if each
+            else _pick_in_all(stock, used, key, role, most, kept)
+        )
+        rows[role] = tuple(found)
+        wanted = 1 if size == ALL else most * len(kept) if each else most
         _refuse_few(task, role, len(rows[role]), wanted, len(stock.pool))
-    rows["support"] = _first_shots(rows["support"], sampler.shots, shots)
+    rows = {"support": tuple(_support(support, used, key, taken, sampler, kept)), **rows}
+    _refuse_few(task, "support", len(rows["support"]), sampler.shots == ALL, len(support.pool))
     pools = {home: stock.pool for home, stock in stocks.items()}
     id_ = _id(task, homes, pools, sampler, key, stocks[homes["support"]].avoid)
     labels = tuple(names[label] for label in kept)
@@ -233,9 +264,32 @@ def _id(
     return fingerprint("draw", task.id, list(_names(task)), content, declared(sampler), avoided, key.seed, key.index)
 
 
-def _first_shots(rows: tuple[int, ...], shots: int, of: int) -> tuple[int, ...]:
-    """Keep the first so many of each class's rows, which stand one class after the other."""
-    return tuple(row for place, row in enumerate(rows) if place % of < shots) if shots < of else rows
+def _asked_sizes(sampler: Sampler) -> dict[Role, int | Literal["all"]]:
+    return {"dev": sampler.dev, "query": sampler.query}
+
+
+def _support_sizes(stock: _Stock, sampler: Sampler, key: _Key, kept: Sequence[int], *, shared: bool) -> list[int]:
+    """Say how many examples are set aside for support: of each class, or in all; drawn numbers by bits of their own."""
+    if sampler.shots != DRAWN:
+        return [sampler.set_aside] * max(1, len(kept))
+    sizes = []
+    for label in kept or (-1,):
+        most = min(sampler.most, (stock.counts[label] if kept else sum(stock.counts.values())) - shared)
+        bits = next(raw_bits("shots", stock.pool.digest, key.seed, key.index, label))
+        sizes.append(sampler.least + ((bits * max(1, most - sampler.least + 1)) >> 64))
+    return sizes
+
+
+def _support(
+    stock: _Stock, used: set[int], key: _Key, taken: Sequence[list[int]], sampler: Sampler, kept: Sequence[int]
+) -> Iterator[int]:
+    """Keep the first shots of what was set aside, class after class; or all, with all that nothing else has taken."""
+    if isinstance(sampler.shots, int):
+        return itertools.chain.from_iterable(rows[: sampler.shots] for rows in taken)
+    aside = itertools.chain.from_iterable(taken)
+    if sampler.shots == DRAWN:
+        return aside
+    return itertools.chain(aside, _pick_in_all(stock, used, key, "support", len(stock.pool), kept))
 
 
 def _refuse_few(task: Task, role: Role, found: int, wanted: int, size: int) -> None:
@@ -262,18 +316,19 @@ def _classes(
 
 
 def _pick_by_class(
-    stock: _Stock, used: set[int], key: _Key, role: Role, size: int, kept: Sequence[int]
-) -> Iterator[int]:
+    stock: _Stock, used: set[int], key: _Key, role: Role, sizes: Sequence[int], kept: Sequence[int]
+) -> list[list[int]]:
     """Pick so many rows of each class; the classes take turns, so that fewer shots are a part of more."""
     none = np.empty(0, np.int64)
     orders = [key.order(stock, stock.by_class.get(label, none), role, label) for label in kept]
     picked: list[list[int]] = [[] for _ in orders]
-    going = list(zip(picked, orders, strict=True))
-    for turn in range(1, size + 1):
-        for rows, order in going:
-            rows.extend(_unused(stock, used, order, 1))
-        going = [(rows, order) for rows, order in going if len(rows) == turn]  # the others are spent
-    return itertools.chain.from_iterable(picked)
+    going = list(zip(picked, orders, sizes, strict=True))
+    for turn in range(1, max(sizes, default=0) + 1):
+        for rows, order, size in going:
+            if size >= turn:
+                rows.extend(_unused(stock, used, order, 1))
+        going = [one for one in going if len(one[0]) == turn]  # the others are spent, or have enough
+    return picked
 
 
 def _pick_in_all(stock: _Stock, used: set[int], key: _Key, role: Role, size: int, kept: Sequence[int]) -> Iterator[int]:

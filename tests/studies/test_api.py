@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import taskloom as package
-from taskloom.episodes import ALL
+from taskloom.episodes import ALL, Sampler
 from taskloom.errors import StudyError
 from taskloom.studies.api import gather, prepare
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse, written
@@ -26,7 +26,7 @@ WHOLE = Study(
     source="data:papers",
     tasks=("abstract->*", "@test", "no"),
     protocol=StudyProtocol(
-        shots=(0, 4), seeds=(3, 1), episodes=2, dev=1, query=ALL, per_class=True, short_class="refuse"
+        shots={0: 2, 4: 2}, seeds=(3, 1), sampler=Sampler(dev=1, query=ALL, per_class=True, short_class="refuse")
     ),
     learners={
         "nearest": StudyLearner(learner="nearest"),

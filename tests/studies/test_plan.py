@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from taskloom.core import Example, Fields, Item, Number, Output, Suite, Task, Text
+from taskloom.episodes import Sampler
 from taskloom.errors import StudyError
 from taskloom.learners.instructed import Instructed
 from taskloom.studies.api import run
@@ -17,7 +18,7 @@ from taskloom.studies.plan import Plan, plan
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
 from taskloom.suites import rows, store
 
-ONE = StudyProtocol(shots=(0,), seeds=(0,), query=2)
+ONE = StudyProtocol(shots={0: 1}, seeds=(0,), sampler=Sampler(query=2))
 NOISE = {"model": "fake:noise"}
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from taskloom.episodes import Sampler
 from taskloom.errors import StudyError, UsageError
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol, chosen_tasks, load, names, parse, written
 from taskloom.studies.views import Agreement, Gain
@@ -27,7 +28,9 @@ learners:
 def test_a_study_is_read_as_it_is_written():
     study = parse(GOOD)
     assert (study.name, study.build, study.source) == ("mine", "csl", "records.jsonl")
-    assert study.protocol == StudyProtocol(seeds=tuple(range(8)), shots=(0, 1, 2), query=64, dev=64)
+    assert study.protocol == StudyProtocol(
+        seeds=tuple(range(8)), shots={0: 1, 1: 1, 2: 1}, sampler=Sampler(query=64, dev=64)
+    )
     assert study.learners["better"] == StudyLearner(learner="tfidf-linear", options={"C": 10.0})
 
 
@@ -62,8 +65,7 @@ def test_a_written_study_can_be_read_by_people():
         'name: "mine"',
         'suite: {"build": "csl", "from": "records.jsonl"}',
         'tasks: ["abstract->title"]',
-        'protocol: {"shots": [0, 1, 2], "seeds": [0, 1, 2, 3, 4, 5, 6, 7], "episodes": 1, "dev": 64, "query": 64, '
-        '"per_class": false, "ways": 0, "short_class": "skip"}',
+        'protocol: {"shots": [0, 1, 2], "seeds": [0, 1, 2, 3, 4, 5, 6, 7], "dev": 64, "query": 64}',
         "floors: false",
         "learners:",
         '  "标题 😀": {"tfidf-linear": {"C": 10.0}}',
@@ -191,3 +193,22 @@ def test_a_name_is_taken_for_itself_before_it_is_for_a_pattern():
     assert chosen_tasks(known, ["price*", "*"]) == known
     with pytest.raises(UsageError, match=r"'x'; known: .*; 'prise E->t'; did you mean price E->t"):
         chosen_tasks(known, ["x", "*", "prise E->t"])
+
+
+def test_settings_have_numbers_of_episodes_and_tasks_may_have_a_protocol_of_their_own():
+    text = GOOD.replace(
+        "shots: [0, 1, 2]", "shots: {drawn: 90, 0: 30, all: 1}, training: [5], for: {'*->c': {shots: [5], query: all}}"
+    )
+    protocol = parse(text).protocol
+    assert protocol.shots == {"drawn": 90, 0: 30, "all": 1}
+    assert protocol.training == (5,)
+    own = protocol.of("a->c")
+    assert (own.shots, own.sampler.query, own.sampler.dev) == ({5: 90}, "all", 64)
+    assert protocol.of("a->b") is protocol
+    assert parse(written(parse(text))).protocol == protocol
+
+
+@pytest.mark.parametrize("wrong", ["{some: 1}", "{0: none}", "[every]", "{}", "{0: 0}"])
+def test_settings_that_are_none_are_refused_by_place(wrong: str):
+    with pytest.raises(StudyError, match=r"shots must be .*"):
+        parse(GOOD.replace("shots: [0, 1, 2]", f"shots: {wrong}"))

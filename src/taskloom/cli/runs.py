@@ -78,7 +78,7 @@ def plan(
             states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
     cells = {cell.id: cell for cell in reversed(found.cells)}  # equal learners share theirs
     waiting = [cell for cell in cells.values() if states.get(cell.id) != "done"]
-    seconds = expected_seconds(waiting, spent, found.study.protocol.query)
+    seconds = expected_seconds(waiting, spent, _items(found))
     told = {
         "study": found.study.name,
         "run": str(folder),
@@ -100,6 +100,12 @@ def plan(
     del shown["left_out"]
     console.pairs(shown)  # type: ignore[arg-type]
     _tell_left_out(found)
+
+
+def _items(found: Plan) -> int:
+    """Give the number of items that a cell asks about; 0 where that is all there are."""
+    query = found.study.protocol.sampler.query
+    return query if isinstance(query, int) else 0
 
 
 def _trial(prepared: Prepared, only: Sequence[str]) -> str:

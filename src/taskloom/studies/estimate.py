@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..episodes import Shots
 from .costs import Cost
 from .plan import Cell
 
@@ -19,7 +20,7 @@ class Spent:
 
     learner: str
     task: str
-    shots: int
+    shots: Shots
     cost: Cost
 
 
@@ -42,7 +43,7 @@ def expected_seconds(cells: Sequence[Cell], spent: Iterable[Spent], items: int) 
     return total
 
 
-def _likenesses(learner: str, task: str, shots: int) -> tuple[Likeness, ...]:
+def _likenesses(learner: str, task: str, shots: Shots) -> tuple[Likeness, ...]:
     return (learner, task, shots), (learner, shots), (learner,)
 
 

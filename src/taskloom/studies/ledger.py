@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import __version__
+from ..episodes import Shots
 from ..errors import LedgerError
 from ..folders import is_alive
 from ..scores.reduce import Array
@@ -196,7 +197,7 @@ class Ledger:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def finish(self, cell: str, kind: tuple[str, str, int], found: Finished) -> None:
+    def finish(self, cell: str, kind: tuple[str, str, Shots], found: Finished) -> None:
         """Keep what a cell gave: once, whoever comes first. Its kind (learner, task, shots) is kept with its cost."""
         body = found.body()
         with self.writing():
@@ -222,7 +223,7 @@ class Ledger:
         values = (cell, signature, units.shape[1], packed, reasons)
         self.db.execute("INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?)", values)
 
-    def _keep_cost(self, cell: str, kind: tuple[str, str, int], cost: Cost) -> None:
+    def _keep_cost(self, cell: str, kind: tuple[str, str, Shots], cost: Cost) -> None:
         (learner, *where), (seconds, *more) = kind, astuple(cost)
         values = (cell, learner, seconds, time.time(), *where, *more)
         self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
@@ -261,7 +262,7 @@ class Ledger:
         row = self.db.execute(f"SELECT {COSTS} FROM costs WHERE cell = ?", (cell,)).fetchone()  # noqa: S608 (ours)
         return _cost(row) if row else Cost()
 
-    def costs(self) -> list[tuple[str, str, int, Cost]]:
+    def costs(self) -> list[tuple[str, str, Shots, Cost]]:
         """Give what every finished cell cost, those of trials too: learner, task, shots and cost."""
         rows = self.db.execute(f"SELECT learner, task, shots, {COSTS} FROM costs")  # noqa: S608 (ours)
         return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]

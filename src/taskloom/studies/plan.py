@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..core import Suite, Task
-from ..episodes import Sampler, draw, draw_id
+from ..episodes import Sampler, Shots, draw, draw_id, shots_order
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json, fingerprint
 from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings, shown
@@ -33,7 +33,7 @@ class Cell:
     id: str
     task: str
     learner: str
-    shots: int
+    shots: Shots
     seed: int
     index: int
     limit: int = 0
@@ -58,18 +58,9 @@ class Plan:
         return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in FLOORS)
 
 
-def sampler(study: Study, shots: int) -> Sampler:
-    """Say how a study draws its episodes; the query set is the same for all numbers of shots."""
-    protocol = study.protocol
-    return Sampler(
-        shots=shots,
-        reserve=max(protocol.shots),
-        dev=protocol.dev,
-        query=protocol.query,
-        per_class=protocol.per_class,
-        ways=protocol.ways,
-        short_class=protocol.short_class,  # type: ignore[arg-type]
-    )
+def sampler(study: Study, task: str, shots: Shots) -> Sampler:
+    """Say how a study draws the episodes of a task."""
+    return study.protocol.of(task).drawing(shots)
 
 
 def plan(
@@ -242,7 +233,7 @@ def _only(
 def _can_draw(suite: Suite, study: Study, task: str, left_out: Counter[str]) -> bool:
     """Draw one episode for a trial, so that a task with too few examples is known before any work."""
     try:
-        draw(suite, task, sampler(study, max(study.protocol.shots)))
+        draw(suite, task, sampler(study, task, max(study.protocol.of(task).shots, key=shots_order)))
     except EpisodeError as error:
         left_out[str(error)] += 1
         return False
@@ -270,9 +261,10 @@ def _cells(
         digest, asked = suite.digest(task), suite.tasks[task]
         able = _able({name: of for name, of in part.items() if name in identities}, asked, left_out)
         more = {name: list(_more(of, asked, limit)) for name, of in able.items()}
-        for shots in study.protocol.shots:
-            fit, draws = _fit(study, able, asked, shots, left_out), sampler(study, shots)
-            for seed, index in product(study.protocol.seeds, range(study.protocol.episodes)):
+        protocol = study.protocol.of(task)
+        for shots, episodes in protocol.shots.items():
+            fit, draws = _fit(study, able, asked, shots, left_out), sampler(study, task, shots)
+            for seed, index in product(protocol.seeds, range(episodes)):
                 drawn = draw_id(suite, task, draws, seed=seed, index=index)
                 for name in fit:
                     id_ = fingerprint("cell", VERSION, digest, drawn, identities[name], seed, *more[name])
@@ -287,11 +279,11 @@ def _able(learners: Mapping[str, Learner], task: Task, left_out: Counter[str]) -
 
 
 def _fit(
-    study: Study, learners: Mapping[str, Learner], task: Task, shots: int, left_out: Counter[str]
+    study: Study, learners: Mapping[str, Learner], task: Task, shots: Shots, left_out: Counter[str]
 ) -> Sequence[str]:
     """Keep the learners that can answer with so many shots, and count those that should and can't."""
-    here = [name for name in learners if shots in (study.learners[name].shots or study.protocol.shots)]
-    fit = [name for name in here if can_do(learners[name], task, shots)]
+    here = [name for name in learners if shots in (study.learners[name].shots or [shots])]
+    fit = [name for name in here if can_do(learners[name], task, shots != 0)]
     told = f"needs examples for {task.output.kind}, 0 shots have none"
     left_out.update(f"learner {name} {told}" for name in here if name not in fit)
     return fit

@@ -106,7 +106,7 @@ def work(bench: _Bench, cell: Cell) -> Finished:
     start = time.perf_counter()
     if cell.task not in bench.decks:
         bench.decks[cell.task] = Deck(bench.suite, cell.task)
-    drawn = bench.decks[cell.task].draw(sampler(bench.study, cell.shots), seed=cell.seed, index=cell.index)
+    drawn = bench.decks[cell.task].draw(sampler(bench.study, cell.task, cell.shots), seed=cell.seed, index=cell.index)
     if cell.limit:
         drawn = replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
     trial = episode(bench.suite, drawn)

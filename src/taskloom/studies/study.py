@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from ..episodes import ALL
+from ..core import declared
+from ..episodes import ALL, Sampler, ShortClass, Shots
 from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
 from .views import VIEWS, View
@@ -25,16 +26,24 @@ NAMED = resources.files(__package__) / "named"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyProtocol:
-    """How episodes are drawn: for each task, seed and episode, with each number of shots."""
+    """How episodes are drawn: for each task and seed, so many of each setting."""
 
-    shots: tuple[int, ...] = (0, 1, 4)
-    seeds: tuple[int, ...] = (0, 1, 2)
-    episodes: int = 1
-    dev: int = 0
-    query: int = 32
-    per_class: bool = False
-    ways: int = 0
-    short_class: str = "skip"
+    shots: Mapping[Shots, int] = field(default_factory=lambda: {0: 1, 1: 1, 4: 1})  # setting -> episodes for each seed
+    seeds: tuple[int, ...] = (0, 1, 2)  # of draws
+    training: tuple[int, ...] = ()  # seeds of training; none: that of the draw
+    sampler: Sampler = field(default_factory=Sampler)  # but for shots and reserve, which each setting has
+    tasks: Mapping[str, StudyProtocol] = field(
+        default_factory=dict
+    )  # names or patterns of tasks -> how these are drawn
+
+    def of(self, task: str) -> StudyProtocol:
+        """Give the protocol of a task: the first whose name or pattern it has, or this one."""
+        return next((other for text, other in self.tasks.items() if named([task], text)), self)
+
+    def drawing(self, shots: Shots) -> Sampler:
+        """Say how episodes of a setting are drawn; those of all numbers of shots have the same query set."""
+        reserve = max((number for number in self.shots if isinstance(number, int)), default=0)
+        return replace(self.sampler, shots=shots, reserve=reserve)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +53,7 @@ class StudyLearner:
     learner: str
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ("*",)
-    shots: tuple[int, ...] = ()  # none: all of the study's
+    shots: tuple[Shots, ...] = ()  # none: all of the study's
     optional: bool = False  # whether it is left out, and that told, where its model can't be had
 
 
@@ -124,7 +133,7 @@ def _told(study: Study) -> dict[str, Any]:
         "name": study.name,
         "suite": study.suite or {"build": study.build, "from": study.source},
         "tasks": study.tasks,
-        "protocol": asdict(study.protocol) | ({"query": "all"} if study.protocol.query == ALL else {}),
+        "protocol": _written_protocol(study.protocol),
         "floors": False,  # those that it has are among its learners
         "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
         "models": {name: dict(options) for name, options in study.models.items()},
@@ -144,6 +153,18 @@ def _json(value: Any) -> str:
     """Write JSON, which YAML reads, but for what is no character to it: half of one, or a line's end of some kind."""
     text = json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+
+
+def _written_protocol(protocol: StudyProtocol) -> dict[str, Any]:
+    """Write a protocol: settings as a list where all have as many episodes, and sizes that are not the usual ones."""
+    counts = list(protocol.shots.values())
+    same = len(set(counts)) == 1
+    told: dict[str, Any] = {"shots": list(protocol.shots) if same else dict(protocol.shots)}
+    told |= {"episodes": counts[0]} if same and counts[0] != 1 else {}
+    told |= {"seeds": protocol.seeds} | ({"training": protocol.training} if protocol.training else {})
+    sizes = {name: value for name, value in declared(protocol.sampler).items() if name not in ("shots", "reserve")}
+    own = {text: _written_protocol(other) for text, other in protocol.tasks.items()}
+    return told | sizes | ({"for": own} if own else {})
 
 
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
@@ -214,32 +235,81 @@ def _built(node: Node) -> dict[str, str]:
     return found
 
 
-def _protocol(node: Node) -> StudyProtocol:
-    default = StudyProtocol()
+def _protocol(node: Node, over: StudyProtocol | None = None) -> StudyProtocol:
+    """Read a protocol, or what a task's own has other than the study's."""
+    base = over or StudyProtocol()
+    sizes = {name: node.size(name, getattr(base.sampler, name)) for name in ("dev", "ways", "least", "most")}
     found = StudyProtocol(
-        shots=node.numbers("shots", default.shots),
-        seeds=node.numbers("seeds", default.seeds),
-        episodes=node.size("episodes", default.episodes),
-        dev=node.size("dev", default.dev),
-        query=_query(node, default.query),
-        per_class=node.take("per_class", bool, default.per_class),
-        ways=node.size("ways", default.ways),
-        short_class=node.take("short_class", str, default.short_class),
+        shots=_settings(node, base.shots),
+        seeds=node.numbers("seeds", base.seeds),
+        training=node.numbers("training", base.training) if "training" in node.values else base.training,
+        sampler=replace(
+            base.sampler,
+            **sizes,
+            query=_query(node, base.sampler.query),
+            per_class=node.take("per_class", bool, base.sampler.per_class),
+            short_class=_short_class(node, base.sampler.short_class),
+        ),
     )
-    if found.short_class not in ("skip", "refuse"):
-        node.fault("short_class", f"short_class must be skip or refuse: {found.short_class!r}")
-    if not found.query or not found.episodes:
-        node.fault("query", "query and episodes must be above nought")
+    if not found.sampler.query:
+        node.fault("query", "query must be above nought")
+    if over is None:
+        own = node.below(node.take("for", dict, {}), " of for")
+        parts = {str(text): own.below(part or {}, f" of {text!r}") for text, part in own.values.items()}
+        found = replace(found, tasks={text: _protocol(part, found) for text, part in parts.items()})
     node.finish()
     return found
 
 
-def _query(node: Node, default: int) -> int:
+def _settings(node: Node, default: Mapping[Shots, int]) -> dict[Shots, int]:
+    """Take settings: a list of them with a number of episodes for all, or a mapping with one for each."""
+    if isinstance(node.values.get("shots"), dict):
+        node.known += ["shots"]
+        given = {_setting(_number(name)): count for name, count in node.values["shots"].items()}
+        wrong = [n for n, count in given.items() if n is None or not isinstance(count, int) or count < 1]
+        if wrong or not given:
+            node.fault("shots", f"shots must be numbers, all or drawn, each with a number of episodes: {dict(given)}")
+            return dict(default)
+        return {setting: count for setting, count in given.items() if setting is not None}
+    episodes = node.size("episodes", next(iter(default.values())))
+    if not episodes:
+        node.fault("episodes", "episodes must be above nought")
+    return dict.fromkeys(_listed_settings(node, list(default)), episodes)
+
+
+def _listed_settings(node: Node, default: Sequence[Shots]) -> list[Shots]:
+    written = node.take("shots", (int, str, list), list(default))
+    listed = [_setting(one) for one in (written if isinstance(written, list) else [written])]
+    if not listed or None in listed:
+        node.fault("shots", f"shots must be whole numbers, none below nought, all or drawn: {written}")
+        return list(default)
+    return [setting for setting in listed if setting is not None]
+
+
+def _number(key: Any) -> Any:
+    """Take a key for a number where it is written as one in quotes, as JSON has it."""
+    return int(key) if isinstance(key, str) and key.isdecimal() else key
+
+
+def _setting(value: Any) -> Shots | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if is_number or value in ("all", "drawn") else None
+
+
+def _short_class(node: Node, default: ShortClass) -> ShortClass:
+    value: ShortClass = node.take("short_class", str, default)
+    if value not in get_args(ShortClass):
+        node.fault("short_class", f"short_class must be skip or refuse: {value!r}")
+        return default
+    return value
+
+
+def _query(node: Node, default: int | Literal["all"]) -> int | Literal["all"]:
     """Take a size, or `all`."""
-    if node.values.get("query") == "all":
+    if node.values.get("query", default) == "all":
         node.known.append("query")
         return ALL
-    return node.size("query", default)
+    return node.size("query", default if isinstance(default, int) else 0)
 
 
 def _learners(written: Node) -> dict[str, StudyLearner]:
@@ -255,7 +325,7 @@ def _learners(written: Node) -> dict[str, StudyLearner]:
         node = written.below(value or {}, f" of learner {name!r}")
         where = {
             "tasks": node.texts("tasks", ("*",)),
-            "shots": node.numbers("shots", ()) if "shots" in node.values else (),
+            "shots": tuple(_listed_settings(node, ())) if "shots" in node.values else (),
             "optional": node.take("optional", bool, False),
         }
         named = [(str(kind), options or {}) for kind, options in node.values.items() if kind not in where]
