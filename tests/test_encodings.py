@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from taskloom.core import Example, Item, Shown, Suite, Task, Text
-from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lacking, lessons, without_item
+from taskloom.encodings import TABLE_4, Encoding, encode, encoding, fitted, lacking, without_item
 from taskloom.errors import UsageError
+from taskloom.lessons import lessons
 from taskloom.suites import rows
 
 TASK = Task(
@@ -123,7 +124,7 @@ def lesson_suite(**pools: int) -> Suite:
         name: rows.pool(TASK, [Example(Item(f"{name}{n}", {"input": str(n)}), ("a", "b"), str(n)) for n in range(size)])
         for name, size in pools.items()
     }
-    return Suite(id="s", tasks={TASK.id: TASK}, pools={TASK.id: made})
+    return Suite(id="s", tasks={TASK.id: TASK}, pools={TASK.id: made}, about={"leakage": ["compared"]})
 
 
 def test_lessons_are_some_instances_each_in_an_encoding_of_its_own():

@@ -21,6 +21,7 @@ LAYERS = [
     {"suites"},
     {"episodes", "prompts", "scores", "models"},
     {"encodings"},
+    {"lessons"},
     {"stats"},
     {"learners", "benchmarks"},
     {"studies"},

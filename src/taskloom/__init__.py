@@ -9,6 +9,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "Learner": "learners",
+    "Response": "learners",
     "StudyLearner": "studies.study",
     "Overrides": "studies.api",
     "StudyProtocol": "studies.study",
@@ -20,6 +22,7 @@ _EXPORTS = {
     "metric": "scores",
     "open_suite": "suites.store",
     "render": "reports",
+    "read_run": "studies.api",
     "run": "studies.api",
     "score": "scores",
     "summarise": "reports",

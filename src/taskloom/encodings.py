@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from .core import Item, Shown, Suite, Task
+from .core import Item, Shown, Task
 from .errors import UsageError
-from .ids import shuffled
 from .prompts import write
-from .suites.instructions import taught
-from .suites.leaks import COMPARED
 
 TABLE_4 = (  # the encodings of the paper's table 4, in its order
     "id", "def", "pos1", "def+pos1", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+neg2+expl", "pos4", "def+pos4",
 )  # fmt: skip
-DEFAULT, NONE, RANDOM = "def+pos2", "none", "random"
-DRAWN = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
-TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
+DEFAULT, NONE = "def+pos2", "none"
 PART = re.compile(r"(id|def|expl)|(pos|neg)([1-9]\d?)")
 CUT = " ... "  # what stands for the middle of a text that was shortened
 SHARES = 1000
@@ -34,16 +29,6 @@ class Encoding:
     positive: int = 0
     negative: int = 0
     explanations: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """An instance to train on: what a model is to read, and to write."""
-
-    task: str
-    item: str
-    prompt: str
-    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,36 +74,6 @@ def without_item(task: Task, item: Item) -> Task:
     """Leave out of a task's examples what is the item itself."""
     others = tuple(shown for shown in task.examples if dict(shown.fields) != dict(item.fields))
     return task if len(others) == len(task.examples) else replace(task, examples=others)
-
-
-def lessons(
-    suite: Suite, tasks: Sequence[str], *, how: str = DEFAULT, most: int = TAUGHT, seed: int = 0
-) -> Iterator[Lesson]:
-    """Yield what to train on: some instances of each task; where `how` is random, each has an encoding of its own.
-
-    They are drawn from the first of a task, whose texts were compared with test tasks (more are looked at only where
-    more are wanted). Of several acceptable answers one is drawn, and never an empty one: an instance that has no other
-    is passed over, and the item itself is not shown as an example. The same arguments give the same lessons.
-    """
-    encodings = [encoding(name) for name in (DRAWN if how == RANDOM else (how,))]
-    for name in tasks:
-        task, able = suite.task(name), _answered(suite, name, max(COMPARED, most))
-        rows = [row for row, _ in zip(shuffled(len(able), "lessons", seed, name), range(most), strict=False)]
-        for item, answers in (able[row] for row in sorted(rows)):
-            key = ("lesson", seed, name, item.id)
-            chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
-            answer = answers[next(shuffled(len(answers), *key, "answer"))]
-            yield Lesson(name, item.id, encode(without_item(task, item), item, chosen), answer)
-
-
-def _answered(suite: Suite, name: str, first: int) -> list[tuple[Item, list[str]]]:
-    """Give the first items of a task that may be taught, each with the answers to it that are not empty."""
-    task, pool = suite.task(name), taught(suite, name)
-    if pool is None:
-        raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")
-    found = [(one.item, [write(task, gold) for gold in one.gold]) for one in pool.take(range(min(first, len(pool))))]
-    able = [(item, [text for text in answers if text.strip()]) for item, answers in found]
-    return [(item, answers) for item, answers in able if answers]
 
 
 def fitted(task: Task, item: Item, how: Encoding, fits: Callable[[str], bool]) -> Encoded:

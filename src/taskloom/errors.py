@@ -6,11 +6,18 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .messages import Note
+
 
 class TaskloomError(Exception):
     """Anything taskloom refuses to do, with the reason and, where there is one, the remedy."""
 
     exit_code = 1  # what the command line ends with: 1 faults found, 2 bad usage
+
+    @property
+    def note(self) -> Note:
+        """Give what happened as a code with values."""
+        return self.args[0] if self.args and isinstance(self.args[0], Note) else Note.of("error", text=str(self))
 
 
 class UsageError(TaskloomError):
@@ -76,6 +83,10 @@ class ModelUnavailableError(ModelError):
 
 class StudyError(FaultsError):
     """A study that can't be run as it is written."""
+
+
+class StalePlanError(TaskloomError):
+    """Work that was planned, and is no longer what it was when its plan was made."""
 
 
 class LedgerError(TaskloomError):

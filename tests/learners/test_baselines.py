@@ -382,7 +382,7 @@ def test_a_few_examples_are_learnt_from():
         total = 0
         for seed in range(4):
             (episode,) = episodes(suite, "abstract->category", Sampler(shots=4, dev=0, query=20), seed=seed)
-            found = answer(learner(name), episode, seed=seed, tools=Toolbox({}))
+            found = [r.answer for r in answer(learner(name), episode, seed=seed, tools=Toolbox({}))]
             total += sum(a in example.gold for a, example in zip(found, episode.query, strict=True))
         return total
 

@@ -65,7 +65,7 @@ def asked(
     tools = Toolbox({}, lambda _: model)
     fitted = how.fit(of or task(), examples(support), (), seed=seed, tools=tools)
     items = [Item(f"q{n}", {"text": text}) for n, text in enumerate(questions)]
-    return list(fitted.predict(items)), tools.counts
+    return [response.answer for response in fitted.predict(items)], tools.counts
 
 
 def shown(prompt: str) -> list[str]:
@@ -292,7 +292,7 @@ def test_written_answers_are_read_picked_or_none_and_counted():
 def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, written: str, answer: Any):
     model = Recorder(lambda _: Reply(written, 1))
     assert asked(InContext(), model, "b", of=task(output), support=[("a", gold)])[0] == [answer]
-    assert can_do(InContext(), task(output), 0)
+    assert can_do(InContext(), task(output), unaided=True)
     assert not can_do(InContext(), task(Ranking()))
 
 
@@ -311,7 +311,7 @@ def test_a_fake_answers_the_same_again(name: str, how: InContext):
     def answers() -> list[Answer | None]:
         tools = Toolbox({}, lambda wanted: source(wanted).open(Path()))
         fitted = replace(how, model=name).fit(task(), examples(SUPPORT), (), seed=0, tools=tools)
-        return list(fitted.predict([Item(f"q{n}", {"text": f"red {n} sea"}) for n in range(8)]))
+        return [r.answer for r in fitted.predict([Item(f"q{n}", {"text": f"red {n} sea"}) for n in range(8)])]
 
     assert answers() == answers()
     assert set(answers()) <= {"yes", "no", None}

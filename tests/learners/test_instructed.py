@@ -45,7 +45,8 @@ class Recorder:
 
 def answers(of: Instructed, model: Recorder, task: Task = TASK, items: Sequence[Item] = ITEMS):
     tools = Toolbox({}, lambda name: model)
-    return of.fit(task, [], [], seed=0, tools=tools).predict(items), tools.counts
+    found = of.fit(task, [], [], seed=0, tools=tools).predict(items)
+    return [response.answer for response in found], tools.counts
 
 
 def test_a_model_is_asked_in_the_encoding_and_answers_are_read():
@@ -125,8 +126,8 @@ def test_an_unknown_encoding_is_refused():
 
 def test_a_demonstration_may_be_copied_of_the_tasks_own_examples():
     of = CopyDemonstration()
-    assert can_do(of, TASK, shots=0)
-    assert not can_do(of, Task(id="t", instruction="", output=Text(), metrics=()), shots=0)
+    assert can_do(of, TASK, unaided=True)
+    assert not can_do(of, Task(id="t", instruction="", output=Text(), metrics=()), unaided=True)
     found = of.fit(TASK, [], [], seed=0, tools=Toolbox({})).predict(ITEMS)
     assert set(found) <= {"glad", "sad"}
 

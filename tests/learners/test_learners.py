@@ -13,18 +13,20 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.episodes import Episode
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.ids import fingerprint
-from taskloom.learners import FLOORS, LEARNERS, Toolbox, answer, can_do, identity, learner, names
+from taskloom.learners import FLOORS, LEARNERS, Learner, Toolbox, can_do, identity, learner, names
+from taskloom.learners import answer as responses
 from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, TfidfLinear
 
 MINE = """
 from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
+from taskloom import Learner
 
 HEAD = "it is"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mine:
+class Mine(Learner):
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = frozenset({"text"})
     unaided: ClassVar[frozenset[str]] = frozenset({"labels", "text"})
@@ -54,6 +56,10 @@ def episode(output: Output, pairs: list[tuple[str, Any]], asked: list[str]) -> E
     support = tuple(Example(Item(f"s{n}", {"text": x}), (gold,), f"s{n}") for n, (x, gold) in enumerate(pairs))
     query = tuple(Example(Item(f"q{n}", {"text": x}), (pairs[0][1],), f"q{n}") for n, x in enumerate(asked))
     return Episode(id="e", task=task(output), support=support, dev=(), query=query)
+
+
+def answer(of: Learner, asked: Episode, *, seed: int, tools: Toolbox) -> list[Answer | None]:
+    return [response.answer for response in responses(of, asked, seed=seed, tools=tools)]
 
 
 def rewritten(folder: Path, old: str, new: str) -> Path:
@@ -160,7 +166,9 @@ def test_a_missing_file_is_said(tmp_path: Path):
         learner("nowhere.py:Mine", {}, tmp_path)
 
 
-@pytest.mark.parametrize(("old", "new"), [("class Mine:", "class Mine"), ('HEAD = "it is"', "HEAD = 1 / 0")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("class Mine(Learner):", "class Mine(Learner)"), ('HEAD = "it is"', "HEAD = 1 / 0")]
+)
 def test_a_broken_file_is_said_with_its_fault(mine: Path, old: str, new: str):
     with pytest.raises(LearnerError, match=r"mine.py can't be loaded \((SyntaxError|ZeroDivisionError): "):
         learner("mine.py:Mine", {}, rewritten(mine, old, new))
@@ -189,7 +197,9 @@ def test_a_learner_that_is_no_frozen_dataclass_is_refused(mine: Path, old: str, 
     ],
 )
 def test_what_a_learner_lacks_is_said(mine: Path, needed: str, old: str, new: str):
-    with pytest.raises(LearnerError, match=f"a learner needs '{needed}', which 'mine.py:Mine' has not"):
+    with pytest.raises(
+        LearnerError, match=f"a learner declares {needed}, or inherits taskloom.Learner: 'mine.py:Mine'"
+    ):
         learner("mine.py:Mine", {}, rewritten(mine, old, new))
 
 

@@ -15,9 +15,10 @@ LEARNER = """
 import time
 from dataclasses import dataclass
 from typing import ClassVar
+from taskloom import Learner
 
 @dataclass(frozen=True)
-class Slow:
+class Slow(Learner):
     seconds: float = 0.0
     broken: str = ""
     version: ClassVar[int] = 1

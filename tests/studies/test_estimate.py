@@ -14,7 +14,9 @@ IDS = itertools.count()
 
 
 def cell(learner: str = "m", task: str = "t", shots: int = 0, limit: int = 0, id: str = "") -> Cell:
-    return Cell(id=id or f"cell {next(IDS)}", task=task, learner=learner, shots=shots, seed=0, index=0, limit=limit)
+    return Cell(
+        key="", id=id or f"cell {next(IDS)}", task=task, learner=learner, shots=shots, seed=0, index=0, limit=limit
+    )
 
 
 def test_cells_take_what_the_most_alike_took():

@@ -6,31 +6,50 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from taskloom.errors import LedgerError
+from taskloom.messages import Note
 from taskloom.studies import ledger as ledgers
+from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.ledger import Finished, Ledger
+from taskloom.studies.ledger import Answered, Finished, Ledger
+
+WHY = Note.of("learner-raised", error="ValueError")
 
 
 def finished(answer: str = "a") -> Finished:
     return Finished(
-        answers=[answer, None, ("x", "y"), {"title": "标题", "year": 2.0}],
-        items=["1", "2", "3", "4"],
-        rows=[3, 1, 2, 0],
-        pool="all",
+        sets={
+            "query": Answered(
+                answers=[answer, None, ("x", "y"), {"title": "标题", "year": 2.0}],
+                items=["1", "2", "3", "4"],
+                rows=[3, 1, 2, 0],
+                pool="all",
+            )
+        },
         counts={"cut": 2},
+        outputs={"query": {"raw": [f"said {answer}", "", None, "x"]}},
         scores={"accuracy|v:1": (np.array([[1.0], [0.0], [0.5], [0.25]]), {"unparsable": 1})},
         cost=Cost(seconds=1.5),
     )
 
 
-def failed(ledger: Ledger, cell: str, note: str = "Traceback") -> None:
-    ledger.claim([cell], "me")
-    ledger.fail(cell, "me", "failed", note)
+def cell(id_: str, learner: str = "m", shots: int = 0) -> Cell:
+    return Cell(id=id_, key=f'{{"name": "{id_}"}}', task="t", learner=learner, shots=shots)
+
+
+def failed(ledger: Ledger, id_: str, trace: str = "Traceback") -> None:
+    ledger.claim([id_], "me")
+    ledger.fail(id_, "me", "failed", WHY, trace)
+
+
+def kept_score(ledger: Ledger, id_: str, signature: str) -> object:
+    ledger.keep_plan(0, "all", "{}", [cell(id_)])
+    return ledger.scores(0).get(id_, {}).get(signature)
 
 
 @pytest.fixture
@@ -41,26 +60,27 @@ def ledger(tmp_path: Path):
 
 def test_what_was_finished_is_read_back(ledger: Ledger):
     ledger.claim(["c"], "me")
-    ledger.finish("c", ("majority", "t", 4), finished())
+    ledger.finish(cell("c", "majority", 4), finished())
     body = ledger.result("c")
     assert body is not None
-    assert body["answers"] == ["a", None, ["x", "y"], {"title": "标题", "year": 2.0}]
-    assert (body["rows"], body["counts"]) == ([3, 1, 2, 0], {"cut": 2})
-    kept = ledger.score("c", "accuracy|v:1")
-    assert kept is not None
+    assert body["sets"]["query"]["answers"] == ["a", None, ["x", "y"], {"title": "标题", "year": 2.0}]
+    assert (body["sets"]["query"]["rows"], body["counts"]) == ([3, 1, 2, 0], {"cut": 2})
+    kept: Any = kept_score(ledger, "c", "accuracy|v:1")
     assert (kept[0].tolist(), kept[1]) == ([[1.0], [0.0], [0.5], [0.25]], {"unparsable": 1})
     assert ledger.states() == {"c": "done"}
     assert ledger.costs() == [("majority", "t", 4, Cost(seconds=1.5))]
-    assert ledger.cost("c") == Cost(seconds=1.5)
+    assert ledger.costs_of(0) == {"c": Cost(seconds=1.5)}
+    assert ledger.outputs("c") == {"query": {"raw": ["said a", "", None, "x"]}}
+    assert ledger.key("c") == {"name": "c"}
 
 
 def test_a_result_is_kept_once_whoever_comes_first(ledger: Ledger):
-    ledger.finish("c", ("m", "t", 0), finished("first"))
-    ledger.finish("c", ("m", "t", 0), finished("second"))
-    ledger.fail("c", "me", "failed", "late")
+    ledger.finish(cell("c", "m", 0), finished("first"))
+    ledger.finish(cell("c", "m", 0), finished("second"))
+    ledger.fail("c", "me", "failed", WHY)
     body = ledger.result("c")
     assert body is not None
-    assert body["answers"][0] == "first"
+    assert body["sets"]["query"]["answers"][0] == "first"
     assert ledger.states() == {"c": "done"}
 
 
@@ -91,32 +111,32 @@ def test_claims_of_processes_that_are_gone_are_free_at_once(ledger: Ledger):
 
 
 def test_what_is_done_is_never_claimed_and_what_failed_is(ledger: Ledger):
-    ledger.finish("done", ("m", "t", 0), finished())
+    ledger.finish(cell("done", "m", 0), finished())
     failed(ledger, "bad")
     assert ledger.claim(["done", "bad"], "me") == ["bad"]
 
 
 def test_merging_takes_over_what_is_new_and_counts_nothing_twice(tmp_path: Path, ledger: Ledger):
     with Ledger(tmp_path / "other.db") as other:
-        other.finish("a", ("m", "t", 0), finished("other"))
-        other.finish("b", ("m", "t", 0), finished("other"))
+        other.finish(cell("a", "m", 0), finished("other"))
+        other.finish(cell("b", "m", 0), finished("other"))
         failed(other, "f")
-    ledger.finish("a", ("m", "t", 0), finished("ours"))
+    ledger.finish(cell("a", "m", 0), finished("ours"))
     failed(ledger, "b", "here it failed")
     assert ledger.merge(tmp_path / "other.db") == (1, 1)
     assert ledger.merge(tmp_path / "other.db") == (0, 1)
     assert ledger.states() == {"a": "done", "b": "done"}
     body = ledger.result("a")
     assert body is not None
-    assert body["answers"][0] == "ours"
+    assert body["sets"]["query"]["answers"][0] == "ours"
 
 
 def test_equal_work_gives_equal_bytes(tmp_path: Path):
     contents = []
     for name in ("one.db", "two.db"):
         with Ledger(tmp_path / name) as made:
-            for cell in ("b", "a") if name == "one.db" else ("a", "b"):
-                made.finish(cell, ("m", "t", 0), finished())
+            for name_of in ("b", "a") if name == "one.db" else ("a", "b"):
+                made.finish(cell(name_of), finished())
             contents.append(list(made.contents()))
     assert contents[0] == contents[1]
 
@@ -164,12 +184,12 @@ def test_a_newer_ledger_is_refused(tmp_path: Path):
 def test_a_full_disk_stops_the_work_and_leaves_the_ledger_whole(tmp_path: Path):
     path = tmp_path / "x.db"
     with Ledger(path) as made:
-        made.finish("a", ("m", "t", 0), finished())
+        made.finish(cell("a", "m", 0), finished())
         (pages,) = made.db.execute("PRAGMA page_count").fetchone()
         made.db.execute(f"PRAGMA max_page_count = {pages}")
         big = finished("".join(chr(0x4E00 + n % 20000) for n in range(100_000)))
         with pytest.raises(LedgerError, match="full"):
-            made.finish("b", ("m", "t", 0), big)
+            made.finish(cell("b", "m", 0), big)
     with Ledger(path) as again:
         assert again.states() == {"a": "done"}
         assert again.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -177,11 +197,11 @@ def test_a_full_disk_stops_the_work_and_leaves_the_ledger_whole(tmp_path: Path):
 
 def test_scores_of_other_answers_are_not_taken_over(tmp_path: Path, ledger: Ledger):
     with Ledger(tmp_path / "other.db") as other:
-        other.finish("a", ("m", "t", 0), finished("other"))
-        other.keep_score("a", "newer", np.ones((4, 1)), {})
-    ledger.finish("a", ("m", "t", 0), finished("ours"))
+        other.finish(cell("a", "m", 0), finished("other"))
+        other.keep_scores([("a", "newer", (np.ones((4, 1)), {}))])
+    ledger.finish(cell("a", "m", 0), finished("ours"))
     assert ledger.merge(tmp_path / "other.db") == (0, 1)
-    assert ledger.score("a", "newer") is None
+    assert kept_score(ledger, "a", "newer") is None
 
 
 def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledger: Ledger):
@@ -192,12 +212,12 @@ def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledg
 
 
 def test_scores_and_costs_are_those_of_the_answers_that_are_kept(ledger: Ledger):
-    ledger.finish("c", ("m", "t", 0), finished("first"))
+    ledger.finish(cell("c", "m", 0), finished("first"))
     late = replace(finished("second"), cost=Cost(seconds=9), scores={"newer": (np.zeros((4, 1)), {})})
     with ledger.writing():
         ledger.db.execute("DELETE FROM costs")
-    ledger.finish("c", ("m", "t", 0), late)
-    assert ledger.score("c", "newer") is None
+    ledger.finish(cell("c", "m", 0), late)
+    assert kept_score(ledger, "c", "newer") is None
     assert ledger.costs() == []
 
 
@@ -206,20 +226,20 @@ def test_a_late_failure_leaves_the_claim_of_another_alone(ledger: Ledger, monkey
     with monkeypatch.context() as expired:
         expired.setattr(ledgers, "EXPIRES", -1.0)
         assert ledger.claim(["c"], "other") == ["c"]
-    ledger.fail("c", "slow", "failed", "late")
+    ledger.fail("c", "slow", "failed", WHY, "late")
     assert ledger.states() == {"c": "claimed"}
     assert ledger.claim(["c"], "third") == []
-    ledger.fail("c", "other", "failed", "in time")
-    assert ledger.notes("failed") == {"c": "in time"}
+    ledger.fail("c", "other", "failed", WHY, "in time")
+    assert ledger.ended("failed") == {"c": (WHY, "in time")}
 
 
 def test_a_note_of_any_text_is_kept(ledger: Ledger):
     failed(ledger, "c", "half of a character: \ud800, and a whole one: 标")
-    assert ledger.notes("failed") == {"c": r"half of a character: \ud800, and a whole one: 标"}
+    assert ledger.ended("failed") == {"c": (WHY, r"half of a character: \ud800, and a whole one: 标")}
 
 
 def test_some_cells_are_asked_about_without_reading_all(ledger: Ledger):
-    ledger.finish("a", ("m", "t", 0), finished())
+    ledger.finish(cell("a", "m", 0), finished())
     failed(ledger, "b")
     ledger.claim(["c"], "me")
     assert ledger.done(["a", "b", "c", "unknown"]) == {"a"}

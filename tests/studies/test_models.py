@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import taskloom as library
+from taskloom.errors import LedgerError
 from taskloom.studies.api import LEDGER
 from taskloom.studies.costs import total
 from taskloom.studies.ledger import Ledger
@@ -217,8 +218,8 @@ def test_a_model_that_can_not_be_had_leaves_out_an_optional_learner_and_stops_an
     study = study_of(**gone, written=written)
     ran = taskloom("run", study, "-o", study.parent / "run")
     assert ran.code == 0
-    assert "left out: model remote can't be had" in " ".join(ran.err.split())
-    assert "and so not written" in " ".join(ran.err.split())
+    assert "skipped: model remote is unavailable" in " ".join(ran.err.split())
+    assert "and so are learners written" in " ".join(ran.err.split())
     assert done(study.parent / "run") == {"majority": CELLS["majority"]}
     assert taskloom("report", study.parent / "run").code == 0
     study = study_of(**gone, written=written.replace(", optional: true", ""))
@@ -264,21 +265,15 @@ def test_cells_are_named_by_where_the_model_is_and_not_by_its_price(study_of: Ma
     assert len(cells() & cells(load="    load: api:large@http://127.0.0.1:9/v1")) == CELLS["majority"]
 
 
-def test_a_ledger_of_the_first_format_is_given_the_costs_that_it_lacks(study_of: Make, tmp_path: Path):
+def test_a_ledger_of_an_older_format_is_refused_with_what_to_do_and_left_as_it_is(study_of: Make, tmp_path: Path):
     gone = dict.fromkeys(("concurrency", "timeout", "tries", "backoff", "price_in", "price_out", "token_budget"), "")
     study = study_of(load="    load: fake:echo", body="", **gone)
-    before = library.run(study, tmp_path / "run")
+    library.run(study, tmp_path / "run")
     old = sqlite3.connect(tmp_path / "run" / LEDGER)
-    for (column,) in old.execute("SELECT name FROM pragma_table_info('costs') WHERE cid > 3").fetchall():
-        old.execute(f"ALTER TABLE costs DROP COLUMN {column}")
-    old.execute("PRAGMA user_version = 1")
-    old.commit()
+    old.execute("PRAGMA user_version = 2")
     old.close()
-    found = contents(tmp_path / "run")
-    again = library.run(study, tmp_path / "run")
-    assert contents(tmp_path / "run") == found
-    assert len(again.outcomes) == len(before.outcomes) == sum(CELLS.values())
-    assert [o.cost.seconds for o in again.outcomes] == [o.cost.seconds for o in before.outcomes]
-    assert {o.cost.read for o in again.outcomes} == {0}
-    with Ledger(tmp_path / "run" / LEDGER) as ledger:
-        assert ledger.db.execute("PRAGMA user_version").fetchone() == (2,)
+    before = (tmp_path / "run" / LEDGER).read_bytes()
+    for verb in (library.run, lambda _, folder: library.read_run(folder)):
+        with pytest.raises(LedgerError, match=r"format 2 is of an older taskloom.* run into another folder \(-o\)"):
+            verb(study, tmp_path / "run")
+    assert (tmp_path / "run" / LEDGER).read_bytes() == before

@@ -108,7 +108,7 @@ def test_a_name_with_brackets_is_a_name_wherever_names_are_taken(tmp_path: Path)
         plan(study(folder), tmp_path, only=[name]),
         plan(study(folder, copy=StudyLearner(learner="copy-input", tasks=(name,))), tmp_path),
     ):
-        assert {cell.task for cell in made.cells} == {name}
+        assert {cell.task for cell in made.to_run} == {name}
     assert len(plan(study(folder, ["price *"]), tmp_path).cells) == 2
 
 
@@ -133,8 +133,8 @@ def test_tasks_of_folds_hide_no_unknown_names(tmp_path: Path):
 def test_only_keeps_learners_by_name_and_all_tasks(tmp_path: Path):
     suite(tmp_path / "suite", task("a"), task("b"))
     both = study(tmp_path / "suite", one=StudyLearner(learner="copy-input"), two=StudyLearner(learner="copy-input"))
-    assert {(c.task, c.learner) for c in plan(both, tmp_path, only=["two"]).cells} == {("a", "two"), ("b", "two")}
-    assert {(c.task, c.learner) for c in plan(both, tmp_path, only=["two", "b"]).cells} == {("b", "two")}
+    assert {(c.task, c.learner) for c in plan(both, tmp_path, only=["two"]).to_run} == {("a", "two"), ("b", "two")}
+    assert {(c.task, c.learner) for c in plan(both, tmp_path, only=["two", "b"]).to_run} == {("b", "two")}
 
 
 def test_a_learner_of_ones_own_tells_what_else_it_is_shown(tmp_path: Path):
@@ -154,9 +154,10 @@ def test_a_learner_of_ones_own_tells_what_else_it_is_shown(tmp_path: Path):
 OWN = """
 from dataclasses import dataclass
 from typing import ClassVar
+from taskloom import Learner
 
 @dataclass(frozen=True)
-class Own:
+class Own(Learner):
     bad: bool = False
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset] = frozenset({"text"})

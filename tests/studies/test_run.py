@@ -17,9 +17,11 @@ import pytest
 
 from taskloom.errors import ModelUnavailableError, StudyError
 from taskloom.scores.tasks import score_task
+from taskloom.studies.api import keep_plan
+from taskloom.studies.cells import Cell
 from taskloom.studies.ledger import Ledger
-from taskloom.studies.outcomes import results
-from taskloom.studies.plan import Cell, Plan, plan
+from taskloom.studies.plan import Plan, plan
+from taskloom.studies.results import Results, read_results
 from taskloom.studies.run import _drive, _Fault, run
 from taskloom.studies.study import load
 
@@ -29,6 +31,8 @@ Until = Callable[[Callable[[], bool]], None]
 PROGRAM = """
 import sys
 from pathlib import Path
+from taskloom.studies.api import keep_plan
+from taskloom.studies.cells import Cell
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.plan import plan
 from taskloom.studies.run import run
@@ -43,6 +47,11 @@ if __name__ == "__main__":
 
 def planned(path: Path, **options: object) -> Plan:
     return plan(load(str(path))[0], path.parent, **options)  # type: ignore[arg-type]
+
+
+def results(made: Plan, ledger: Ledger, trial: int = 0) -> Results:
+    keep_plan(made, ledger, trial)
+    return read_results(ledger, made.suite, command="x", trial=trial)
 
 
 def contents(path: Path) -> list[tuple[str, str, bytes]]:
@@ -61,7 +70,7 @@ def test_every_cell_is_run_once(study: Make, tmp_path: Path):
     with Ledger(tmp_path / "l.db") as ledger:
         assert run(made, ledger).ran == len(made.cells)
         assert run(made, ledger).ran == 0
-        found = results(made, ledger, "again")
+        found = results(made, ledger)
     assert len(found.outcomes) == len(made.cells)
     assert found.missing == 0
     outcome = next(o for o in found.outcomes if o.learner == "slow" and o.task == "abstract->title")
@@ -139,7 +148,7 @@ def test_ledgers_of_two_machines_are_merged(study: Make, tmp_path: Path):
         with Ledger(tmp_path / f"{number}.db") as ledger:
             run(half, ledger)
     with Ledger(tmp_path / "0.db") as ledger:
-        assert ledger.merge(tmp_path / "1.db") == (len(halves[1].cells), 0)
+        assert ledger.merge(tmp_path / "1.db") == (len(halves[1].to_run), 0)
         assert run(planned(path), ledger).ran == 0
 
 
@@ -148,7 +157,7 @@ def test_a_learner_that_raises_fails_its_cell_alone_and_is_tried_again(study: Ma
     with Ledger(tmp_path / "l.db") as ledger:
         done = run(made, ledger)
         assert 0 < done.failed < done.ran == len(made.cells)
-        found = results(made, ledger, "x")
+        found = results(made, ledger)
         assert {failure.learner for failure in found.failures} == {"slow"}
         assert "RuntimeError: on purpose" in found.failures[0].traceback
         assert run(made, ledger).ran == done.failed
@@ -161,8 +170,8 @@ def test_a_trial_is_kept_apart_from_the_real_run(study: Make, tmp_path: Path):
     assert not {cell.id for cell in trial.cells} & {cell.id for cell in real.cells}
     with Ledger(tmp_path / "l.db") as ledger:
         run(trial, ledger)
-        assert results(real, ledger, "x").missing == len(real.cells)
-        found = results(trial, ledger, "x")
+        assert results(real, ledger).missing == len(real.cells)
+        found = results(trial, ledger, 2)
     assert found.smoke
     assert {len(outcome.answers) for outcome in found.outcomes} == {2}
 
@@ -177,8 +186,8 @@ def test_cells_are_named_by_content(study: Make, tmp_path: Path):
 
 def test_only_keeps_some_tasks_or_learners(study: Make):
     path = study()
-    assert {cell.learner for cell in planned(path, only=["majority"]).cells} == {"majority"}
-    assert {cell.task for cell in planned(path, only=["*->title"]).cells} == {"abstract->title"}
+    assert {cell.learner for cell in planned(path, only=["majority"]).to_run} == {"majority"}
+    assert {cell.task for cell in planned(path, only=["*->title"]).to_run} == {"abstract->title"}
     with pytest.raises(StudyError, match="names no task and no learner"):
         planned(path, only=["nothing"])
 
@@ -197,7 +206,7 @@ def test_a_task_with_too_few_examples_is_left_out_and_told(study: Make):
     path = study()
     path.write_text(path.read_text().replace("query: 8", "query: 58"))
     made = planned(path)
-    assert any("too few examples" in reason for reason in made.left_out)
+    assert any("too few examples" in str(reason) for reason in made.skipped)
     path.write_text(path.read_text().replace("query: 58", "query: 999"))
     with pytest.raises(StudyError, match="nothing to run"):
         planned(path)
@@ -215,7 +224,7 @@ def test_a_claim_lives_as_long_as_its_cell_however_long_that_takes(
         while running.is_alive():
             beats += [beat for (beat,) in ledger.db.execute("SELECT beat FROM cells WHERE state = 'claimed'")]
             time.sleep(0.02)
-    assert len(set(beats)) > 2 * len(made.cells)
+    assert len(set(beats)) > 2 * len(made.to_run)
 
 
 def ledger_of(folder: Path) -> Ledger:
@@ -228,7 +237,7 @@ def test_scores_of_several_fields_are_kept_apart(study: Make, tmp_path: Path):
     made = planned(path)
     with Ledger(tmp_path / "l.db") as ledger:
         run(made, ledger)
-        for outcome in results(made, ledger, "x").outcomes:
+        for outcome in results(made, ledger).outcomes:
             fresh = score_task(made.suite.tasks[outcome.task], outcome.gold, outcome.answers)
             assert {n: s.units.tolist() for n, s in outcome.scores.items()} == {
                 n: s.units.tolist() for n, s in fresh.items()
@@ -245,8 +254,8 @@ def test_an_answer_that_cannot_be_kept_fails_its_cell_alone(study: Make, tmp_pat
     made = planned(path, only=["abstract->title"])
     with Ledger(tmp_path / "l.db") as ledger:
         done = run(made, ledger, workers=workers)
-        assert done.failed == sum(cell.learner == "slow" for cell in made.cells)
-        assert done.ran == len(made.cells)
+        assert done.failed == sum(cell.learner == "slow" for cell in made.to_run)
+        assert done.ran == len(made.to_run)
 
 
 def test_a_worker_that_dies_takes_no_other_cell_with_it_for_good(study: Make, tmp_path: Path):
@@ -257,7 +266,7 @@ def test_a_worker_that_dies_takes_no_other_cell_with_it_for_good(study: Make, tm
     with Ledger(tmp_path / "l.db") as ledger:
         run(made, ledger, workers=2)
         run(planned(path, only=["majority"]), ledger)
-        found = results(made, ledger, "x")
+        found = results(made, ledger)
     assert {failure.learner for failure in found.failures} == {"slow"}
 
 
@@ -268,7 +277,7 @@ def test_a_learner_that_changes_after_the_plan_is_not_run_under_the_old_name(stu
     learner.write_text(learner.read_text().replace("str(len(item.fields))", "'another'"))
     with Ledger(tmp_path / "l.db") as ledger:
         run(made, ledger, workers=2)
-        found = results(made, ledger, "x")
+        found = results(made, ledger)
     assert {outcome.learner for outcome in found.outcomes} == {"majority"}
     assert all("changed after the run had begun" in failure.traceback for failure in found.failures)
     assert {failure.learner for failure in found.failures} == {"slow"}
@@ -277,7 +286,7 @@ def test_a_learner_that_changes_after_the_plan_is_not_run_under_the_old_name(stu
 def test_what_is_left_out_is_told_in_the_same_order_under_any_hash_seed(study: Make, tmp_path: Path):
     program = (
         "from pathlib import Path; from taskloom.studies.plan import plan; from taskloom.studies.study import load; "
-        f"print(plan(load({str(study())!r})[0], Path({str(tmp_path)!r})).left_out)"
+        f"print(plan(load({str(study())!r})[0], Path({str(tmp_path)!r})).skipped)"
     )
     told = {
         subprocess.run(
@@ -316,8 +325,8 @@ def test_whatever_is_raised_fails_its_cell_alone_by_any_number_of_workers(study:
     told = []
     for workers in (1, 2):
         with Ledger(tmp_path / f"{workers}.db") as ledger:
-            assert run(made, ledger, workers=workers).ran == len(made.cells)
-            failures = results(made, ledger, "x").failures
+            assert run(made, ledger, workers=workers).ran == len(made.to_run)
+            failures = results(made, ledger).failures
         told.append({failure.cell: failure.traceback.splitlines()[-1] for failure in failures})
         assert {(failure.learner, failure.task) for failure in failures} == {("slow", "abstract->category")}
     assert told[0] == told[1]
@@ -334,11 +343,10 @@ def test_a_model_that_answers_nothing_is_told_by_any_number_of_workers(
     made = planned(path, only=["abstract->category"])
     with Ledger(tmp_path / "l.db") as ledger:
         done = run(made, ledger, workers=workers)
-        notes = ledger.notes("left out" if optional else "failed")
-    assert done.waiting == {"slow": "gone"}
-    assert notes
-    assert all(note.strip().endswith("ModelUnavailableError: gone") != optional for note in notes.values())
-    assert optional == (set(notes.values()) == {"gone"})
+        ended = ledger.ended("skipped" if optional else "failed")
+    assert {name: str(why) for name, why in done.waiting.items()} == {"slow": "gone"}
+    assert {str(why) for why, _ in ended.values()} == {"gone"}
+    assert all(trace.strip().endswith("ModelUnavailableError: gone") != optional for _, trace in ended.values())
 
 
 def test_workers_share_the_cores_for_what_is_loaded_already(study: Make, tmp_path: Path):
@@ -349,7 +357,7 @@ def test_workers_share_the_cores_for_what_is_loaded_already(study: Make, tmp_pat
     made = planned(path, only=["slow"])
     with Ledger(tmp_path / "l.db") as ledger:
         run(made, ledger, workers=2)
-        found = results(made, ledger, "x").outcomes
+        found = results(made, ledger).outcomes
     assert {int(name) for outcome in found for name in outcome.counts} == {max(1, (os.cpu_count() or 1) // 2)}
 
 
@@ -365,7 +373,7 @@ def test_a_cell_that_equal_learners_share_is_run_once(study: Make, tmp_path: Pat
     shown: list[tuple[int, int]] = []
     with Ledger(tmp_path / "l.db") as ledger:
         done = run(made, ledger, workers=workers, progress=lambda *told: shown.append(told))
-        assert len(results(made, ledger, "x").outcomes) == len(made.cells) == 2 * done.ran
+        assert len(results(made, ledger).outcomes) == 2 * done.ran == 2 * len(made.to_run)
     assert len(list((tmp_path / "fitted").iterdir())) == done.ran
     assert shown[-1] == (done.ran, done.ran)
 
@@ -382,13 +390,15 @@ class Crew:
 class Open:
     """A ledger that gives and forgets everything."""
 
+    path = Path("nowhere/ledger.db")
+
     def states(self) -> dict[str, str]:
         return {}
 
     def done(self, cells: Iterable[str]) -> set[str]:
         return set(cells)
 
-    def claim(self, cells: list[str], owner: str) -> list[str]:
+    def claim(self, cells: list[str], owner: str, *, again: bool = False) -> list[str]:
         return cells
 
     def __getattr__(self, name: str) -> Callable[..., None]:
@@ -398,15 +408,16 @@ class Open:
 def test_the_cost_of_a_cell_does_not_grow_with_their_number():
     size = 40_000
     cells = tuple(
-        Cell(id=str(n), task="t", learner="other" if n else "stuck", shots=0, seed=0, index=n) for n in range(size)
+        Cell(id=str(n), key="", task="t", learner="other" if n else "stuck", shots=0, seed=0, index=n)
+        for n in range(size)
     )
     learners = dict.fromkeys(("other", "stuck"), SimpleNamespace(optional=False))
-    made: Any = SimpleNamespace(cells=cells, study=SimpleNamespace(learners=learners))
+    made: Any = SimpleNamespace(to_run=cells, study=SimpleNamespace(learners=learners))
     ledger: Any = Open()
     crew: Any = Crew()
     start = time.process_time()
     done = _drive(made, ledger, crew, "me", 1, threading.Event(), None)
-    assert (done.failed, dict(done.waiting)) == (size, {"stuck": "gone"})
+    assert (done.failed, str(done.waiting["stuck"])) == (size, "gone")
     assert time.process_time() - start < 15  # two; it was fifty
 
 
@@ -415,9 +426,9 @@ class Counting(Ledger):
 
     claims = 0
 
-    def claim(self, cells: Iterable[str], owner: str) -> list[str]:
+    def claim(self, cells: Iterable[str], owner: str, *, again: bool = False) -> list[str]:
         self.claims += 1
-        return super().claim(cells, owner)
+        return super().claim(cells, owner, again=again)
 
 
 def test_what_other_runs_have_at_hand_is_waited_for_and_not_asked_for_all_the_time(
@@ -426,7 +437,7 @@ def test_what_other_runs_have_at_hand_is_waited_for_and_not_asked_for_all_the_ti
     monkeypatch.setattr("taskloom.studies.run.POLL", 0.2)
     made = planned(study(), only=["majority"])
     with (ledger := Counting(tmp_path / "l.db")):
-        Ledger.claim(ledger, [cell.id for cell in made.cells], "other")
+        Ledger.claim(ledger, [cell.id for cell in made.to_run], "other")
         threading.Timer(1, lambda: ledger_of(tmp_path).release("other")).start()
-        assert run(made, ledger).ran == len(made.cells)
-        assert ledger.claims < 20 * len(made.cells)
+        assert run(made, ledger).ran == len(made.to_run)
+        assert ledger.claims < 20 * len(made.to_run)

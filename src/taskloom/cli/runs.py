@@ -5,23 +5,22 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import console
-from ..errors import UsageError
 from ..texts import counted
 from . import shell_completion as complete
 
 if TYPE_CHECKING:
+    from ..messages import Note
     from ..models.load import Source
     from ..studies.api import Prepared
+    from ..studies.cells import Cell
     from ..studies.plan import Plan
-    from ..studies.results import Outcome, Results
 
 REPORT = "report.html"
 
@@ -66,46 +65,36 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
-    from ..studies.api import LEDGER, Overrides, prepare
-    from ..studies.estimate import Spent, expected_seconds
-    from ..studies.ledger import Ledger
+    from ..studies.api import Overrides, prepare
 
     prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit)
-    found, folder = prepared.plan, prepared.folder
-    states, spent = {}, []
-    if (folder / LEDGER).is_file():
-        with Ledger(folder / LEDGER) as ledger:
-            states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
-    cells = {cell.id: cell for cell in reversed(found.cells)}  # equal learners share theirs
-    waiting = [cell for cell in cells.values() if states.get(cell.id) != "done"]
-    seconds = expected_seconds(waiting, spent, _items(found))
-    told = {
+    found, ahead = prepared.plan, prepared.forecast()
+    told: dict[str, console.Value] = {
         "study": found.study.name,
-        "run": str(folder),
+        "run": str(prepared.folder),
         "suite": found.suite.fingerprint,
-        "cells": len(cells),
-        "done": len(cells) - len(waiting),
-        "to run": len(waiting),
-        "seconds": seconds,
-        "left_out": dict(found.left_out),
+        "cells": ahead.cells,
+        "done": ahead.cells - ahead.left,
+        "to run": ahead.left,
+        "seconds": ahead.seconds,
     }
     if as_json:
-        rows = [
-            {"id": c.id, "task": c.task, "learner": c.learner, "shots": c.shots, "seed": c.seed} for c in found.cells
-        ]
-        console.as_json(told | {"cells": rows})
+        console.as_json({**told, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)})
         return
     known = f"not known before a run or a trial (`{_trial(prepared, only)}`)"
-    shown = {**told, "seconds": known if seconds is None else f"about {seconds:,.1f}, by one worker"}
-    del shown["left_out"]
-    console.pairs(shown)  # type: ignore[arg-type]
-    _tell_left_out(found)
+    console.pairs({**told, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, by one worker"})
+    _tell_skipped(found)
 
 
-def _items(found: Plan) -> int:
-    """Give the number of items that a cell asks about; 0 where that is all there are."""
-    query = found.study.protocol.sampler.query
-    return query if isinstance(query, int) else 0
+def _row(cell: Cell) -> dict[str, Any]:
+    names = ("id", "kind", "task", "learner", "shots", "seed", "index", "training")
+    return {name: getattr(cell, name) for name in names}
+
+
+def _noted(notes: Mapping[Note, int]) -> list[dict[str, Any]]:
+    return [
+        {"code": note.code, "values": dict(note.values), "text": str(note), "count": n} for note, n in notes.items()
+    ]
 
 
 def _trial(prepared: Prepared, only: Sequence[str]) -> str:
@@ -126,23 +115,16 @@ def run(
 ) -> None:
     """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
     from ..reports import render, summarise
-    from ..studies.api import Overrides, known_models, prepare
-    from ..studies.outcomes import results
-    from ..studies.plan import plan as make_plan
-    from ..studies.run import run as run_cells
+    from ..studies.api import Overrides, prepare
 
     prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit, get=_get_model)
     found, folder = prepared.plan, prepared.folder
-    _tell_left_out(found, briefly=True)
+    _tell_skipped(found, briefly=True)
     if prepared.is_changed:
         console.note(f"not the study that was run last in {folder}: cells of that one stay in the ledger, unseen")
-    with prepared.opened() as ledger:
-        with console.progress(found.study.name) as progress:
-            done = run_cells(found, ledger, workers=workers, progress=progress, stopping=_tell_stopping)
-        whole = make_plan(found.study, folder, limit=limit, known=known_models(ledger)) if only else found
-        gathered = results(whole, ledger, prepared.again(limit))
-    cells = len({cell.id for cell in found.cells})
-    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {cells:,} in all")
+    with console.progress(found.study.name) as progress:
+        done, gathered = prepared.run(workers=workers, progress=progress, stopping=_tell_stopping)
+    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.to_run):,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)
         sys.stdout.write(render(summary, "terminal"))
@@ -156,9 +138,9 @@ def run(
         raise typer.Exit(130)
     if gathered.failures:
         news = (f for f in gathered.failures if f.learner not in done.waiting)
-        reasons = Counter(f"{f.learner}: {f.traceback.strip().splitlines()[-1]}" for f in news)
-        for reason, count in reasons.most_common(5):
-            console.note(f"{reason} ({counted(count, 'cell')})")
+        causes = Counter(f"{f.learner}: {f.traceback.strip().splitlines()[-1]}" for f in news)
+        for cause, count in causes.most_common(5):
+            console.note(f"{cause} ({counted(count, 'cell')})")
         console.error(
             f"{counted(len(gathered.failures), 'cell')} failed; the report has the tracebacks; run again to retry"
         )
@@ -188,9 +170,9 @@ def report(
 ) -> None:
     """Show what a run has found so far."""
     from ..reports import render
-    from ..studies.api import gather
+    from ..studies.api import read_run
 
-    gathered = gather(run, limit=limit)
+    gathered = read_run(run, limit=limit)
     text = render(gathered, to)
     if output:
         output.write_text(text, encoding="utf-8")
@@ -230,36 +212,10 @@ def compare(
 ) -> None:
     """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
     from ..reports import compare as compared
+    from ..studies.api import paired
     from . import listings_runs
 
-    listings_runs.show_contrasts(compared(_pair(a, b, run), a, b), as_json=as_json)
-
-
-def _pair(a: str, b: str, run: Path | None) -> Results:
-    """Gather two learners, of one run or of two, under the names that they were asked for by."""
-    from ..errors import UnknownNameError
-    from ..studies.api import gather, only_run
-
-    if a == b:
-        raise UsageError(f"a learner does not differ from itself: {a!r}")
-    gathered: dict[Path, Results] = {}
-    outcomes: list[Outcome] = []
-    for name in (a, b):
-        place, _, learner = name.rpartition(":")
-        folder = Path(place) if place else run or only_run()
-        if folder not in gathered:
-            gathered[folder] = gather(folder)
-        found = gathered[folder]
-        if learner not in found.learners:
-            raise UnknownNameError(f"learner of {folder}", learner, found.learners)
-        outcomes += [replace(outcome, learner=name) for outcome in found.outcomes if outcome.learner == learner]
-    first, *others = gathered.values()
-    for other in others:
-        shared = [task for task in first.suite.tasks if task in other.suite.tasks]
-        if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
-            raise UsageError("the two runs are of different tasks, and can't be paired")
-        outcomes = [outcome for outcome in outcomes if outcome.task in shared]
-    return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, floors=(), failures=())
+    listings_runs.show_contrasts(compared(paired(a, b, run), a, b), as_json=as_json)
 
 
 def merge(
@@ -267,33 +223,25 @@ def merge(
     others: Annotated[list[Path], typer.Argument(metavar="FROM...", help="Those that it takes from.")],
 ) -> None:
     """Take over what other ledgers have finished; nothing is counted twice."""
-    from ..studies.ledger import Ledger
+    from ..studies.api import merge_runs
 
-    with Ledger(_ledger(into)) as ledger:
-        for other in others:
-            if not _ledger(other).is_file():
-                raise UsageError(f"no such ledger: {other}")
-            new, differ = ledger.merge(_ledger(other))
-            console.line(f"{other}: {counted(new, 'new cell')}")
-            if differ:
-                console.note(f"{other}: {counted(differ, 'cell')} gave other answers there; ours are kept")
+    for other in others:
+        new, differ = merge_runs(into, other)
+        console.line(f"{other}: {counted(new, 'new cell')}")
+        if differ:
+            console.note(f"{other}: {counted(differ, 'cell')} gave other answers there; ours are kept")
 
 
-def _ledger(path: Path) -> Path:
-    """Give the ledger of a run's folder, or the ledger that was named."""
-    from ..studies.api import LEDGER
-
-    return path if path.suffix == ".db" else path / LEDGER
+UNSUPPORTED = ("output-unsupported", "examples-needed")  # codes that say what a learner can't do
 
 
-def _tell_left_out(found: Plan, *, briefly: bool = False) -> None:
+def _tell_skipped(found: Plan, *, briefly: bool = False) -> None:
     """Say what is not run, and why; that learners can't do all tasks is no news, and told in a line."""
-    able = {reason: n for reason, n in found.left_out.items() if reason.startswith("learner ")}
-    told = {reason: n for reason, n in found.left_out.items() if not briefly or reason not in able}
-    for reason, count in sorted(told.items()):
-        console.note(f"left out: {reason}" + (f" ({count:,} times)" if count > 1 else ""))
+    able = {note: n for note, n in found.skipped.items() if note.code in UNSUPPORTED}
+    told = {str(note): n for note, n in found.skipped.items() if not briefly or note not in able}
+    for text, count in sorted(told.items()):
+        console.note(f"skipped: {text}" + (f" ({count:,} times)" if count > 1 else ""))
     if briefly and able:
-        times = counted(sum(able.values()), "pair")
-        console.note(f"left out: {times} of a learner and a task that it can't do; `taskloom plan` tells which")
+        console.note(f"skipped {counted(sum(able.values()), 'unsupported learner-task pair')} (see: taskloom plan)")
     if note := found.suite.about.get("note"):
         console.note(str(note))

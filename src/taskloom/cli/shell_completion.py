@@ -91,10 +91,11 @@ def _tasks_of_study(study: Study, instead: Path | None) -> list[str]:
 
 def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete learners of the run that is named, or of the only one."""
-    from ..studies.api import only_run, study_of
+    from ..studies.api import learners_of_run as learners
+    from ..studies.api import only_run
 
     with suppress(Exception):
-        found = study_of(Path(_named_before(ctx, "run") or only_run()))[0].learners
+        found = learners(Path(_named_before(ctx, "run") or only_run()))
         return [name for name in found if name.startswith(incomplete)]
     return []
 

@@ -7,8 +7,9 @@ group `taskloom.learners`.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ from ..core import OUTPUTS, Answer, Example, Fields, Item, Task, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
-from ..models import LanguageModel
+from ..models import Ability, LanguageModel
 
 
 class Tools(Protocol):
@@ -31,23 +32,53 @@ class Tools(Protocol):
         """Give a model, loaded once for all that ask for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer, and what it was read from."""
+
+    answer: Answer | None  # None where none can be given
+    raw: str | None = None  # what the model wrote
+    options: Mapping[str, float] = field(default_factory=dict)  # what the model thinks of each, where it was asked
+    prompt: str = ""  # as it was sent; a hash of it is kept
+    parts: Mapping[str, Response] = field(default_factory=dict)  # of an answer of several fields, found one by one
+
+
 class Predictor(Protocol):
     """A learner that has adapted to a task."""
 
-    def predict(self, items: Sequence[Item]) -> Sequence[Answer | None]:
-        """Answer each item; None where no answer can be given."""
+    def predict(self, items: Sequence[Item]) -> Sequence[Response | Answer | None]:
+        """Answer each item, with what the answer was read from where that is more than the answer itself."""
 
 
 class Learner(Protocol):
     """A way to adapt; raise `version` when the same settings give other answers.
 
-    One that has a field `model` is named with that model's content: the runner sees that it can be had. One whose
-    answers depend on a task's tags or metrics tells so in a method `shown`, for those do not name a task.
+    A learner of your own inherits from this one, and so has all that it does not declare itself.
     """
 
+    __slots__ = ()
     version: ClassVar[int]
     outputs: ClassVar[frozenset[str]]  # kinds of output that it can answer
     unaided: ClassVar[frozenset[str]]  # those that it can answer without any example
+    takes_examples: ClassVar[bool] = False  # whether a task's own examples will do where there is no support
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Name its models; their content is part of its identity, and the runner makes them ready."""
+        return ()
+
+    def needs(self, task: Task) -> frozenset[Ability]:  # noqa: ARG002 (most need nothing)
+        """Say what each of its models must be able to do for a task."""
+        return frozenset()
+
+    @property
+    def facets(self) -> Mapping[str, Json]:
+        """Give what tables can be laid out by, beyond its settings."""
+        return {}
+
+    def shown(self, task: Task) -> Json:  # noqa: ARG002
+        """Give what it shows of a task's tags and metrics, which do not name a task."""
+        return None
 
     def fit(
         self, task: Task, support: Sequence[Example], dev: Sequence[Example], *, seed: int, tools: Tools
@@ -68,6 +99,7 @@ LEARNERS: Mapping[str, str] = {
 }
 FLOORS = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
 ENTRY_POINTS = "taskloom.learners"
+DECLARED = ("version", "outputs", "unaided", "takes_examples", "models", "needs", "facets", "shown", "fit")
 PLAIN: Mapping[type, Callable[[Any], object]] = {  # as JSON writes them, whatever a kind of theirs says that it is
     str: str.__str__,
     int: int.__int__,
@@ -94,9 +126,9 @@ def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = 
 
 
 def _checked(name: str, made: Any) -> Learner:
-    for needed in ("version", "outputs", "unaided", "fit"):
-        if not hasattr(made, needed):
-            raise LearnerError(f"a learner needs {needed!r}, which {name!r} has not")
+    inherited = getattr(type(made), "fit", None) is Learner.fit
+    if lacking := [needed for needed in DECLARED if not hasattr(made, needed) or (needed == "fit" and inherited)]:
+        raise LearnerError(f"a learner declares {', '.join(lacking)}, or inherits taskloom.Learner: {name!r}")
     for kind in sorted(made.outputs):
         if kind not in OUTPUTS:
             raise UnknownNameError(f"output of learner {name!r}", kind, OUTPUTS)
@@ -121,28 +153,26 @@ def names() -> list[str]:
     return [*LEARNERS, *sorted(point.name for point in metadata.entry_points(group=ENTRY_POINTS))]
 
 
-def model_of(of: Learner) -> str:
-    """Name the model that a learner needs, if it needs one."""
-    return str(getattr(of, "model", ""))
+def identity(of: Learner, contents: Mapping[str, Json] | None = None) -> dict[str, Json]:
+    """Give what names a learner in a cell: where it is, its version, and its settings, with the content of its models.
 
-
-def identity(of: Learner, model: Json = None) -> dict[str, Json]:
-    """Give what names a learner in a cell: where it is, its version, what it is set to, and its model's content."""
-    kind = type(of)
-    settings = declared(of) | ({"model": model} if model_of(of) else {})
-    return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": settings}
+    A model goes by its content instead of its name.
+    """
+    kind, known = type(of), contents or {}
+    named = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
+    models = {name: known.get(value) for name, value in named.items() if value in of.models}
+    return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": declared(of) | models}
 
 
 def shown(of: Learner, task: Task) -> Json:
-    """Give what a learner sees of a task beyond what names it; nothing, for most."""
-    tell: Callable[[Task], Json] | None = getattr(of, "shown", None)
-    return _writable(f"what learner {type(of).__name__} shows of task {task.id!r}", tell(task)) if tell else None
+    """Give what a learner shows of a task beyond what names it; nothing, for most."""
+    return _writable(f"what learner {type(of).__name__} shows of task {task.id!r}", of.shown(task))
 
 
 def settings(of: Learner) -> dict[str, Json]:
     """Give all that a learner is set to, and what it tells of that in `facets`: tables are laid out by these."""
     own = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
-    return {"learner": type(of).__name__} | own | dict(getattr(of, "facets", {}))
+    return {"learner": type(of).__name__} | own | dict(of.facets)
 
 
 def _kind(name: str, folder: Path) -> type:
@@ -200,30 +230,43 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def can_do(of: Learner, task: Task, shots: int = 1) -> bool:
-    """Tell whether a learner can answer a task with so many examples; several fields are answered one by one."""
-    helped = bool(task.examples) and getattr(of, "takes_examples", False)
-    kinds = of.outputs if shots or helped else of.unaided
+def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
+    """Tell whether a learner can answer a task, with examples or without; several fields are answered one by one."""
+    helped = bool(task.examples) and of.takes_examples
+    kinds = of.unaided if unaided and not helped else of.outputs
     if task.output.kind in kinds:
         return True
     return isinstance(task.output, Fields) and all(part.kind in kinds for part in task.output.parts.values())
 
 
-def answer(of: Learner, episode: Episode, *, seed: int, tools: Tools) -> list[Answer | None]:
+def answer(of: Learner, episode: Episode, *, seed: int, tools: Toolbox) -> list[Response]:
     """Adapt to an episode's support set and answer its queries."""
     if isinstance(episode.task.output, Fields) and Fields.kind not in of.outputs:
         parts = {name: _answers(of, _part(episode, name), seed, tools) for name in episode.task.output.parts}
-        return [{name: found[at] for name, found in parts.items()} for at in range(len(episode.query))]
+        return [_together({name: found[at] for name, found in parts.items()}) for at in range(len(episode.query))]
     return _answers(of, episode, seed, tools)
 
 
-def _answers(of: Learner, episode: Episode, seed: int, tools: Tools) -> list[Answer | None]:
+def _together(parts: Mapping[str, Response]) -> Response:
+    return Response({name: part.answer for name, part in parts.items()}, parts=parts)
+
+
+def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox) -> list[Response]:
     items = [example.item for example in episode.query]
+    start = time.perf_counter()
     fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
+    tools.fitting += time.perf_counter() - start
     found = list(fitted.predict(items))
     if len(found) != len(items):
         raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
-    return [_plain(answer) for answer in found]
+    return [_response(one) for one in found]
+
+
+def _response(given: Any) -> Response:
+    """Take an answer for a response that says no more."""
+    if isinstance(given, Response):
+        return replace(given, answer=_plain(given.answer))
+    return Response(_plain(given))
 
 
 def _plain(answer: Any) -> Any:
@@ -265,6 +308,7 @@ class Toolbox:
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
+    fitting: float = 0.0  # seconds that learners took to adapt
 
     def model(self, name: str) -> LanguageModel:
         """Give a model."""

@@ -18,7 +18,7 @@ from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
 from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
 from ..texts import tokens
-from . import Predictor, Tools
+from . import Learner, Predictor, Tools
 
 Examples: TypeAlias = Sequence[Example]
 Answers: TypeAlias = "list[Answer | None]"
@@ -28,7 +28,7 @@ ANY_GOLD = frozenset({"text", "labels", "terms", "number"})  # outputs whose gol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Majority:
+class Majority(Learner):
     """The most frequent answer of the support, or the mean of its numbers; ties go to the first."""
 
     version: ClassVar[int] = 1
@@ -42,7 +42,7 @@ class Majority:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Random:
+class Random(Learner):
     """A random label, random grades, or else the answer of a random support example."""
 
     version: ClassVar[int] = 1
@@ -60,7 +60,7 @@ class Random:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopyInput:
+class CopyInput(Learner):
     """The input itself."""
 
     version: ClassVar[int] = 1
@@ -73,7 +73,7 @@ class CopyInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopyDemonstration:
+class CopyDemonstration(Learner):
     """The answer of a random support example, or of one that comes with the task where there is no support."""
 
     version: ClassVar[int] = 1
@@ -90,7 +90,7 @@ class CopyDemonstration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class Nearest(Learner):
     """The answer of the support example nearest by TF-IDF cosine; ties, and items without a known word: the first."""
 
     version: ClassVar[int] = 1
@@ -110,7 +110,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TfidfLinear:
+class TfidfLinear(Learner):
     """Logistic regression over TF-IDF, one against the rest where labels are many; ridge regression for numbers.
 
     Where every support example has a label, so has every answer: if none is likelier than not, the likeliest.
@@ -138,7 +138,7 @@ class TfidfLinear:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bm25:
+class Bm25(Learner):
     """The item's candidates graded by BM25 as Lucene has it; they are all the documents there are."""
 
     version: ClassVar[int] = 1

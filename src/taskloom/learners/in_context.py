@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -12,9 +13,9 @@ from .. import prompts
 from ..core import Answer, Example, Item, Labels, Task
 from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
-from ..models import Decoding, LanguageModel, Odds, Reply
+from ..models import Ability, Decoding, LanguageModel, Odds, Reply
 from ..prompts import WORDINGS, Wording
-from . import Predictor, Tools
+from . import Learner, Predictor, Response, Tools
 from .baselines import Words, settle
 
 From: TypeAlias = Literal["support", "task"]
@@ -26,7 +27,7 @@ ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InContext:
+class InContext(Learner):
     """A language model that is shown the support as demonstrations, and asked."""
 
     version: ClassVar[int] = 2
@@ -66,6 +67,16 @@ class InContext:
                 raise LearnerError(f"{name} must be true or false: {value!r}")
         settle(self, "temperature", least=0, most=100)
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Name the model."""
+        return (self.model,)
+
+    def needs(self, task: Task) -> frozenset[Ability]:
+        """Ask for what the way to answer takes."""
+        scored = isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
+        return frozenset({"score" if scored else "generate"})
+
     def fit(
         self,
         task: Task,
@@ -100,7 +111,7 @@ class _Asking:
     seed: int
     tools: Tools
 
-    def predict(self, items: Sequence[Item]) -> list[Answer | None]:
+    def predict(self, items: Sequence[Item]) -> list[Response]:
         """Ask about all items that have the same demonstrations at once, and about the others together."""
         model = self.tools.model(self.how.model)
         groups: dict[tuple[str, ...], list[tuple[int, Shots]]] = {}
@@ -109,7 +120,7 @@ class _Asking:
             groups.setdefault(_names(shots), []).append((place, shots))
         several = [group for group in groups.values() if len(group) > 1]
         single = [member for group in groups.values() if len(group) == 1 for member in group]
-        found: dict[int, Answer | None] = {}
+        found: dict[int, Response] = {}
         for group in filter(None, [*several, single]):
             asked = [(items[place], shots) for place, shots in group]
             found |= zip((place for place, _ in group), self._answers(model, asked), strict=True)
@@ -139,10 +150,11 @@ class _Asking:
 
     def _fitting(self, model: LanguageModel, item: Item, shots: Shots) -> Shots:
         """Drop demonstrations, those farthest from the item first, until the prompt fits into the context."""
-        kept = shots
-        while kept and not model.fits(self._prompt(item, kept), self._decoding):
-            kept = kept[1:]
-        if len(kept) < len(shots):
+        dropped = bisect.bisect_left(
+            range(len(shots)), True, key=lambda first: model.fits(self._prompt(item, shots[first:]), self._decoding)
+        )
+        kept = shots[dropped:]
+        if kept != shots:
             self.tools.count("demonstrations dropped, for the context is too short", len(shots) - len(kept))
         return kept
 
@@ -162,24 +174,30 @@ class _Asking:
         """Write a prompt up to where the answer begins, but for a space, which belongs to the answer's first token."""
         return prompts.prompt(self.task, item, shots, self.wording) + self.wording.gap.rstrip(" ")
 
-    def _answers(self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]]) -> list[Answer | None]:
+    def _answers(self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]]) -> list[Response]:
         output = self.task.output
+        texts = [self._prompt(*one) for one in asked]
         if isinstance(output, Labels) and not output.many and self.how.answers == "score":
-            return self._likeliest(model, asked, output.names)
-        replies = model.generate([self._prompt(*one) for one in asked], self._decoding)
+            return self._likeliest(model, asked, texts, output.names)
         golds = [shot.gold[0] for shot in self.shown]
-        return [read_reply(self.task, reply, self._decoding, self.tools, golds) for reply in replies]
+        replies = zip(texts, model.generate(texts, self._decoding), strict=True)
+        return [read_reply(self.task, text, reply, self._decoding, self.tools, golds) for text, reply in replies]
 
     def _likeliest(
-        self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], names: Sequence[str]
-    ) -> list[Answer | None]:
+        self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], texts: Sequence[str], names: Sequence[str]
+    ) -> list[Response]:
         """Take the label that is likeliest to come next; of equal ones, the first."""
         options = [self.wording.gap[len(self.wording.gap.rstrip(" ")) :] + name for name in names]
-        found = self._weighed(model, [self._prompt(*one) for one in asked], options)
+        found = self._weighed(model, texts, options)
         if self.how.calibrate:
             unasked = self._unasked(model, asked, options)
             found = [_against(*pair) for pair in zip(found, unasked, strict=True)]
-        return [names[_first_best(weights)] if weights else None for weights in found]
+        return [
+            Response(names[_first_best(weights)], options=dict(zip(names, weights, strict=True)), prompt=text)
+            if weights
+            else Response(None, prompt=text)
+            for text, weights in zip(texts, found, strict=True)
+        ]
 
     def _weighed(self, model: LanguageModel, texts: Sequence[str], options: Sequence[str]) -> list[list[float]]:
         odds = model.score(texts, [options] * len(texts), self._decoding)
@@ -206,11 +224,13 @@ class _Asking:
         return [means[_names(shots)] for _, shots in asked]
 
 
-def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools, shown: Sequence[Answer]) -> Answer | None:
+def read_reply(
+    task: Task, prompt: str, reply: Reply | None, how: Decoding, tools: Tools, shown: Sequence[Answer]
+) -> Response:
     """Read the answer out of what a model wrote, and count what went wrong on the way."""
     if reply is None:
         tools.count("prompts that the model refused")
-        return None
+        return Response(None, prompt=prompt)
     _count_cut(reply.cut, tools)
     if not reply.ended:
         tools.count(f"answers cut at {how.tokens} tokens")
@@ -219,7 +239,7 @@ def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools, sho
     answer = prompts.read(task, reply.text, shown)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
         tools.count("answers picked out of longer ones")
-    return answer
+    return Response(answer, reply.text, prompt=prompt)
 
 
 def _count_cut(tokens: int, tools: Tools) -> None:

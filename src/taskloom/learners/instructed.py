@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from .. import prompts
-from ..core import Answer, Example, Item, Task
+from ..core import Example, Item, Task
 from ..encodings import DEFAULT, Encoded, Encoding, encoding, fitted, lacking, tagged
 from ..errors import LearnerError
 from ..ids import Json
-from ..models import Decoding
-from . import Predictor, Tools
+from ..models import Ability, Decoding
+from . import Learner, Predictor, Response, Tools
 from .baselines import settle
 from .in_context import ALL_BUT_RANKINGS, read_reply
 
@@ -20,7 +20,7 @@ NAMES = {"task_id": "task id", "positive": "positive examples", "negative": "neg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instructed:
+class Instructed(Learner):
     """A language model that is given a task's instruction; the support is not looked at."""
 
     version: ClassVar[int] = 2
@@ -39,6 +39,15 @@ class Instructed:
         if not isinstance(self.chat, bool):
             raise LearnerError(f"chat must be true or false: {self.chat!r}")
         settle(self, "temperature", least=0, most=100)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Name the model."""
+        return (self.model,)
+
+    def needs(self, task: Task) -> frozenset[Ability]:  # noqa: ARG002 (of any task the same)
+        """Ask for a model that writes."""
+        return frozenset({"generate"})
 
     @property
     def facets(self) -> dict[str, Json]:
@@ -77,7 +86,7 @@ class _Told:
     how: Decoding
     tools: Tools
 
-    def predict(self, items: Sequence[Item]) -> list[Answer | None]:
+    def predict(self, items: Sequence[Item]) -> list[Response]:
         """Ask about all items at once: what their prompts share is computed once."""
         model = self.tools.model(self.name)
         texts = []
@@ -87,7 +96,8 @@ class _Told:
                 self.tools.count(what, count)
             texts.append(found.text)
         golds = [shown.answer for shown in self.task.examples if shown.right]
-        return [read_reply(self.task, reply, self.how, self.tools, golds) for reply in model.generate(texts, self.how)]
+        replies = zip(texts, model.generate(texts, self.how), strict=True)
+        return [read_reply(self.task, text, reply, self.how, self.tools, golds) for text, reply in replies]
 
 
 def left_out(found: Encoded) -> dict[str, int]:

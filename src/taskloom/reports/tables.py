@@ -142,10 +142,10 @@ def tally(summary: Summary) -> str:
 def dropped(summary: Summary) -> Rows:
     """Give a row for each thing that was left out, cut, or could not be used."""
     c = summary.counts
-    left_out = [["", f"left out: {what}", f"{count:,}"] for what, count in sorted(c.left_out.items())]
+    skipped = [["", f"skipped: {why}", f"{count:,}"] for why, count in sorted(c.skipped.items(), key=str)]
     unusable = [[t.learner, f"unusable answer: {t.what}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
     noted = [[t.learner, t.what, f"{t.count:,}"] for t in c.noted]
-    return [*left_out, *unusable, *noted]
+    return [*skipped, *unusable, *noted]
 
 
 def costs(summary: Summary) -> tuple[list[str], Rows]:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from ..errors import StudyError, UsageError
+from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
-from ..ids import Json, canonical
-from ..learners import model_of
+from ..ids import Json, canonical, fingerprint
+from ..learners import Learner, settings
 from ..progress import Progress
+from ..suites.store import open_suite
+from . import artifacts
+from .estimate import Spent, expected_seconds
 from .ledger import Ledger
-from .outcomes import results
-from .plan import Get, Plan, learners_of, plan
-from .results import Results
+from .plan import SUITE, Get, Plan, learners_of, plan
+from .results import Outcome, PlanAbout, Results, read_results
+from .run import Done
 from .run import run as run_cells
-from .study import Study, load, parse, written
+from .study import Study, StudyLearner, load, parse, views_of, written, written_views
 from .views import Gain, View
 
 LEDGER, STUDY = "ledger.db", "study.yaml"
-FOLDER, MODELS, INSTEAD = "study_folder", "models", "instead"  # what a ledger keeps about its run
 RUNS = Path("runs")
 
 
@@ -48,17 +50,24 @@ class Overrides:
         return self._with_model(study) if self.model else study
 
     def _with_model(self, study: Study) -> Study:
-        models = {name: model_of(made) for name, made in learners_of(study).items()}
-        if not any(models.values()):
+        learners = learners_of(study)
+        bases = _untrained(study, {model for made in learners.values() for model in made.models})
+        if not bases:
             raise StudyError(f"no learner of the study needs a model: {self.model!r}")
-        after = [name for name, model in models.items() if model == name]
-        renamed = {name: self.model if after == [name] and self.model not in models else name for name in models}
-        learners = {
-            renamed[name]: replace(chosen, options={**chosen.options, "model": self.model}) if models[name] else chosen
-            for name, chosen in study.learners.items()
+        after = [name for name, made in learners.items() if made.models == (name,)]
+        renamed = {name: self.model if after == [name] and self.model not in learners else name for name in learners}
+        chosen = {renamed[name]: self._of_learner(one, learners[name], bases) for name, one in study.learners.items()}
+        models = {
+            name: {**options, "train": self.model} if options.get("train") in bases else options
+            for name, options in study.models.items()
         }
         views = tuple(_renamed(view, renamed) for view in study.views)
-        return replace(study, learners=learners, views=views)
+        return replace(study, learners=chosen, models=models, views=views)
+
+    def _of_learner(self, chosen: StudyLearner, made: Learner, bases: set[str]) -> StudyLearner:
+        """Put the model in the place of those that a learner names itself."""
+        named = [f.name for f in fields(made) if getattr(made, f.name) in bases & {*made.models}]  # type: ignore[arg-type]
+        return replace(chosen, options={**chosen.options, **dict.fromkeys(named, self.model)})
 
     def folder(self, name: str) -> str:
         """Name the folder of a run."""
@@ -69,6 +78,12 @@ class Overrides:
     def options(self) -> str:
         """Write it as options of a command."""
         return "".join(f" --{name} {shlex.quote(value)}" for name, value in asdict(self).items() if value)
+
+
+def _untrained(study: Study, models: set[str]) -> set[str]:
+    """Give the models that nothing of the study trains, but which learners use or trained models start from."""
+    started = {str(options["train"]) for options in study.models.values() if "train" in options}
+    return {name for name in models | started if "train" not in study.models.get(name, {})}
 
 
 def _renamed(view: View, names: Mapping[str, str]) -> View:
@@ -92,11 +107,19 @@ def run(
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
     prepared = prepare(study, folder, overrides=overrides, only=only, limit=limit, get=lambda _, model: model.get())
-    with prepared.opened() as ledger:
-        done = run_cells(prepared.plan, ledger, workers=workers, progress=progress)
-        if done.interrupted:
-            raise KeyboardInterrupt
-        return results(prepared.plan, ledger, prepared.again(limit))
+    done, found = prepared.run(workers=workers, progress=progress)
+    if done.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """How much a plan has left to run."""
+
+    cells: int
+    left: int
+    seconds: float | None  # None where a learner was never run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +129,7 @@ class Prepared:
     plan: Plan
     folder: Path
     named: str  # the study, and its folder if one was asked for, as a command names them
+    limit: int
     text: str  # of its file
     overrides: Overrides
 
@@ -117,16 +141,57 @@ class Prepared:
 
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
-        write_whole(self.folder / STUDY, self.text)
+        if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_text(encoding="utf-8") != self.text:
+            write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
-        ledger.keep_about(FOLDER, str(self.plan.study.folder.absolute()))
-        ledger.keep_about(INSTEAD, canonical(asdict(self.overrides)))
-        ledger.keep_about(MODELS, canonical({**known_models(ledger), **self.plan.model_ids}))
+        plan, study = self.plan, self.plan.study
+        ledger.keep_about(
+            study_folder=str(study.folder.absolute()),
+            suite_folder=str(plan.folder.absolute()) if study.suite else SUITE,
+            overrides=canonical(asdict(self.overrides)),
+            models=canonical({**known_models(ledger), **plan.model_ids}),
+            views=canonical(written_views(study)),
+        )
+        keep_plan(plan, ledger, self.limit)
         return ledger
 
-    def again(self, limit: int = 0) -> str:
+    def run(
+        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
+    ) -> tuple[Done, Results]:
+        """Run what is missing; say how that ended, and give all that the run has found so far."""
+        with self.opened() as ledger:
+            done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
+            views = self.plan.study.views
+            return done, read_results(ledger, self.plan.suite, command=self.again(), trial=self.limit, views=views)
+
+    def forecast(self) -> Forecast:
+        """Say what is left to run, and how long that will take by what was measured."""
+        states, spent = {}, []
+        if (self.folder / LEDGER).is_file():
+            with Ledger(self.folder / LEDGER) as ledger:
+                states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
+        cells, query = self.plan.to_run, self.plan.study.protocol.sampler.query
+        left = [cell for cell in cells if states.get(cell.id) != "done"]
+        seconds = expected_seconds(left, spent, query if isinstance(query, int) else 0)
+        return Forecast(cells=len(cells), left=len(left), seconds=seconds)
+
+    def again(self) -> str:
         """Write the command that runs it again."""
-        return _command(self.named, self.overrides, limit)
+        return _command(self.named, self.overrides, self.limit)
+
+
+def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
+    """Keep a plan in a ledger, with all that a report needs to know of it."""
+    about = PlanAbout(
+        study=plan.study.name,
+        learners={name: repr(of) for name, of in plan.learners.items()},
+        floors=plan.floors,
+        settings={name: settings(of) for name, of in plan.learners.items()},
+        digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
+        skipped=[(note.code, dict(note.values), count) for note, count in plan.skipped.items()],
+    )
+    text = canonical(asdict(about))
+    ledger.keep_plan(limit, fingerprint([cell.id for cell in plan.cells], text), text, plan.cells)
 
 
 def prepare(
@@ -142,11 +207,19 @@ def prepare(
     made, text = _read(study)
     place = Path(folder) if folder else _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
     changed = _agreed(place, overrides or Overrides())
-    planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get)
+    planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get, known=_known(place))
     named = shlex.quote(str(place / STUDY if isinstance(study, Study) else study))
     if folder and not isinstance(study, Study):
         named += f" -o {shlex.quote(str(folder))}"
-    return Prepared(plan=planned, folder=place, named=named, text=text, overrides=changed)
+    return Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
+
+
+def _known(folder: Path) -> dict[str, Json]:
+    """Give the models of a run that was planned before."""
+    if not (folder / LEDGER).is_file():
+        return {}
+    with Ledger(folder / LEDGER) as ledger:
+        return known_models(ledger)
 
 
 def _read(study: Study | str | Path) -> tuple[Study, str]:
@@ -157,7 +230,7 @@ def _read(study: Study | str | Path) -> tuple[Study, str]:
     made, text = load(str(study))
     if run := _run_of(study):
         with Ledger(run / LEDGER) as ledger:
-            made = replace(made, folder=Path(ledger.about(FOLDER) or made.folder))
+            made = replace(made, folder=Path(ledger.about("study_folder") or made.folder))
     return made, text
 
 
@@ -173,32 +246,74 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     if not (folder / LEDGER).is_file():
         return asked
     with Ledger(folder / LEDGER) as ledger:
-        told = ledger.about(INSTEAD)
+        told = ledger.about("overrides")
     kept = Overrides(**json.loads(told)) if told else asked
     if asked not in (kept, Overrides()):
         raise UsageError(f"the run was made with{kept.options() or ' what the study names'}; name another -o: {folder}")
     return kept
 
 
-def gather(folder: Path, *, limit: int = 0) -> Results:
-    """Give all that a run has found so far, or its trial on so many items."""
-    study, overrides = study_of(folder)
+def read_run(folder: Path | str, *, limit: int = 0) -> Results:
+    """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone."""
+    folder = Path(folder)
+    if not (folder / LEDGER).is_file():
+        raise UsageError(f"not a run, it has no {LEDGER}: {folder}")
     with Ledger(folder / LEDGER) as ledger:
-        planned = plan(study, folder, limit=limit, known=known_models(ledger))
-        return results(planned, ledger, _command(shlex.quote(str(folder / STUDY)), overrides, limit))
+        suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
+        views = views_of(json.loads(ledger.about("views") or "[]"))
+        overrides = Overrides(**json.loads(ledger.about("overrides") or "{}"))
+        command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
+        return read_results(ledger, suite, command=command, trial=limit, views=views)
+
+
+def paired(a: str, b: str, run: Path | str | None = None) -> Results:
+    """Gather two learners, of one run (`NAME`) or of two (`RUN:NAME`), under the names that they were asked for by."""
+    if a == b:
+        raise UsageError(f"a learner does not differ from itself: {a!r}")
+    gathered: dict[Path, Results] = {}
+    outcomes: list[Outcome] = []
+    for name in (a, b):
+        place, _, learner = name.rpartition(":")
+        folder = Path(place or run or only_run())
+        if folder not in gathered:
+            gathered[folder] = read_run(folder)
+        found = gathered[folder]
+        if learner not in found.learners:
+            raise UnknownNameError(f"learner of {folder}", learner, found.learners)
+        outcomes += [replace(outcome, learner=name) for outcome in found.outcomes if outcome.learner == learner]
+    first, *others = gathered.values()
+    for other in others:
+        shared = [task for task in first.suite.tasks if task in other.suite.tasks]
+        if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
+            raise UsageError("the two runs are of different tasks, and can't be paired")
+        outcomes = [outcome for outcome in outcomes if outcome.task in shared]
+    return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, floors=(), failures=())
+
+
+def learners_of_run(folder: Path) -> list[str]:
+    """Name the learners of a run."""
+    with Ledger(folder / LEDGER) as ledger:
+        about = ledger.plan_about(0)
+    return list(json.loads(about)["learners"]) if about else []
+
+
+def merge_runs(into: Path, other: Path) -> tuple[int, int]:
+    """Take over what another run, or its ledger, has finished: give how many cells are new, and how many differ there.
+
+    Models that it has trained are copied where they lie beside its ledger; others are trained again when they are
+    needed.
+    """
+    ours, theirs = (path if path.suffix == ".db" else path / LEDGER for path in (into, other))
+    if not theirs.is_file():
+        raise UsageError(f"no such ledger: {other}")
+    with Ledger(ours) as ledger:
+        found = ledger.merge(theirs)
+        artifacts.copy_missing(theirs.parent, ours.parent)
+    return found
 
 
 def _command(named: str, overrides: Overrides, limit: int) -> str:
     return f"taskloom run {named}{overrides.options()}" + (f" --limit {limit}" if limit else "")
-
-
-def study_of(folder: Path) -> tuple[Study, Overrides]:
-    """Read the study of a run, with what was put in the place of things that it names."""
-    if not (folder / STUDY).is_file() or not (folder / LEDGER).is_file():
-        raise UsageError(f"not a run, it has no {STUDY} and {LEDGER}: {folder}")
-    with Ledger(folder / LEDGER) as ledger:
-        place, overrides = Path(ledger.about(FOLDER)), Overrides(**json.loads(ledger.about(INSTEAD) or "{}"))
-    return overrides.in_place(parse((folder / STUDY).read_text(encoding="utf-8"), STUDY, place)), overrides
 
 
 def only_run() -> Path:
@@ -212,5 +327,5 @@ def only_run() -> Path:
 
 def known_models(ledger: Ledger) -> dict[str, Json]:
     """Give the models that cells of a run are named by, as they were when it was planned last."""
-    found: dict[str, Json] = json.loads(ledger.about(MODELS) or "{}")
+    found: dict[str, Json] = json.loads(ledger.about("models") or "{}")
     return found

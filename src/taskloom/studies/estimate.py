@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..episodes import Shots
+from .cells import Cell
 from .costs import Cost
-from .plan import Cell
 
 Likeness: TypeAlias = tuple[str | int, ...]
 

@@ -1,7 +1,8 @@
 """The ledger of a run: SQLite, so that what was finished stays finished whatever happens next.
 
 A cell is claimed by an owner with a heartbeat that expires, so that several runs can share a ledger. Results are
-inserted once and never changed; costs lie apart, for they are measured and no part of what must be equal.
+inserted once and never changed. What was planned is kept too, so that a report needs the ledger and the suite alone.
+Costs lie apart, for they are measured and no part of what must be equal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
@@ -21,56 +22,95 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import __version__
-from ..episodes import Shots
 from ..errors import LedgerError
 from ..folders import is_alive
+from ..messages import Note
 from ..scores.reduce import Array
 from ..transactions import transaction, write_ahead
+from .cells import Cell
 from .costs import Cost
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-FORMAT = 2
+FORMAT = 3
 APPLICATION = 0x7461736B  # "task", in the file's header
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again
-State: TypeAlias = Literal["claimed", "done", "failed", "left out"]
-SCHEMA = """
+State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
+Score: TypeAlias = tuple[Array, Mapping[str, int]]  # units, and how many answers were unusable, by code
+COSTS = ", ".join(f.name for f in fields(Cost))
+SCHEMA = f"""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (
-    id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL, note TEXT NOT NULL DEFAULT ''
+    id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL,
+    code TEXT NOT NULL DEFAULT '', told TEXT NOT NULL DEFAULT '', trace TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
+CREATE TABLE keys (cell TEXT PRIMARY KEY, key TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE results (cell TEXT PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE outputs (cell TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE scores (
     cell TEXT NOT NULL, signature TEXT NOT NULL, width INTEGER NOT NULL, units BLOB NOT NULL, unusable TEXT NOT NULL,
     PRIMARY KEY (cell, signature)
 );
-CREATE TABLE costs (cell TEXT NOT NULL, learner TEXT NOT NULL, seconds REAL NOT NULL, ended REAL NOT NULL,
-    {added}, PRIMARY KEY (cell));
+CREATE TABLE costs (
+    cell TEXT PRIMARY KEY, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL, ended REAL NOT NULL,
+    {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost))});
+CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
+CREATE TABLE planned (
+    trial INTEGER NOT NULL, place INTEGER NOT NULL, cell TEXT NOT NULL, kind TEXT NOT NULL, task TEXT NOT NULL,
+    learner TEXT NOT NULL, shots NOT NULL, seed INTEGER NOT NULL, episode INTEGER NOT NULL, training INTEGER NOT NULL,
+    fold TEXT NOT NULL, PRIMARY KEY (trial, place)
+) WITHOUT ROWID;
 CREATE INDEX by_state ON cells (state, owner);
+CREATE INDEX by_cell ON planned (cell);
 """
 
 
-ADDED = ["task TEXT NOT NULL DEFAULT ''", "shots INTEGER NOT NULL DEFAULT 0"] + [
-    f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL DEFAULT 0" for f in fields(Cost)[1:]
-]
-COSTS = ", ".join(f.name for f in fields(Cost))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What was answered about one set of an episode."""
+
+    answers: Sequence[Any]
+    items: Sequence[str]
+    rows: Sequence[int]  # in their pool
+    pool: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
     """What a cell gave; the part that must be equal byte for byte, and its cost."""
 
-    answers: Sequence[Any]
-    items: Sequence[str]
-    rows: Sequence[int]  # of the query set, in its pool
-    pool: str
-    counts: Mapping[str, int]
-    scores: Mapping[str, tuple[Array, Mapping[str, int]]]  # by `score_key`: units, unusable
+    sets: Mapping[str, Answered] = field(default_factory=dict)  # "query", and others that are asked about
+    counts: Mapping[str, int] = field(default_factory=dict)  # by code
+    outputs: Mapping[str, Any] = field(default_factory=dict)  # by set: what answers were read from
+    artifact: str = ""  # of a cell that trains a model: the digest of what it made
+    scores: Mapping[str, Score] = field(default_factory=dict)  # by `score_key`
     cost: Cost
 
     def body(self) -> bytes:
         """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
-        told = {"answers": list(self.answers), "items": list(self.items), "rows": list(self.rows), "pool": self.pool}
-        return _packed(told | {"counts": dict(sorted(self.counts.items()))})
+        sets = {
+            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in self.sets.items()
+        }
+        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
+        return _packed(told | ({"artifact": self.artifact} if self.artifact else {}))
+
+
+def _parts(of: Answered) -> list[tuple[str, Any]]:
+    return [(f.name, getattr(of, f.name)) for f in fields(of)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A cell as it was planned."""
+
+    cell: str
+    kind: str
+    task: str
+    learner: str
+    shots: Any
+    seed: int
+    episode: int
+    training: int
+    fold: str
 
 
 class Ledger:
@@ -78,14 +118,14 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self.db = self._connected()
         try:
             if self._is_blank():
                 write_ahead(self.db)
                 self._create()
             self._refuse_foreign()
-            self.db.execute("PRAGMA synchronous = FULL")
+            if self.writable:
+                self.db.execute("PRAGMA synchronous = FULL")
         except sqlite3.OperationalError as error:
             self.db.close()
             raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
@@ -95,6 +135,17 @@ class Ledger:
         except LedgerError:
             self.db.close()
             raise
+
+    def _connected(self) -> sqlite3.Connection:
+        """Connect; where the folder can't be written, what is there can still be read."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.writable = os.access(self.path if self.path.exists() else self.path.parent, os.W_OK) and os.access(
+            self.path.parent, os.W_OK
+        )
+        if self.writable:
+            return sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        return sqlite3.connect(where, uri=True, isolation_level=None)
 
     def __enter__(self) -> Ledger:
         return self
@@ -120,21 +171,16 @@ class Ledger:
                 f"ledger format {version} is newer than the {FORMAT} known here; upgrade taskloom: {self.path}"
             )
         if version < FORMAT:
-            self._upgrade()
-
-    def _upgrade(self) -> None:
-        """Give a ledger of format 1 the costs that it lacks."""
-        with self.writing():
-            if self.db.execute("PRAGMA user_version").fetchone()[0] < FORMAT:  # no other process was quicker
-                for column in ADDED:
-                    self.db.execute(f"ALTER TABLE costs ADD COLUMN {column}")
-                self.db.execute(f"PRAGMA user_version = {FORMAT}")
+            raise LedgerError(
+                f"ledger format {version} is of an older taskloom, whose cells have other names, and is left as it is; "
+                f"run into another folder (-o), or move it away: {self.path}"
+            )
 
     def _create(self) -> None:
         with self.writing():
             if not self._is_blank():
                 return  # another process was quicker
-            for statement in SCHEMA.format(added=", ".join(ADDED)).split(";"):
+            for statement in SCHEMA.split(";"):
                 self.db.execute(statement)
             self.db.execute("INSERT INTO about VALUES ('made_by', ?)", (f"taskloom {__version__}",))
             self.db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -149,10 +195,37 @@ class Ledger:
         except sqlite3.OperationalError as error:
             raise LedgerError(f"can't write the ledger ({error}); what was finished is kept: {self.path}") from error
 
+    # --- plans -------------------------------------------------------------------------------------------------------
+
+    def keep_plan(self, trial: int, digest: str, about: str, cells: Sequence[Cell]) -> None:
+        """Keep what was planned, in the place of an earlier plan; what is the same is not written again."""
+        row = self.db.execute("SELECT digest FROM plans WHERE trial = ?", (trial,)).fetchone()
+        if row and row[0] == digest:
+            return
+        values = (
+            (trial, at, c.id, c.kind, c.task, c.learner, c.shots, c.seed, c.index, c.training, c.fold)
+            for at, c in enumerate(cells)
+        )
+        with self.writing():
+            self.db.execute("DELETE FROM planned WHERE trial = ?", (trial,))
+            self.db.executemany("INSERT INTO planned VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            self.db.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?)", (trial, digest, about))
+
+    def plan_about(self, trial: int) -> str:
+        """Give what was kept about a plan, or nothing."""
+        row = self.db.execute("SELECT about FROM plans WHERE trial = ?", (trial,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def planned(self, trial: int) -> list[Planned]:
+        """Give the cells that were planned, in their order."""
+        names = [f.name for f in fields(Planned)]
+        ask = f"SELECT {', '.join(names)} FROM planned WHERE trial = ? ORDER BY place"  # noqa: S608 (ours)
+        return [Planned(**dict(zip(names, row, strict=True))) for row in self.db.execute(ask, (trial,))]
+
     # --- claims ------------------------------------------------------------------------------------------------------
 
     def states(self) -> dict[str, State]:
-        """Give the state of every cell that was ever claimed; one whose claim expired is left out."""
+        """Give the state of every cell that was ever claimed, but for those whose claim expired."""
         now = time.time()
         rows = self.db.execute("SELECT id, state FROM cells WHERE state != 'claimed' OR beat >= ?", (now - EXPIRES,))
         return dict(rows.fetchall())
@@ -162,8 +235,11 @@ class Ledger:
         ask = "SELECT 1 FROM cells WHERE id = ? AND state = 'done'"
         return {cell for cell in cells if self.db.execute(ask, (cell,)).fetchone()}
 
-    def claim(self, cells: Iterable[str], owner: str) -> list[str]:
-        """Claim cells that nobody has, and give those that are ours now; failed ones are tried again."""
+    def claim(self, cells: Iterable[str], owner: str, *, again: bool = False) -> list[str]:
+        """Claim cells that nobody has, and give those that are ours now; failed ones are tried again.
+
+        Where what a finished cell made is lost, it can be claimed `again`.
+        """
         now = time.time()
         won = []
         with self.writing():
@@ -171,8 +247,9 @@ class Ledger:
                 done = self.db.execute(
                     "INSERT INTO cells (id, state, owner, beat) VALUES (?1, 'claimed', ?2, ?3) "
                     "ON CONFLICT (id) DO UPDATE SET state = 'claimed', owner = ?2, beat = ?3 "
-                    "WHERE state IN ('failed', 'left out') OR (state = 'claimed' AND beat < ?4)",
-                    (cell, owner, now, now - EXPIRES),
+                    "WHERE state IN ('failed', 'skipped') OR (state = 'claimed' AND beat < ?4) "
+                    "OR (state = 'done' AND ?5)",
+                    (cell, owner, now, now - EXPIRES, again),
                 )
                 won += [cell] * done.rowcount
         return won
@@ -193,29 +270,42 @@ class Ledger:
     def release(self, owner: str) -> None:
         """Give back what was claimed and not finished."""
         with self.writing():
-            self.db.execute("DELETE FROM cells WHERE owner = ? AND state = 'claimed'", (owner,))
+            ours = "owner = ? AND state = 'claimed'"
+            self.db.execute(
+                f"UPDATE cells SET state = 'done', owner = '', beat = 0 WHERE {ours} "  # noqa: S608 (ours)
+                "AND id IN (SELECT cell FROM results)",
+                (owner,),
+            )
+            self.db.execute(f"DELETE FROM cells WHERE {ours}", (owner,))  # noqa: S608 (ours)
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def finish(self, cell: str, kind: tuple[str, str, Shots], found: Finished) -> None:
-        """Keep what a cell gave: once, whoever comes first. Its kind (learner, task, shots) is kept with its cost."""
+    def finish(self, cell: Cell, found: Finished) -> None:
+        """Keep what a cell gave: once, whoever comes first; its name, and what it was, with it."""
         body = found.body()
         with self.writing():
-            first = self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell, body)).rowcount
-            if first:  # scores and costs are those of the answers that are kept
+            first = self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell.id, body)).rowcount
+            if first:  # all else is of the answers that are kept
+                self.db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (cell.id, cell.key))
+                if found.outputs:
+                    self.db.execute("INSERT OR IGNORE INTO outputs VALUES (?, ?)", (cell.id, _packed(found.outputs)))
                 for signature, (units, unusable) in sorted(found.scores.items()):
-                    self._keep_score(cell, signature, units, unusable)
-                self._keep_cost(cell, kind, found.cost)
+                    self._keep_score(cell.id, signature, units, unusable)
+                costs = (cell.id, cell.learner, cell.task, cell.shots, time.time(), *astuple(found.cost))
+                self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
             self.db.execute(
                 "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
-                "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, note = ''",
-                (cell,),
+                "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, code = '', told = '', trace = ''",
+                (cell.id,),
             )
 
-    def keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
-        """Keep a score that was made later, of answers that are there."""
-        with self.writing():
-            self._keep_score(cell, signature, units, unusable)
+    def keep_scores(self, scores: Iterable[tuple[str, str, Score]]) -> None:
+        """Keep scores that were made later, of answers that are there: all at once, where the ledger can be written."""
+        kept = list(scores)
+        if kept and self.writable:
+            with self.writing():
+                for cell, signature, (units, unusable) in kept:
+                    self._keep_score(cell, signature, units, unusable)
 
     def _keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
         packed = zlib.compress(np.ascontiguousarray(units, dtype="<f8").tobytes(), 6)
@@ -223,53 +313,77 @@ class Ledger:
         values = (cell, signature, units.shape[1], packed, reasons)
         self.db.execute("INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?)", values)
 
-    def _keep_cost(self, cell: str, kind: tuple[str, str, Shots], cost: Cost) -> None:
-        (learner, *where), (seconds, *more) = kind, astuple(cost)
-        values = (cell, learner, seconds, time.time(), *where, *more)
-        self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
-
-    def fail(self, cell: str, owner: str, state: Literal["failed", "left out"], note: str) -> None:
+    def fail(self, cell: str, owner: str, state: Literal["failed", "skipped"], why: Note, trace: str = "") -> None:
         """Keep why a cell gave nothing, unless its owner lost it to another meanwhile."""
-        text = note.encode("utf-8", "backslashreplace").decode()  # SQLite takes no half of a character
         with self.writing():
             self.db.execute(
-                "UPDATE cells SET state = ?, owner = '', beat = 0, note = ? "
+                "UPDATE cells SET state = ?, owner = '', beat = 0, code = ?, told = ?, trace = ? "
                 "WHERE id = ? AND owner = ? AND state = 'claimed'",
-                (state, text, cell, owner),
+                (state, why.code, _told(why), _encodable(trace), cell, owner),
+            )
+
+    def skip(self, cells: Iterable[str], why: Note) -> None:
+        """Keep why cells were not even tried; those that are finished, or that somebody works at, stay as they are."""
+        with self.writing():
+            self.db.executemany(
+                "INSERT INTO cells (id, state, owner, beat, code, told) VALUES (?1, 'skipped', '', 0, ?2, ?3) "
+                "ON CONFLICT (id) DO UPDATE SET state = 'skipped', code = ?2, told = ?3 "
+                "WHERE state IN ('failed', 'skipped')",
+                [(cell, why.code, _told(why)) for cell in cells],
             )
 
     def result(self, cell: str) -> dict[str, Any] | None:
         """Read what a cell gave, if it did."""
         row = self.db.execute("SELECT body FROM results WHERE cell = ?", (cell,)).fetchone()
-        return _unpacked(row[0]) if row else None
+        return unpacked(row[0]) if row else None
 
-    def score(self, cell: str, signature: str) -> tuple[Array, dict[str, int]] | None:
-        """Read a score, if it was kept."""
-        row = self.db.execute(
-            "SELECT width, units, unusable FROM scores WHERE cell = ? AND signature = ?", (cell, signature)
-        ).fetchone()
-        if row is None:
-            return None
-        width, units, unusable = row
-        return np.frombuffer(zlib.decompress(units), "<f8").reshape(-1, width), json.loads(unusable)
+    def outputs(self, cell: str) -> dict[str, Any]:
+        """Read what the answers of a cell were read from: by set, what was written, options and hashes of prompts."""
+        row = self.db.execute("SELECT body FROM outputs WHERE cell = ?", (cell,)).fetchone()
+        return unpacked(row[0]) if row else {}
 
-    def notes(self, state: State) -> dict[str, str]:
-        """Give the notes of all cells of a state: tracebacks, or reasons."""
-        return dict(self.db.execute("SELECT id, note FROM cells WHERE state = ?", (state,)).fetchall())
+    def key(self, cell: str) -> dict[str, Any]:
+        """Read what a finished cell is named by."""
+        row = self.db.execute("SELECT key FROM keys WHERE cell = ?", (cell,)).fetchone()
+        found: dict[str, Any] = json.loads(row[0]) if row else {}
+        return found
 
-    def cost(self, cell: str) -> Cost:
-        """Give what a cell cost."""
-        row = self.db.execute(f"SELECT {COSTS} FROM costs WHERE cell = ?", (cell,)).fetchone()  # noqa: S608 (ours)
-        return _cost(row) if row else Cost()
+    def bodies(self, trial: int) -> Iterator[tuple[str, bytes]]:
+        """Yield what the cells of a plan gave, packed."""
+        yield from self._of_plan("SELECT cell, body FROM results", trial)
 
-    def costs(self) -> list[tuple[str, str, Shots, Cost]]:
+    def scores(self, trial: int) -> dict[str, dict[str, Score]]:
+        """Give the scores of the cells of a plan, by cell and signature."""
+        found: dict[str, dict[str, Score]] = {}
+        for cell, signature, width, units, unusable in self._of_plan(
+            "SELECT cell, signature, width, units, unusable FROM scores", trial
+        ):
+            array = np.frombuffer(zlib.decompress(units), "<f8").reshape(-1, width)
+            found.setdefault(cell, {})[signature] = (array, json.loads(unusable))
+        return found
+
+    def costs_of(self, trial: int) -> dict[str, Cost]:
+        """Give what the finished cells of a plan cost."""
+        return {cell: _cost(row) for cell, *row in self._of_plan(f"SELECT cell, {COSTS} FROM costs", trial)}  # noqa: S608
+
+    def _of_plan(self, ask: str, trial: int) -> Iterator[Any]:
+        return self.db.execute(f"{ask} WHERE cell IN (SELECT cell FROM planned WHERE trial = ?)", (trial,))  # noqa: S608
+
+    def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
+        """Give why cells of a state gave nothing, with the trace where there is one."""
+        rows = self.db.execute("SELECT id, code, told, trace FROM cells WHERE state = ?", (state,))
+        return {cell: (Note.of(code, **json.loads(told or "{}")), trace) for cell, code, told, trace in rows}
+
+    def costs(self) -> list[tuple[str, str, Any, Cost]]:
         """Give what every finished cell cost, those of trials too: learner, task, shots and cost."""
         rows = self.db.execute(f"SELECT learner, task, shots, {COSTS} FROM costs")  # noqa: S608 (ours)
         return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield all that must be equal between two ledgers of the same study: results, then scores, in order."""
+        """Yield all that must be equal between two ledgers of a study: keys, results, outputs, scores, in order."""
+        yield from self.db.execute("SELECT cell, 'key', CAST(key AS BLOB) FROM keys ORDER BY cell")
         yield from self.db.execute("SELECT cell, '', body FROM results ORDER BY cell")
+        yield from self.db.execute("SELECT cell, 'outputs', body FROM outputs ORDER BY cell")
         yield from self.db.execute(
             "SELECT cell, signature || ' ' || width || ' ' || unusable, units FROM scores ORDER BY cell, signature"
         )
@@ -296,18 +410,20 @@ class Ledger:
             "SELECT count(*) FROM main.results r JOIN other.results o USING (cell) WHERE r.body != o.body"
         ).fetchone()
         new = self.db.execute("INSERT OR IGNORE INTO results SELECT * FROM other.results").rowcount
-        for table in ("scores", "costs"):
+        for table in ("keys", "outputs", "scores", "costs"):
             self.db.execute(f"INSERT OR IGNORE INTO {table} SELECT t.* FROM other.{table} t {same}")  # noqa: S608 (ours)
         self.db.execute(
             "INSERT INTO cells SELECT * FROM other.cells WHERE state = 'done' "
-            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, note = ''"
+            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, code = '', told = '', trace = ''"
         )
         return new, differ
 
-    def keep_about(self, name: str, value: str) -> None:
-        """Keep something about the run, such as where its study lay."""
-        with self.writing():
-            self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+    def keep_about(self, **values: str) -> None:
+        """Keep things about the run, such as where its study lay; what is the same is not written again."""
+        new = {name: value for name, value in values.items() if self.about(name) != value}
+        if new:
+            with self.writing():
+                self.db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", new.items())
 
     def about(self, name: str) -> str:
         """Give what was kept about the run, or nothing."""
@@ -319,11 +435,21 @@ def _cost(row: Sequence[Any]) -> Cost:
     return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
 
+def _told(why: Note) -> str:
+    return _encodable(json.dumps(dict(why.values), default=str))
+
+
+def _encodable(text: str) -> str:
+    """Write half characters out: SQLite takes none."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _packed(body: Mapping[str, Any]) -> bytes:
     text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
-def _unpacked(body: bytes) -> dict[str, Any]:
+def unpacked(body: bytes) -> dict[str, Any]:
+    """Read what was packed."""
     found: dict[str, Any] = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
     return found

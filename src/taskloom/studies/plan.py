@@ -3,59 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from ..core import Suite, Task
-from ..episodes import Sampler, Shots, draw, draw_id, shots_order
+from ..core import Suite
+from ..episodes import Sampler, Shots, draw, shots_order
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
-from ..ids import Json, fingerprint
-from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, settings, shown
+from ..ids import Json
+from ..learners import FLOORS, Learner, can_do, learner, settings
+from ..messages import Note
 from ..models.load import Source, source
+from ..models.trained import Trained
 from ..scores.tasks import parts_of
 from ..suites import store
+from .cells import Cell, Naming, bases
 from .study import Study, chosen_tasks, named
 from .yaml_reader import StudyFaults
 
-VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
 ROLES = {"test": "target", "train": "meta"}  # as splits are named -> as folds are
 Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One learner on one episode of one task; `limit` marks a trial that asks about fewer items."""
-
-    id: str
-    task: str
-    learner: str
-    shots: Shots
-    seed: int
-    index: int
-    limit: int = 0
+Skipped: TypeAlias = Mapping[Note, int]  # why cells or tasks are not run, and how many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All cells of a study, and what was left out of it."""
+    """All cells of a study that can be named, which of them are to be run, and what is skipped."""
 
     study: Study
     suite: Suite
     folder: Path  # of the suite
     learners: Mapping[str, Learner]
-    models: Mapping[str, Source]
+    models: Mapping[str, Source | Trained]
     model_ids: Mapping[str, Json]  # what each is named by
     cells: tuple[Cell, ...]
-    left_out: Mapping[str, int]
+    chosen: frozenset[str]  # ids of the cells to run
+    skipped: Skipped
 
     @property
     def floors(self) -> tuple[str, ...]:
         """Name the learners that are only lines to be above."""
         return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in FLOORS)
+
+    @property
+    def to_run(self) -> tuple[Cell, ...]:
+        """Give the cells to run, each once: equal learners share theirs."""
+        once = {cell.id: cell for cell in reversed(self.cells) if cell.id in self.chosen}
+        return tuple(reversed(once.values()))
 
 
 def sampler(study: Study, task: str, shots: Shots) -> Sampler:
@@ -72,30 +68,31 @@ def plan(
     get: Get | None = None,
     known: Mapping[str, Json] | None = None,
 ) -> Plan:
-    """Name every cell, and every fault, before any work; `only` keeps tasks and learners that match a pattern.
+    """Name every cell, and every fault, before any work; `only` chooses tasks and learners that match a pattern.
 
-    `get` fetches the models that are needed. Where the ids of models are `known`, so is the suite that the run has
-    built: both are taken as they are.
+    `get` fetches the models that are needed. Models of learners that are not chosen are named as they are `known`.
     """
     learners, models = _made(study)
-    suite, folder = _suite(study, run, known=known is not None)
+    suite, folder = _suite(study, run)
     tasks = _tasks(study, suite)
-    kept, chosen = _only(tasks, learners, only)
-    left_out: Counter[str] = Counter()
-    parts = _parts(study, suite, chosen, [task for task in kept if _can_draw(suite, study, task, left_out)])
-    users = {name: of for name, of in chosen.items() if any(name in part for part in parts.values())}
-    ids = known if known is not None else _model_ids(study, models, users, get, left_out)
-    ready = {name: identity(of, ids.get(model_of(of))) for name, of in chosen.items() if model_of(of) in ("", *ids)}
-    cells = tuple(_cells(study, suite, parts, ready, limit, left_out))
-    if not cells:
-        raise StudyError("\n  left out: ".join(["nothing to run", *sorted(left_out)]))
+    some_tasks, some_learners = _only(tasks, learners, only)
+    skipped: Counter[Note] = Counter()
+    parts = _parts(study, suite, learners, [task for task in tasks if _can_draw(suite, study, task, skipped)])
+    _check_abilities(study, suite, models, parts)
+    ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
+    naming = Naming(study=study, suite=suite, models=models, ids={**(known or {}), **ids}, limit=limit, skipped=skipped)
+    cells = tuple(naming.cells(parts))
+    chosen = {c.id for c in cells if c.kind == "adapt" and c.task in some_tasks and c.learner in some_learners}
+    if not chosen:
+        raise StudyError("\n  skipped: ".join(["nothing to run", *sorted(map(str, skipped))]))
+    chosen |= {id_ for cell in cells if cell.id in chosen for _, id_ in cell.uses}
     return Plan(
-        study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=dict(ids), cells=cells,
-        left_out=dict(left_out),
+        study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
+        chosen=frozenset(chosen), skipped=dict(skipped),
     )  # fmt: skip
 
 
-def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source]]:
+def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
     """Make the learners of a study and find their models, or name all that is wrong with them and with its views."""
     faults = StudyFaults(study.places)
     learners = _learners(study, faults)
@@ -146,10 +143,10 @@ def _of_fold(suite: Suite, text: str) -> list[str]:
     return names
 
 
-def _suite(study: Study, run: Path, *, known: bool) -> tuple[Suite, Path]:
-    """Open the study's suite, or build it into the run's folder unless it is there already, or known to be."""
+def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
+    """Open the study's suite, or build it into the run's folder unless it is there already."""
     folder = study.folder / study.suite if study.suite else run / SUITE
-    if study.suite or known:
+    if study.suite:
         return store.open_suite(folder), folder
     from ..benchmarks import builder
     from ..suites.build import Reading
@@ -165,6 +162,9 @@ def _suite(study: Study, run: Path, *, known: bool) -> tuple[Suite, Path]:
     return store.write(built, folder, replace=True), folder
 
 
+# --- learners and models ---------------------------------------------------------------------------------------------
+
+
 def learners_of(study: Study) -> dict[str, Learner]:
     """Make the learners of a study, or name all that is wrong with them."""
     faults = StudyFaults(study.places)
@@ -173,7 +173,7 @@ def learners_of(study: Study) -> dict[str, Learner]:
     return made
 
 
-def models_of(study: Study, learners: Mapping[str, Learner]) -> dict[str, Source]:
+def models_of(study: Study, learners: Mapping[str, Learner]) -> dict[str, Source | Trained]:
     """Say where the models are that learners need, or name all that is wrong with what was said."""
     faults = StudyFaults(study.places)
     made = _models(study, learners, faults)
@@ -189,31 +189,79 @@ def _learners(study: Study, faults: StudyFaults) -> dict[str, Learner]:
     return made
 
 
-def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) -> dict[str, Source]:
-    users = {model_of(of): name for name, of in learners.items() if model_of(of)}
-    made = {}
-    for model in sorted(users):
-        with faults.of(*(("model", model) if model in study.models else ("learner", users[model]))):
-            made[model] = source(model, study.models.get(model), study.folder)
+def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) -> dict[str, Source | Trained]:
+    """Find the models of learners, and the bases of those that are trained, which must not come back to themselves."""
+    users = {model: name for name, of in learners.items() for model in of.models}
+    made: dict[str, Source | Trained] = {}
+    for first, user in sorted(users.items()):
+        chain, model = list[str](), first
+        while model and model not in made:
+            with faults.of(*(("model", model) if model in study.models else ("learner", user))):
+                made[model] = source(model, study.models.get(model), study.folder)
+            chain.append(model)
+            found = made.get(model)
+            model = found.train if isinstance(found, Trained) else ""
+        if model in chain:
+            circle = " -> ".join([*chain[chain.index(model) :], model])
+            faults.add(study.places.get(("model", model), ""), f"a model is trained from itself: {circle}")
     return made
 
 
+def _check_abilities(
+    study: Study,
+    suite: Suite,
+    models: Mapping[str, Source | Trained],
+    parts: Mapping[str, Mapping[str, Learner]],
+) -> None:
+    """Refuse learners whose models can't do what they are needed for, and training of what can't be trained."""
+    faults = StudyFaults(study.places)
+    for name, of in models.items():
+        if isinstance(of, Trained) and "train" not in _can(models, name):
+            place = study.places.get(("model", name), "")
+            faults.add(place, f"model {name!r} can't be trained, for its base can't be: {bases(models, name)[0]!r}")
+    for task, part in parts.items():
+        for name, learner_ in part.items():
+            needed = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else frozenset()
+            for model in learner_.models:
+                if lacking := sorted(needed - _can(models, model)):
+                    told = f"learner {name!r} needs a model that can {' and '.join(lacking)}, and {model!r} can't"
+                    faults.add(study.places.get(("learner", name), ""), told)
+    faults.settle()
+
+
+def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
+    base = models[bases(models, name)[0]]
+    return frozenset() if isinstance(base, Trained) else base.can
+
+
+def _users(
+    parts: Mapping[str, Mapping[str, Learner]], tasks: Sequence[str], learners: Mapping[str, Learner]
+) -> dict[str, Learner]:
+    """Give the learners that take part in some task."""
+    return {name: of for name, of in learners.items() if any(name in parts.get(task, ()) for task in tasks)}
+
+
 def _model_ids(
-    study: Study, models: Mapping[str, Source], learners: Mapping[str, Learner], get: Get | None, left_out: Counter[str]
+    study: Study,
+    models: Mapping[str, Source | Trained],
+    learners: Mapping[str, Learner],
+    get: Get | None,
+    skipped: Counter[Note],
 ) -> dict[str, Json]:
-    """Name models by their content; one that can't be had is left out where all its learners are optional."""
+    """Name models by their content; one that is unavailable is skipped where all its learners are optional."""
     found: dict[str, Json] = {}
     for name, of in models.items():
-        users = [learner for learner, made in learners.items() if model_of(made) == name]
+        users = [user for user, made in learners.items() if any(name in bases(models, m) for m in made.models)]
+        if isinstance(of, Trained) or not users:
+            continue
         try:
-            if users and get:
+            if get:
                 get(name, of)
-            if users:
-                found[name] = of.identity()
+            found[name] = of.identity()
         except TaskloomError as error:
             if not all(study.learners[user].optional for user in users):
                 raise
-            left_out[f"model {name} can't be had ({error}), and so not {', '.join(users)}"] += 1
+            skipped[Note.of("model-unavailable", model=name, learners=", ".join(users), reason=str(error))] += 1
     return found
 
 
@@ -230,12 +278,12 @@ def _only(
     return [task for task in tasks if task in kept] or tasks, some_learners or learners
 
 
-def _can_draw(suite: Suite, study: Study, task: str, left_out: Counter[str]) -> bool:
+def _can_draw(suite: Suite, study: Study, task: str, skipped: Counter[Note]) -> bool:
     """Draw one episode for a trial, so that a task with too few examples is known before any work."""
     try:
         draw(suite, task, sampler(study, task, max(study.protocol.of(task).shots, key=shots_order)))
     except EpisodeError as error:
-        left_out[str(error)] += 1
+        skipped[error.note] += 1
         return False
     return True
 
@@ -246,52 +294,3 @@ def _parts(
     """Give the learners that take part in each task."""
     where = {name: {t for text in study.learners[name].tasks for t in named(suite.tasks, text)} for name in learners}
     return {task: {name: of for name, of in learners.items() if task in where[name]} for task in tasks}
-
-
-def _cells(
-    study: Study,
-    suite: Suite,
-    parts: Mapping[str, Mapping[str, Learner]],
-    identities: Mapping[str, Json],
-    limit: int,
-    left_out: Counter[str],
-) -> Iterator[Cell]:
-    """Name the cells of the learners that have an identity, those of one episode after each other."""
-    for task, part in parts.items():
-        digest, asked = suite.digest(task), suite.tasks[task]
-        able = _able({name: of for name, of in part.items() if name in identities}, asked, left_out)
-        more = {name: list(_more(of, asked, limit)) for name, of in able.items()}
-        protocol = study.protocol.of(task)
-        for shots, episodes in protocol.shots.items():
-            fit, draws = _fit(study, able, asked, shots, left_out), sampler(study, task, shots)
-            for seed, index in product(protocol.seeds, range(episodes)):
-                drawn = draw_id(suite, task, draws, seed=seed, index=index)
-                for name in fit:
-                    id_ = fingerprint("cell", VERSION, digest, drawn, identities[name], seed, *more[name])
-                    yield Cell(id=id_, task=task, learner=name, shots=shots, seed=seed, index=index, limit=limit)
-
-
-def _able(learners: Mapping[str, Learner], task: Task, left_out: Counter[str]) -> dict[str, Learner]:
-    """Keep the learners that can answer a task from examples, and count the others."""
-    able = {name: of for name, of in learners.items() if can_do(of, task)}
-    left_out.update(f"learner {name} can't answer {task.output.kind}" for name in learners if name not in able)
-    return able
-
-
-def _fit(
-    study: Study, learners: Mapping[str, Learner], task: Task, shots: Shots, left_out: Counter[str]
-) -> Sequence[str]:
-    """Keep the learners that can answer with so many shots, and count those that should and can't."""
-    here = [name for name in learners if shots in (study.learners[name].shots or [shots])]
-    fit = [name for name in here if can_do(learners[name], task, shots != 0)]
-    told = f"needs examples for {task.output.kind}, 0 shots have none"
-    left_out.update(f"learner {name} {told}" for name in here if name not in fit)
-    return fit
-
-
-def _more(of: Learner, task: Task, limit: int) -> Iterator[Json]:
-    """Yield what names only some cells, so that it makes no others stale: a trial's limit, and what else is shown."""
-    if limit:
-        yield limit
-    if told := shown(of, task):
-        yield {"shown": told}

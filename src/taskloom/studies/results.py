@@ -1,16 +1,32 @@
-"""What a run found: the finished cells with their answers and scores. Reports are made of this alone."""
+"""What a run found: the finished cells with their answers and scores. Reports are made of this alone.
+
+It is read from the ledger and the suite on disk: no learner, no model and no benchmark is needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, TypeAlias
 
-from ..core import Answer, Suite
+from ..core import Answer, Fields, Output, Suite, Task
 from ..episodes import Shots
+from ..errors import StudyError
 from ..ids import Json
+from ..messages import Note
 from ..scores import Scored
+from ..scores.tasks import parts_of, score_key, score_task
 from .costs import Cost
+from .ledger import Ledger, Planned, Score, unpacked
 from .views import View
+
+QUERY = "query"
+Rows: TypeAlias = tuple[int, ...]
+Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item
+Asked: TypeAlias = Callable[[str, str, Rows], tuple[Rows, Golds]]  # task, pool and rows -> rows, and their gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +39,20 @@ class Outcome:
     shots: Shots
     seed: int
     index: int  # of the episode
+    training: int = 0  # the seed of all that was learnt
     pool: str  # that the query items are of
     rows: tuple[int, ...]  # of the query items in it, as the answers; two pools may share ids
     items: tuple[str, ...]  # their ids
     answers: tuple[Answer | None, ...]
     gold: tuple[tuple[Answer, ...], ...]
     scores: Mapping[str, Scored]  # by the metric as the task names it: "rouge-l", "title/rouge-l"
-    counts: Mapping[str, int]  # what was cut, dropped or unparsable on the way
+    counts: Mapping[str, int]  # by code: what was cut, dropped or unparsable on the way
     cost: Cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A cell whose learner raised."""
+    """A cell that gave nothing, and why."""
 
     cell: str
     task: str
@@ -43,6 +60,7 @@ class Failure:
     shots: Shots
     seed: int
     index: int
+    why: Note
     traceback: str
 
 
@@ -58,7 +76,147 @@ class Results:
     outcomes: tuple[Outcome, ...] = field(repr=False)
     failures: tuple[Failure, ...] = field(repr=False)
     missing: int  # cells that were not run yet
-    left_out: Mapping[str, int]  # why cells or classes were left out, and how many
+    skipped: Mapping[Note, int]  # why cells or tasks were skipped, and how many
     smoke: bool = False  # whether sizes were limited for a trial
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
     views: tuple[View, ...] = ()  # what the study wants to see beside scores
+    training: Mapping[str, Cost] = field(default_factory=dict)  # what it cost to train models, by cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAbout:
+    """What is kept about a plan beside its cells; a ledger holds it as JSON."""
+
+    study: str  # its name
+    learners: Mapping[str, str]
+    floors: Sequence[str]
+    settings: Mapping[str, Mapping[str, Json]]
+    digests: Mapping[str, str]  # of the tasks
+    skipped: Sequence[tuple[str, Mapping[str, Any], int]]  # code, values, count
+
+    def notes(self) -> dict[Note, int]:
+        """Give what was skipped when the plan was made."""
+        return {Note.of(code, **values): count for code, values, count in self.skipped}
+
+
+def read_results(
+    ledger: Ledger, suite: Suite, *, command: str, trial: int = 0, views: tuple[View, ...] = ()
+) -> Results:
+    """Gather the finished cells of the plan that was made last, with their answers, gold and scores."""
+    about = PlanAbout(**json.loads(ledger.plan_about(trial))) if ledger.plan_about(trial) else None
+    if about is None:
+        return _nothing(suite, command, trial)
+    _refuse_changed(suite, about.digests)
+    planned = ledger.planned(trial)
+    cells = {one.cell: one for one in planned if one.kind == "adapt"}
+    reading = _Reading(ledger, suite, trial)
+    outcomes = reading.outcomes(planned)
+    failed, skipped = ledger.ended("failed"), ledger.ended("skipped")
+    reasons = Counter(about.notes())
+    for one in planned:
+        if one.cell in skipped:
+            reasons[skipped[one.cell][0]] += 1
+    return Results(
+        name=about.study,
+        command=command,
+        suite=suite,
+        learners=about.learners,
+        floors=tuple(about.floors),
+        outcomes=tuple(outcomes),
+        failures=tuple(_failure(one, *failed[one.cell]) for one in planned if one.cell in failed),
+        missing=sum(id_ not in reading.costs and id_ not in failed and id_ not in skipped for id_ in cells),
+        skipped=dict(reasons),
+        smoke=trial > 0,
+        settings=about.settings,
+        views=views,
+        training={
+            one.cell: reading.costs[one.cell] for one in planned if one.kind == "train" and one.cell in reading.costs
+        },
+    )
+
+
+def _nothing(suite: Suite, command: str, trial: int) -> Results:
+    """Give the results of a run of which only another trial, or nothing, was planned."""
+    return Results(
+        name=suite.id, command=command, suite=suite, learners={}, floors=(), outcomes=(), failures=(), missing=0,
+        skipped={}, smoke=trial > 0,
+    )  # fmt: skip
+
+
+def _refuse_changed(suite: Suite, digests: Mapping[str, str]) -> None:
+    """Refuse a suite that is no longer the one whose items were answered."""
+    changed = [name for name, digest in digests.items() if name not in suite.tasks or suite.digest(name) != digest]
+    if changed:
+        told = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
+        raise StudyError(f"the suite was changed since the run; run it again. Tasks that differ: {told}")
+
+
+def _failure(one: Planned, why: Note, trace: str) -> Failure:
+    return Failure(
+        cell=one.cell, task=one.task, learner=one.learner, shots=one.shots, seed=one.seed, index=one.episode, why=why,
+        traceback=trace or str(why),
+    )  # fmt: skip
+
+
+class _Reading:
+    """Reads what the cells of a plan gave, each table in one go."""
+
+    def __init__(self, ledger: Ledger, suite: Suite, trial: int) -> None:
+        self.ledger, self.suite = ledger, suite
+        self.bodies = dict(ledger.bodies(trial))
+        self.scores, self.costs = ledger.scores(trial), ledger.costs_of(trial)
+        self.metrics = cache(lambda name: {typed: of for typed, _, of in parts_of(suite.tasks[name])})
+        self.asked: Asked = cache(self._asked)  # all learners share an episode's
+        self.new: list[tuple[str, str, Score]] = []
+
+    def outcomes(self, planned: Sequence[Planned]) -> list[Outcome]:
+        """Read the outcomes of cells that are finished; scores by metrics that are new are made, and kept."""
+        found = [self._outcome(one) for one in planned if one.kind == "adapt" and one.cell in self.bodies]
+        self.ledger.keep_scores(self.new)
+        return found
+
+    def _asked(self, task: str, pool: str, rows: Rows) -> tuple[Rows, Golds]:
+        return rows, tuple(example.gold for example in self.suite.pools[task][pool].take(rows))
+
+    def _outcome(self, one: Planned) -> Outcome:
+        body = unpacked(self.bodies[one.cell])
+        query = body["sets"][QUERY]
+        task = self.suite.tasks[one.task]
+        answers = tuple(_as_given(task.output, answer) for answer in query["answers"])
+        rows, gold = self.asked(one.task, query["pool"], tuple(query["rows"]))
+        return Outcome(
+            cell=one.cell,
+            task=one.task,
+            learner=one.learner,
+            shots=one.shots,
+            seed=one.seed,
+            index=one.episode,
+            training=one.training,
+            pool=query["pool"],
+            rows=rows,
+            items=tuple(query["items"]),
+            answers=answers,
+            gold=gold,
+            scores=self._scores(one.cell, task, gold, answers),
+            counts=body["counts"],
+            cost=self.costs.get(one.cell, Cost()),
+        )
+
+    def _scores(self, cell: str, task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
+        """Take the scores of a cell; those of metrics that are new are made of the answers."""
+        kept, metrics = self.scores.get(cell, {}), self.metrics(task.id)
+        found = {name: kept.get(score_key(name, of)) for name, of in metrics.items()}
+        new = tuple(name for name, score in found.items() if score is None)
+        made = score_task(replace(task, metrics=new), gold, answers) if new else {}
+        self.new += [(cell, score_key(name, s.metric), (s.units, s.unusable)) for name, s in made.items()]
+        return {name: Scored(of, *score) if (score := found[name]) else made[name] for name, of in metrics.items()}
+
+
+def _as_given(output: Output, kept: Any) -> Any:
+    """Read an answer as it was given and scored, whatever its form; parts stand in the order of their output."""
+    if isinstance(kept, list):
+        return tuple(_as_given(output, part) for part in kept)
+    if not isinstance(kept, dict):
+        return kept
+    order = [name for name in output.parts if name in kept] if isinstance(output, Fields) else []
+    return {name: _as_given(output, kept[name]) for name in dict.fromkeys([*order, *kept])}

@@ -9,30 +9,27 @@ import threading
 import time
 import traceback
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from ..core import Suite
-from ..episodes import Deck, episode
-from ..errors import EpisodeError, LearnerError, LedgerError, ModelUnavailableError
+from ..errors import EpisodeError, LedgerError, ModelUnavailableError, TaskloomError
 from ..ids import fingerprint
-from ..learners import Learner, Toolbox, answer, identity, model_of
-from ..models import LanguageModel, Usage
-from ..models.load import Source
+from ..learners import Learner, identity
+from ..messages import Note
 from ..progress import Progress
-from ..scores.tasks import score_key, score_task
 from ..suites import store
-from .costs import Cost, forget_peak, peak_memory
+from .cells import Cell
 from .ledger import Finished, Ledger
-from .plan import Cell, Plan, learners_of, models_of, sampler
+from .plan import Plan, learners_of, models_of
+from .queue import Queue
 from .study import Study
+from .work import Bench, work
 
 BEAT = 10.0  # seconds between heartbeats
 POLL = 1.0  # seconds between looks at what other runs have finished
@@ -46,114 +43,34 @@ class Done:
 
     ran: int
     failed: int
-    left_out: int
+    skipped: int
     interrupted: bool
-    waiting: Mapping[str, str] = field(default_factory=dict)  # learners whose model answers nothing for now, and why
+    waiting: Mapping[str, Note] = field(default_factory=dict)  # learners whose model answers nothing for now, and why
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Why a cell gave nothing, in words: of an exception, nobody knows whether it comes back from a worker whole."""
+    """Why a cell gave nothing; of an exception itself, it is not known whether it comes back from a worker whole."""
 
-    kind: type[BaseException]  # as far as the driver cares
-    message: str
+    why: Note
     trace: str
+    is_unavailable: bool = False  # a model that answers nothing more for now
+    is_undrawn: bool = False  # an episode that can't be drawn
 
     @classmethod
     def of(cls, error: BaseException) -> _Fault:
-        """Tell what went wrong."""
-        kind = next(k for k in (ModelUnavailableError, EpisodeError, BaseException) if isinstance(error, k))
-        message = str(error) if kind is not BaseException else ""  # what others do when asked, nobody knows either
-        return cls(kind, message, "".join(traceback.format_exception(error)))
+        """Tell what went wrong; what others' exceptions do when they are asked for their text is not known."""
+        trace = "".join(traceback.format_exception(error))
+        told = error.note if isinstance(error, TaskloomError) else Note.of("learner-raised", error=type(error).__name__)
+        return cls(told, trace, isinstance(error, ModelUnavailableError), isinstance(error, EpisodeError))
 
 
 _Outcome: TypeAlias = Finished | _Fault
 
 
-@dataclass(frozen=True, slots=True)
-class _Bench:
-    """What a worker keeps at hand."""
-
-    study: Study
-    suite: Suite
-    learners: Mapping[str, Learner]
-    models: Mapping[str, Source]
-    run: Path  # its folder
-    workers: int = 1
-    decks: dict[str, Deck] = field(default_factory=dict)
-    opened: dict[str, LanguageModel] = field(default_factory=dict)
-
-    def model(self, name: str) -> LanguageModel:
-        """Open a model once."""
-        if name not in self.models:
-            raise LearnerError(
-                f"a learner names its model in a field `model`, so that it is part of its name: {name!r}"
-            )
-        if name not in self.opened:
-            self.opened[name] = self.models[name].open(self.run, workers=self.workers)
-        return self.opened[name]
-
-
-def work(bench: _Bench, cell: Cell) -> Finished:
-    """Run one cell: draw, adapt, answer, score."""
-    if cell.learner not in bench.learners:
-        raise LearnerError(f"its file was changed after the run had begun; run again: {cell.learner!r}")
-    of = bench.learners[cell.learner]
-    if model_of(of):
-        bench.model(model_of(of))  # loading it is no part of what a cell costs
-    forget_peak()
-    before = {name: replace(model.usage) for name, model in bench.opened.items()}
-    start = time.perf_counter()
-    if cell.task not in bench.decks:
-        bench.decks[cell.task] = Deck(bench.suite, cell.task)
-    drawn = bench.decks[cell.task].draw(sampler(bench.study, cell.task, cell.shots), seed=cell.seed, index=cell.index)
-    if cell.limit:
-        drawn = replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
-    trial = episode(bench.suite, drawn)
-    tools = Toolbox({"classes left out": len(drawn.short)} if drawn.short else {}, bench.model)
-    answers = answer(of, trial, seed=cell.seed, tools=tools)
-    gold = [example.gold for example in trial.query]
-    scored = score_task(bench.suite.tasks[cell.task], gold, answers)
-    found = Finished(
-        answers=answers,
-        items=[example.item.id for example in trial.query],
-        rows=drawn.rows["query"],
-        pool=drawn.pools["query"],
-        counts=tools.counts,
-        scores={score_key(name, given.metric): (given.units, given.unusable) for name, given in scored.items()},
-        cost=_cost(bench, before, time.perf_counter() - start, len(trial.query)),
-    )
-    found.body()  # what can't be kept is a fault of this cell, not of the run
-    return found
-
-
-def _try(bench: _Bench, cell: Cell) -> _Outcome:
-    """Run one cell, and take whatever is raised for a fault of this cell, a panic in compiled code too."""
-    try:
-        return work(bench, cell)
-    except KeyboardInterrupt:  # the user's
-        raise
-    except BaseException as error:
-        return _Fault.of(error)
-
-
-def _cost(bench: _Bench, before: Mapping[str, Usage], seconds: float, items: int) -> Cost:
-    used = [model.usage.since(before.get(name, Usage())) for name, model in bench.opened.items()]
-    return Cost(
-        seconds=seconds,
-        items=items,
-        read=sum(u.read for u in used),
-        written=sum(u.written for u in used),
-        computed=sum(u.computed for u in used),
-        requests=sum(u.requests for u in used),
-        dollars=sum(u.dollars for u in used),
-        memory=peak_memory(),
-    )
-
-
 # --- workers ---------------------------------------------------------------------------------------------------------
 
-_bench: _Bench | None = None  # of this worker process
+_bench: Bench | None = None  # of this worker process
 
 
 def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str], workers: int) -> None:
@@ -167,7 +84,7 @@ def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str],
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     learners = {name: of for name, of in learners_of(study).items() if known.get(name) == _content(of)}
     models = models_of(study, learners)
-    _bench = _Bench(study, store.open_suite(Path(folder)), learners, models, Path(run), workers)
+    _bench = Bench(study, store.open_suite(Path(folder)), learners, models, Path(run), workers)
 
 
 def _limit_threads(most: int) -> None:
@@ -189,6 +106,16 @@ def _work_here(cell: Cell) -> _Outcome:
     return _try(_bench, cell)
 
 
+def _try(bench: Bench, cell: Cell) -> _Outcome:
+    """Run one cell, and take whatever is raised for a fault of this cell, a panic in compiled code too."""
+    try:
+        return work(bench, cell)
+    except KeyboardInterrupt:  # the user's
+        raise
+    except BaseException as error:
+        return _Fault.of(error)
+
+
 def _content(of: Learner) -> str:
     """Name a learner by its content, that of its file included."""
     return fingerprint(identity(of))
@@ -198,7 +125,7 @@ class _Here:
     """Runs cells in this process, one when its turn comes."""
 
     def __init__(self, plan: Plan, run: Path) -> None:
-        self.bench = _Bench(plan.study, plan.suite, plan.learners, plan.models, run)
+        self.bench = Bench(plan.study, plan.suite, plan.learners, plan.models, run)
 
     def submit(self, cell: Cell) -> Future[_Outcome]:
         future: Future[_Outcome] = Future()
@@ -276,49 +203,54 @@ def _drive(
     progress: Progress | None,
 ) -> Done:
     ledger.free_the_dead()
-    states = ledger.states()
-    cells: dict[str, Cell] = {}
-    for cell in plan.cells:  # equal learners under two names share theirs
-        cells.setdefault(cell.id, cell)
-    waiting = deque(cell for cell in cells.values() if states.get(cell.id) != "done")
-    total, tally = len(cells), {"done": 0, "failed": 0, "left out": 0}
+    queue = Queue(plan.to_run, ledger, ledger.path.parent)
+    total, tally = len(plan.to_run), {"done": 0, "failed": 0, "skipped": 0}
     running: dict[Future[_Outcome], Cell] = {}
-    stuck: dict[str, str] = {}
+    stuck: dict[str, Note] = {}
     if progress:
-        progress(total - len(waiting), total)
-    while (waiting and not stop.is_set()) or running:
+        progress(total - queue.left, total)
+    while (queue.left and not stop.is_set()) or running:
         if not stop.is_set():
-            _hand_out(ledger, crew, owner, waiting, running, 1 if workers == 1 else workers * AHEAD)
+            _hand_out(ledger, crew, owner, queue, running, 1 if workers == 1 else workers * AHEAD)
         finished, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
         for future in finished:
             cell, found = running.pop(future), _outcome(future)
-            tally[_keep(ledger, owner, cell, found, optional=plan.study.learners[cell.learner].optional)] += 1
-            if isinstance(found, _Fault) and found.kind is ModelUnavailableError and cell.learner not in stuck:
-                stuck[cell.learner] = found.message  # there is nothing to be had by trying its other cells now
-                waiting = deque(other for other in waiting if other.learner != cell.learner)
+            state = _keep(ledger, owner, cell, found, optional=_is_optional(plan, cell))
+            tally[state] += 1
+            tally["skipped"] += queue.finished(cell) if state == "done" else queue.failed(cell)
+            if isinstance(found, _Fault) and found.is_unavailable and cell.learner not in stuck:
+                stuck[cell.learner] = found.why  # there is nothing to be had by trying its other cells now
+                queue.drop(cell.learner)
         if progress:
-            progress(total - len(waiting) - len(running), total)
-    return Done(sum(tally.values()), tally["failed"], tally["left out"], stop.is_set(), stuck)
+            progress(total - queue.left - len(running), total)
+    return Done(sum(tally.values()), tally["failed"], tally["skipped"], stop.is_set(), stuck)
+
+
+def _is_optional(plan: Plan, cell: Cell) -> bool:
+    return cell.kind == "adapt" and plan.study.learners[cell.learner].optional
 
 
 def _hand_out(
     ledger: Ledger,
     crew: _Here | _Pool,
     owner: str,
-    waiting: deque[Cell],
+    queue: Queue,
     running: dict[Future[_Outcome], Cell],
     room: int,
 ) -> None:
     """Claim as many cells as there is room for; what another run has claimed goes to the end, until it is finished."""
     lost: list[Cell] = []
-    while waiting and len(running) < room:
-        wanted = [waiting.popleft() for _ in range(min(len(waiting), room - len(running)))]
-        won = set(ledger.claim([cell.id for cell in wanted], owner))
+    while queue.ready and len(running) < room:
+        wanted = [queue.ready.popleft() for _ in range(min(len(queue.ready), room - len(running)))]
+        won = queue.claimed(wanted, owner)
         running |= {crew.submit(cell): cell for cell in wanted if cell.id in won}
         lost += [cell for cell in wanted if cell.id not in won]
     done = ledger.done(cell.id for cell in lost)
-    waiting.extend(cell for cell in lost if cell.id not in done)
-    if waiting and not running:
+    queue.ready.extend(cell for cell in lost if cell.id not in done)
+    for cell in lost:
+        if cell.id in done:
+            queue.finished(cell)
+    if queue.left and not running:
         time.sleep(POLL)  # only what other runs have at hand is left
 
 
@@ -328,14 +260,16 @@ def _outcome(future: Future[_Outcome]) -> _Outcome:
     return future.result() if error is None else _Fault.of(error)
 
 
-def _keep(ledger: Ledger, owner: str, cell: Cell, found: _Outcome, *, optional: bool) -> str:
+def _keep(
+    ledger: Ledger, owner: str, cell: Cell, found: _Outcome, *, optional: bool
+) -> Literal["done", "failed", "skipped"]:
     if isinstance(found, Finished):
-        ledger.finish(cell.id, (cell.learner, cell.task, cell.shots), found)
+        ledger.finish(cell, found)
         return "done"
-    if found.kind is EpisodeError or (optional and found.kind is ModelUnavailableError):
-        ledger.fail(cell.id, owner, "left out", found.message)
-        return "left out"
-    ledger.fail(cell.id, owner, "failed", found.trace)
+    if found.is_undrawn or (optional and found.is_unavailable):
+        ledger.fail(cell.id, owner, "skipped", found.why)
+        return "skipped"
+    ledger.fail(cell.id, owner, "failed", found.why, found.trace)
     return "failed"
 
 

@@ -137,7 +137,7 @@ def _told(study: Study) -> dict[str, Any]:
         "floors": False,  # those that it has are among its learners
         "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
         "models": {name: dict(options) for name, options in study.models.items()},
-        "views": [_written_view(view) for view in study.views],
+        "views": written_views(study),
     }
     return {key: _plain(key, value) for key, value in told.items()}
 
@@ -171,6 +171,19 @@ def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
     where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
     default = StudyLearner(learner=chosen.learner)
     return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
+
+
+def written_views(study: Study) -> list[dict[str, Any]]:
+    """Write the views of a study; `views_of` reads them back."""
+    return [_written_view(view) for view in study.views]
+
+
+def views_of(written: Sequence[Any]) -> tuple[View, ...]:
+    """Read views that were written."""
+    node = Node({}, StudyFaults(), "views")
+    found = tuple(_views(node, list(written)))
+    node.faults.settle()
+    return found
 
 
 def _written_view(view: View) -> dict[str, Any]:

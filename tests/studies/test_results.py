@@ -13,7 +13,7 @@ from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking
 from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
 from taskloom.scores.tasks import score_task
-from taskloom.studies.api import gather, run
+from taskloom.studies.api import read_run, run
 from taskloom.studies.results import Results
 from taskloom.suites import rows, store
 
@@ -21,9 +21,10 @@ SAYS = """
 import json
 from dataclasses import dataclass
 from typing import ClassVar
+from taskloom import Learner
 
 @dataclass(frozen=True)
-class Says:
+class Says(Learner):
     said: str
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset] = frozenset({"text", "labels", "terms", "number", "ranking", "fields"})
@@ -86,10 +87,10 @@ def test_an_answer_of_another_form_is_unusable_and_shown_as_it_was_given(
     found = said(tmp_path, output, [name], answer)
     assert found.outcomes[0].scores[name].unusable == {reason: 2}
     assert {g.text for s in summarise(found, How(count=20)).samples["t"] for g in s.given} == {shown}
-    assert render(gather(tmp_path / "run"), "html", How(count=20))
+    assert render(read_run(tmp_path / "run"), "html", How(count=20))
     again = "ndcg@5" if output.kind == "ranking" else {"mse": "tau-b", "micro-f1": "macro-f1"}.get(name, "rouge-l")
     suite(tmp_path / "suite", output, [again])
-    (new,) = gather(tmp_path / "run").outcomes
+    (new,) = read_run(tmp_path / "run").outcomes
     assert new.scores[again].unusable == {reason: 2}
 
 
@@ -108,9 +109,9 @@ def test_of_several_fields_those_that_have_their_form_count(
     found = said(tmp_path, BOTH, ["year/mse", "keywords/list-f1"], answer)
     assert {n.partition("/")[0]: s.unusable for n, s in found.outcomes[0].scores.items()} == unusable
     suite(tmp_path / "suite", BOTH, ["year/tau-b", "keywords/bpref"])
-    (new,) = gather(tmp_path / "run").outcomes
+    (new,) = read_run(tmp_path / "run").outcomes
     assert {n.partition("/")[0]: s.unusable for n, s in new.scores.items()} == unusable
-    assert render(gather(tmp_path / "run"), "html", How(count=20))
+    assert render(read_run(tmp_path / "run"), "html", How(count=20))
 
 
 def test_the_parts_of_an_answer_stand_in_the_order_of_the_task(tmp_path: Path):
@@ -129,12 +130,12 @@ def test_new_metrics_are_scored_once_and_those_that_are_kept_not_again(tmp_path:
         scored.append(of.metrics)
         return score_task(of, gold, answers)
 
-    monkeypatch.setattr("taskloom.studies.outcomes.score_task", counted)
-    (found,) = gather(tmp_path / "run").outcomes
+    monkeypatch.setattr("taskloom.studies.results.score_task", counted)
+    (found,) = read_run(tmp_path / "run").outcomes
     assert list(found.scores) == list(metrics)
     assert scored == [("rouge-l", "rouge-l:published", "bleu-4")]
-    gather(tmp_path / "run")
-    assert scored[1:] == [()]
+    read_run(tmp_path / "run")
+    assert scored[1:] == []
 
 
 def test_an_outcome_says_which_rows_of_which_pool_were_asked_about(tmp_path: Path):

@@ -1,0 +1,83 @@
+"""What a model is trained on: instances of tasks as prompts with answers, drawn apart from what is asked later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+from .core import Example, Pool, Suite, Task
+from .encodings import DEFAULT, Encoding, encode, encoding, without_item
+from .errors import UsageError
+from .ids import shuffled
+from .models import Lesson
+from .prompts import PLAIN, prompt, write
+from .suites.instructions import taught
+from .suites.leaks import COMPARED, LEAKAGE
+
+Most: TypeAlias = int | Literal["all"]
+RANDOM = "random"
+DRAWN = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
+TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
+
+
+def lessons(
+    suite: Suite, tasks: Sequence[str], *, how: str = DEFAULT, most: Most = TAUGHT, seed: int = 0
+) -> Iterator[Lesson]:
+    """Yield what to train on: some instances of each task; where `how` is random, each has an encoding of its own."""
+    for name in tasks:
+        yield from lessons_of(suite, name, taught_rows(suite, name, most=most, seed=seed), how=how, seed=seed)
+
+
+def taught_rows(
+    suite: Suite, name: str, *, most: Most = TAUGHT, seed: int = 0, avoid: Collection[int] = ()
+) -> tuple[int, ...]:
+    """Choose rows to train on, none of the records to avoid and none without an answer.
+
+    Where a suite was searched for leaks, they are drawn from the first of a task, whose texts were compared with test
+    tasks; more are looked at only where more are wanted.
+    """
+    pool = _taught(suite, name)
+    first = max(COMPARED, most) if LEAKAGE in suite.about and most != "all" else len(pool)
+    able = _able(suite.task(name), pool, min(first, len(pool)), frozenset(avoid))
+    wanted = len(able) if most == "all" else most
+    order = zip(range(wanted), shuffled(len(able), "lessons", seed, name), strict=False)
+    return tuple(sorted(able[place] for _, place in order))
+
+
+def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAULT, seed: int = 0) -> Iterator[Lesson]:
+    """Write rows of a task as lessons; without an encoding, in the plain wording.
+
+    Of several acceptable answers one is drawn, and never an empty one; the item itself is not shown as an example.
+    """
+    task = suite.task(name)
+    encodings = [encoding(one) for one in (DRAWN if how == RANDOM else (how,))] if how else []
+    for example in _taught(suite, name).take(rows):
+        yield _lesson(task, example, encodings, seed)
+
+
+def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: int) -> Lesson:
+    item, answers = example.item, _answers(task, example)
+    key = ("lesson", seed, task.id, item.id)
+    answer = answers[next(shuffled(len(answers), *key, "answer"))]
+    if not encodings:
+        return Lesson(task.id, item.id, prompt(task, item) + PLAIN.gap, answer)
+    chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
+    return Lesson(task.id, item.id, encode(without_item(task, item), item, chosen), answer)
+
+
+def _taught(suite: Suite, name: str) -> Pool:
+    pool = taught(suite, name)
+    if pool is None:
+        raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")
+    return pool
+
+
+def _able(task: Task, pool: Pool, first: int, avoid: frozenset[int]) -> list[int]:
+    """Give the first rows that have an answer, but for those of records to avoid."""
+    groups: Any = pool.groups() if avoid else ()
+    rows = [row for row in range(first) if not avoid or int(groups[row]) not in avoid]
+    return [row for row, example in zip(rows, pool.take(rows), strict=True) if _answers(task, example)]
+
+
+def _answers(task: Task, example: Example) -> list[str]:
+    return [text for gold in example.gold if (text := write(task, gold)).strip()]

@@ -1,0 +1,44 @@
+"""Models that a study trains: a base, and which tasks it is trained on. A cell of the study makes each, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from ..errors import UnknownNameError, UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """What makes a model of another one; what is not about its tasks is its identity, with the rows that these give."""
+
+    train: str  # the base: any model of the study, one that is trained itself included
+    tasks: tuple[str, ...] = ("@train",)  # names, patterns, or a role of the fold that asks about the task
+    folds: tuple[str, ...] = ("*",)  # names or patterns of folds: one of them must ask about the task
+    most: int | Literal["all"] = 100  # examples of each task
+    encoding: str = ""  # of instructions; none: the plain wording
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "folds"):
+            value = getattr(self, name)
+            listed = (value,) if isinstance(value, str) else tuple(value)
+            if not listed or not all(isinstance(text, str) for text in listed):
+                raise UsageError(f"{name} of a trained model must be a list of texts: {value!r}")
+            object.__setattr__(self, name, listed)
+        if self.most != "all" and (isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1):
+            raise UsageError(f"most must be a whole number from 1 on, or all: {self.most!r}")
+        if not isinstance(self.train, str) or not isinstance(self.encoding, str):
+            raise UsageError(f"train and encoding of a trained model must be texts: {self.train!r}, {self.encoding!r}")
+
+
+def trained(name: str, options: Mapping[str, Any]) -> Trained:
+    """Make what a study's file says of a model that it trains."""
+    known = [f.name for f in fields(Trained)]
+    for option in options:
+        if option not in known:
+            raise UnknownNameError(f"option of model {name!r}", option, known)
+    try:
+        return Trained(**options)
+    except TypeError as error:
+        raise UsageError(f"model {name!r} can't be described so ({error})") from None

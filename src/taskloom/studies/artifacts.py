@@ -1,0 +1,75 @@
+"""What training makes: a folder for each cell, `artifacts/CELL`, there whole or not at all, with what is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError
+from ..folders import replace_folder, scratch_beside
+from ..ids import canonical, fingerprint
+
+FOLDER, ABOUT = "artifacts", "about.json"
+
+
+def place(run: Path, cell: str) -> Path:
+    """Say where a cell of a run keeps what it makes."""
+    return run / FOLDER / cell
+
+
+@contextmanager
+def made(run: Path, cell: str) -> Iterator[Path]:
+    """Give a folder to fill, which takes its place when all went well; what a killed run left is removed."""
+    folder = place(run, cell)
+    with scratch_beside(folder) as scratch:
+        aside = scratch / "new"
+        aside.mkdir()
+        yield aside
+        files = {file.name: _file(file) for file in sorted(aside.iterdir())}
+        (aside / ABOUT).write_text(canonical({"cell": cell, "files": files}), encoding="utf-8")
+        replace_folder(aside, folder, scratch / "old")
+
+
+def digest(run: Path, cell: str) -> str:
+    """Name what a cell has made by its content; nothing where it is not there, or not whole."""
+    folder = place(run, cell)
+    try:
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        files = about["files"]
+        if any((folder / Path(name).name).stat().st_size != size for name, (size, _) in files.items()):
+            return ""
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    return fingerprint("artifact", files)
+
+
+def opened(run: Path, cell: str) -> Path:
+    """Give the folder of what a cell has made, or refuse one that was changed since."""
+    folder = place(run, cell)
+    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    if wrong := [name for name, was in about["files"].items() if _file(folder / Path(name).name) != was]:
+        raise ModelError(f"a trained model was changed; remove its folder, and run again ({wrong[0]}): {folder}")
+    return folder
+
+
+def copy_missing(source: Path, target: Path) -> int:
+    """Copy what another run has made and this one lacks; give how many were copied."""
+    copied = 0
+    for folder in sorted((source / FOLDER).glob("[!.]*")):
+        if digest(source, folder.name) and not digest(target, folder.name):
+            with scratch_beside(place(target, folder.name)) as scratch:
+                shutil.copytree(folder, scratch / "new")
+                replace_folder(scratch / "new", place(target, folder.name), scratch / "old")
+            copied += 1
+    return copied
+
+
+def _file(path: Path) -> list[Any]:
+    """Give the size and the hash of a file."""
+    with path.open("rb") as handle:
+        return [path.stat().st_size, hashlib.file_digest(handle, "sha256").hexdigest()]

@@ -1,0 +1,181 @@
+"""What a worker does with a cell: draw, adapt, answer and score; or train a model and keep what that makes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from ..core import Suite
+from ..episodes import Deck, Draw, episode
+from ..errors import LearnerError, ModelError, StalePlanError
+from ..learners import Learner, Response, Toolbox, answer
+from ..messages import Note
+from ..models import LanguageModel, Usage
+from ..models.load import Source, Trainable
+from ..models.trained import Trained
+from ..scores.tasks import score_key, score_task
+from . import artifacts
+from .cells import Cell, Uses, bases
+from .costs import Cost, forget_peak, peak_memory
+from .ledger import Answered, Finished
+from .plan import sampler
+from .study import Study
+from .training import Training
+
+QUERY = "query"
+DIGITS = 5  # of log-probabilities that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a worker keeps at hand."""
+
+    study: Study
+    suite: Suite
+    learners: Mapping[str, Learner]
+    models: Mapping[str, Source | Trained]
+    run: Path  # its folder
+    workers: int = 1
+    decks: dict[str, Deck] = field(default_factory=dict)
+    opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
+
+    def model(self, name: str, uses: Uses = ()) -> LanguageModel:
+        """Open a model once; of those that were trained, the one that was asked for last."""
+        chain = tuple((model, id_) for model, id_ in uses if model in bases(self.models, name))
+        if name not in self.opened or self.opened[name][0] != chain:
+            self.opened[name] = (chain, self._open(name, chain))
+        return self.opened[name][1]
+
+    def _open(self, name: str, chain: Uses) -> LanguageModel:
+        if name not in self.models:
+            raise LearnerError(f"a learner names its models in `models`, so that they are part of its name: {name!r}")
+        base = self.base(name)
+        if not chain:
+            return base.open(self.run, workers=self.workers)
+        added = [artifacts.opened(self.run, id_) for _, id_ in chain]
+        return cast(Trainable, base).open_trained(self.run, added, workers=self.workers)
+
+    def base(self, name: str) -> Source:
+        """Give where the model is that a model was trained from, or is."""
+        found = self.models[bases(self.models, name)[0]]
+        if isinstance(found, Trained):
+            raise ModelError(f"a model is trained from itself: {name!r}")
+        return found
+
+    def usage(self) -> dict[str, Usage]:
+        """Give what models were used for so far."""
+        return {name: replace(model.usage) for name, (_, model) in self.opened.items()}
+
+
+def work(bench: Bench, cell: Cell) -> Finished:
+    """Run one cell."""
+    found = _train(bench, cell) if cell.kind == "train" else _adapt(bench, cell)
+    found.body()  # what can't be kept is a fault of this cell, not of the run
+    return found
+
+
+def _train(bench: Bench, cell: Cell) -> Finished:
+    """Train a model on what the plan named, and keep what that makes."""
+    of = bench.models[cell.learner]
+    assert isinstance(of, Trained)
+    forget_peak()
+    start = time.perf_counter()
+    training = Training(bench.suite, bench.study.protocol, cell.limit)
+    taught = training.taught(cell.learner, of, cell.task, cell.seed)
+    if taught.id != cell.draw:
+        raise StalePlanError(Note.of("draw-differs"))
+    lessons = training.lessons(of, taught, cell.training)
+    added = [artifacts.opened(bench.run, id_) for _, id_ in cell.uses]
+    base = cast(Trainable, bench.base(cell.learner))
+    with artifacts.made(bench.run, cell.id) as folder:
+        base.train(lessons, added, seed=cell.training, folder=folder)
+    seconds = time.perf_counter() - start
+    cost = Cost(seconds=seconds, fitting=seconds, items=len(lessons), memory=peak_memory())
+    return Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
+
+
+def _adapt(bench: Bench, cell: Cell) -> Finished:
+    """Draw, adapt, answer, score."""
+    if cell.learner not in bench.learners:
+        raise LearnerError(f"its file was changed after the run had begun; run again: {cell.learner!r}")
+    of = bench.learners[cell.learner]
+    for name in of.models:
+        bench.model(name, cell.uses)  # loading it is no part of what a cell costs
+    forget_peak()
+    before, start = bench.usage(), time.perf_counter()
+    drawn = _drawn(bench, cell)
+    trial = episode(bench.suite, drawn)
+    tools = Toolbox({"class-short": len(drawn.short)} if drawn.short else {}, lambda name: bench.model(name, cell.uses))
+    found = answer(of, trial, seed=cell.training, tools=tools)
+    answers = [response.answer for response in found]
+    scored = score_task(bench.suite.tasks[cell.task], [example.gold for example in trial.query], answers)
+    asked = Answered(
+        answers=answers,
+        items=[example.item.id for example in trial.query],
+        rows=drawn.rows["query"],
+        pool=drawn.pools["query"],
+    )
+    kept = outputs(found)
+    return Finished(
+        sets={QUERY: asked},
+        counts=tools.counts,
+        outputs={QUERY: kept} if kept else {},
+        scores={score_key(name, given.metric): (given.units, given.unusable) for name, given in scored.items()},
+        cost=_cost(bench, before, time.perf_counter() - start, tools.fitting, len(trial.query)),
+    )
+
+
+def _drawn(bench: Bench, cell: Cell) -> Draw:
+    """Draw the episode that the plan named; a trial asks about its first items."""
+    if cell.task not in bench.decks:
+        bench.decks[cell.task] = Deck(bench.suite, cell.task)
+    how = sampler(bench.study, cell.task, cell.shots)
+    drawn = bench.decks[cell.task].draw(how, seed=cell.seed, index=cell.index)
+    if drawn.id != cell.draw:
+        raise StalePlanError(Note.of("draw-differs"))
+    if not cell.limit:
+        return drawn
+    return replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
+
+
+def outputs(found: Sequence[Response]) -> dict[str, Any]:
+    """Give what answers were read from, column by column: what was written, options with scores, hashes of prompts."""
+    kept: dict[str, Any] = {}
+    if any(response.raw is not None for response in found):
+        kept["raw"] = [response.raw for response in found]
+    if names := list(dict.fromkeys(name for response in found for name in response.options)):
+        kept["options"] = names
+        kept["scores"] = [[_rounded(response.options.get(name)) for name in names] for response in found]
+    if any(response.prompt for response in found):
+        kept["prompts"] = [prompt_hash(response.prompt) for response in found]
+    parts = dict.fromkeys(name for response in found for name in response.parts)
+    inner = {name: outputs([response.parts[name] for response in found]) for name in parts}
+    return kept | ({"parts": inner} if any(inner.values()) else {})
+
+
+def prompt_hash(text: str) -> str:
+    """Name a prompt: 16 hexadecimal digits."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, DIGITS)
+
+
+def _cost(bench: Bench, before: Mapping[str, Usage], seconds: float, fitting: float, items: int) -> Cost:
+    used = [usage.since(before.get(name, Usage())) for name, usage in bench.usage().items()]
+    return Cost(
+        seconds=seconds,
+        fitting=fitting,
+        items=items,
+        read=sum(u.read for u in used),
+        written=sum(u.written for u in used),
+        computed=sum(u.computed for u in used),
+        requests=sum(u.requests for u in used),
+        dollars=sum(u.dollars for u in used),
+        memory=peak_memory(),
+    )
