@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Protocol
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Task, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Store, Stored, Task, cut, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
@@ -29,6 +29,9 @@ class Tools(Protocol):
 
     def model(self, name: str) -> LanguageModel:
         """Give a model, loaded once for all that ask for it."""
+
+    def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
+        """Read documents of a store of the suite by id, in this order."""
 
 
 class Predictor(Protocol):
@@ -223,7 +226,7 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Tools) -> list[Ans
     found = list(fitted.predict(items))
     if len(found) != len(items):
         raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
-    return [_plain(answer) for answer in found]
+    return [cut(episode.task.output, _plain(answer)) for answer in found]  # what is scored is what is kept
 
 
 def _plain(answer: Any) -> Any:
@@ -261,14 +264,21 @@ def _no_model(name: str) -> LanguageModel:
 
 @dataclass(slots=True)
 class Toolbox:
-    """Tools that count, and give the models that were made ready."""
+    """Tools that count, and give the models that were made ready and the documents of a suite."""
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
+    stores: Mapping[str, Store] = field(default_factory=dict)
 
     def model(self, name: str) -> LanguageModel:
         """Give a model."""
         return self.models(name)
+
+    def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
+        """Read documents."""
+        if store not in self.stores:
+            raise UnknownNameError("store", store, self.stores)
+        return self.stores[store].take(ids)
 
     def count(self, what: str, n: int = 1) -> None:
         """Add to a count."""

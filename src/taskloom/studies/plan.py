@@ -17,6 +17,7 @@ from ..learners import FLOORS, Learner, can_do, identity, learner, model_of, set
 from ..models.load import Source, source
 from ..scores.tasks import parts_of
 from ..suites import store
+from ..suites.linked import refuse_broken
 from .study import Study, chosen_tasks, named
 from .yaml_reader import StudyFaults
 
@@ -90,6 +91,7 @@ def plan(
     suite, folder = _suite(study, run, known=known is not None)
     tasks = _tasks(study, suite)
     kept, chosen = _only(tasks, learners, only)
+    refuse_broken(suite, kept)
     left_out: Counter[str] = Counter()
     parts = _parts(study, suite, chosen, [task for task in kept if _can_draw(suite, study, task, left_out)])
     users = {name: of for name, of in chosen.items() if any(name in part for part in parts.values())}

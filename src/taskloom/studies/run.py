@@ -110,7 +110,7 @@ def work(bench: _Bench, cell: Cell) -> Finished:
     if cell.limit:
         drawn = replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
     trial = episode(bench.suite, drawn)
-    tools = Toolbox({"classes left out": len(drawn.short)} if drawn.short else {}, bench.model)
+    tools = Toolbox({"classes left out": len(drawn.short)} if drawn.short else {}, bench.model, bench.suite.stores)
     answers = answer(of, trial, seed=cell.seed, tools=tools)
     gold = [example.gold for example in trial.query]
     scored = score_task(bench.suite.tasks[cell.task], gold, answers)
