@@ -122,6 +122,14 @@ def test_a_document_that_the_store_does_not_have_is_named_when_a_pool_is_made(ba
         linked.pool(NEAR, [bad], documents("papers", PAPERS), by_id=by_id)
 
 
+def test_a_pool_that_names_no_document_is_read_as_it_is(tmp_path: Path):
+    of, said = documents("papers", PAPERS), [example("1", "said", (), "land")]
+    pools = {"topic": {"all": linked.pool(TOPIC, said, of)}}
+    opened = store.write(Suite(id="s", tasks={"topic": TOPIC}, pools=pools, stores={"papers": of}), tmp_path / "s")
+    linked.refuse_broken(opened, opened.tasks)
+    assert opened.pools["topic"]["all"].take([0]) == said
+
+
 def test_a_query_by_id_is_one_id():
     two = Example(Item("1", {"a": "p1", "b": "p2"}), ("land",), "g")
     with pytest.raises(SuiteError, match="one field, the id of its document: a, b"):

@@ -51,6 +51,8 @@ class Linked:
         """Give the ids of all documents that the rows name, each once."""
         output = self.rows.output
         kept = ["fields"] * self.by_id + ["candidates"] * (isinstance(output, Ranking) and bool(output.store))
+        if not kept:
+            return []
         table = self.rows.load(kept)
         ids = pa.chunked_array([chunk for name in kept for chunk in pc.list_flatten(table[name]).chunks], pa.string())
         return list(pc.unique(ids).to_pylist())
