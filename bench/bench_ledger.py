@@ -13,26 +13,24 @@ from measure import report
 from taskloom.benchmarks import builder
 from taskloom.episodes import Sampler
 from taskloom.sources.table import Field
+from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.ledger import Finished, Ledger
+from taskloom.studies.ledger import Answered, Finished, Ledger
 from taskloom.studies.plan import plan
 from taskloom.studies.run import run
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
 from taskloom.suites.build import Reading
 from taskloom.suites.store import write
 
-TASKS = ("abstract->category",)
+KEY = "{}" + " " * 500  # about as long as the key of a cell
 FIELDS = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
 
 
 def filled(path: Path, count: int) -> dict[str, float]:
     units = np.ones((32, 1))
+    asked = Answered(answers=["a label"] * 32, items=[str(n) for n in range(32)], rows=range(32), pool="all")
     found = Finished(
-        answers=["a label"] * 32,
-        items=[str(n) for n in range(32)],
-        rows=range(32),
-        pool="all",
-        counts={},
+        sets={"query": asked},
         scores={"accuracy|v:1": (units, {})},
         cost=Cost(seconds=0.1),
     )
@@ -42,7 +40,7 @@ def filled(path: Path, count: int) -> dict[str, float]:
             cells = [f"{n:032d}" for n in range(number, number + 10)]
             ledger.claim(cells, "bench")
             for cell in cells:
-                ledger.finish(cell, ("majority", "t", 0), found)
+                ledger.finish(Cell(id=cell, key=KEY, task="t", learner="majority"), found)
         written = time.perf_counter()
     with Ledger(path) as ledger:
         opened = time.perf_counter()

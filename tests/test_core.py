@@ -22,6 +22,8 @@ from taskloom.core import (
     Terms,
     Text,
     answer_from_json,
+    cut,
+    declared,
     faults_of,
     output_from_json,
     output_to_json,
@@ -37,7 +39,8 @@ names = st.lists(words, min_size=1, max_size=4, unique=True).map(tuple)
 single = st.one_of(
     st.builds(Text), st.builds(Terms, words), st.builds(Number), st.builds(Labels, names, many=st.booleans())
 )
-outputs = st.one_of(single, st.builds(Ranking), st.builds(Fields, st.dictionaries(words, single, max_size=4)))
+rankings = st.builds(Ranking, words, st.integers(0, 9))
+outputs = st.one_of(single, rankings, st.builds(Fields, st.dictionaries(words, single, max_size=4)))
 
 
 def answers(output: Output) -> st.SearchStrategy[Any]:
@@ -304,3 +307,30 @@ def test_a_fingerprint_changes_with_tasks_pools_and_folds() -> None:
         replace(whole, folds={"g": {"meta": ("t",), "target": ("u",)}}),
     ]  # fmt: skip
     assert len({suite.fingerprint for suite in different}) == len(different)
+
+
+@pytest.mark.parametrize("depth", [-1, 1.0, True, "1"])
+def test_a_depth_that_is_none_is_refused(depth: Any) -> None:
+    with pytest.raises(SuiteError, match="the depth of a ranking must be an integer >= 0"):
+        Ranking(depth=depth)
+
+
+def test_what_a_ranking_says_of_stores_is_no_part_of_older_names() -> None:
+    assert declared(Ranking()) == {"kind": "ranking"}
+    assert declared(Ranking("papers", 10)) == {"kind": "ranking", "store": "papers", "depth": 10}
+    assert output_from_json({"kind": "ranking"}) == Ranking()
+
+
+def test_a_ranking_is_cut_to_its_best() -> None:
+    graded = (("a", 1.0), ("c", 1.0), ("b", 1.0), ("d", 2.0))
+    assert cut(Ranking(depth=3), graded) == (("d", 2.0), ("c", 1.0), ("b", 1.0))
+    assert cut(Ranking(depth=9), graded) == (("d", 2.0), ("c", 1.0), ("b", 1.0), ("a", 1.0))
+    assert cut(Ranking(), graded) == graded
+    assert cut(Terms(), ("a", "b")) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "a", (("a", 1.0), ("a", 0.0)), (("a", float("nan")), ("b", 1.0)), ("ab", "cd")]
+)
+def test_what_is_no_ranking_is_not_cut_so_that_scoring_refuses_it(answer: Any) -> None:
+    assert cut(Ranking(depth=1), answer) is answer

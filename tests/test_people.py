@@ -81,7 +81,7 @@ def results(
     outcomes = [outcome(of, task, name, found, **where) for task in tasks for name, found in said.items()]
     return Results(
         name="run", command="", suite=of, learners={name: name for name in said}, floors=tuple(floors),
-        outcomes=tuple(outcomes), failures=(), missing=0, left_out={},
+        outcomes=tuple(outcomes), failures=(), missing=0, skipped={},
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, Text
-from taskloom.prompts import WORDINGS, pick, prompt, question, read, write
+from taskloom.prompts import WORDINGS, excerpt, pick, prompt, question, read, write
 from taskloom.sources.table import Field
 from taskloom.suites import fields
 
@@ -64,6 +64,14 @@ def test_a_ranking_is_read_back_in_its_order(grades: dict[str, float]) -> None:
     order = [str(candidate) for candidate, _ in found]  # type: ignore[str-unpack]
     assert order == sorted(grades, key=lambda candidate: -grades[candidate])
     assert [grade for _, grade in found] == sorted((g for _, g in found), reverse=True)  # type: ignore[str-unpack]
+
+
+def test_people_are_shown_the_best_of_a_long_ranking() -> None:
+    graded = tuple((f"d{n:05}", float(n // 2)) for n in range(10_000))
+    lines = excerpt(task(Ranking()), graded).split("\n")
+    assert lines[:3] == ["d09999", "d09998", "d09997"]
+    assert (len(lines), lines[-1]) == (11, "and 9,990 more")
+    assert excerpt(task(Ranking()), graded[:10]) == write(task(Ranking()), graded[:10])
 
 
 @pytest.mark.parametrize("number", [1234567.0, 0.1234567, 20231015.0, 1 / 3])

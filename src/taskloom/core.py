@@ -1,13 +1,13 @@
 """The nouns: few, frozen, typed, and made of the standard library alone.
 
 An `Item` is all that a predictor may see; it has no gold answer, so none can leak. A `Task` is a declaration,
-a `Pool` holds its examples, and a `Suite` is tasks, pools and folds (splits over tasks).
+a `Pool` holds its examples, and a `Suite` is tasks, pools, folds (splits over tasks) and stores of documents.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
@@ -60,9 +60,18 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The item's candidates, graded; an answer is (candidate, grade) pairs, the higher the better."""
+    """The item's candidates, graded; an answer is (candidate, grade) pairs, the higher the better.
+
+    Candidates are texts, or ids of documents in a store of the suite. With a depth, only an answer's best are kept.
+    """
 
     kind: ClassVar[str] = "ranking"
+    store: str = ""  # "": candidates are texts
+    depth: int = 0  # 0: the whole answer is kept
+
+    def __post_init__(self) -> None:
+        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 0:
+            raise SuiteError(f"the depth of a ranking must be an integer >= 0: {self.depth!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,24 @@ class Example:
     item: Item
     gold: tuple[Answer, ...]
     group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A document: named texts, and the ids of its members where it stands for several documents of its store."""
+
+    id: str
+    fields: Mapping[str, str]
+    members: tuple[str, ...] = ()
+
+
+class Store(Protocol):
+    """Documents by id: nothing is read until it is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, ids: Sequence[str]) -> list[Stored]:
+        """Read these documents, in this order; ids that are missing are named in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +191,7 @@ Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Tasks with their pools of examples, and folds over the tasks.
+    """Tasks with their pools of examples, folds over the tasks, and stores of the documents that examples name.
 
     `about` says where it came from (language, licence, counts of what was left out); it is shown, and is no part
     of the fingerprint.
@@ -175,6 +202,7 @@ class Suite:
     pools: Mapping[str, Mapping[str, Pool]]
     folds: Folds = field(default_factory=dict)
     about: Mapping[str, Json] = field(default_factory=dict)
+    stores: Mapping[str, Store] = field(default_factory=dict)
 
     def task(self, name: str) -> Task:
         """Look a task up, or say which names come nearest."""
@@ -304,6 +332,27 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
             else:
                 for name, part in parts.items():
                     yield from (f"{name}: {fault}" for fault in faults_of(part, answer[name]))
+
+
+def ranked(graded: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Order graded candidates as trec_eval does: the higher grade first, of equals the later name.
+
+    >>> ranked([("a", 1.0), ("b", 1.0), ("c", 2.0)])
+    [('c', 2.0), ('b', 1.0), ('a', 1.0)]
+    """
+    return sorted(graded, key=lambda pair: (pair[1], pair[0]), reverse=True)
+
+
+def cut(output: Output, answer: Any) -> Any:
+    """Keep the best of a ranking, as many as its output says; what is no ranking is left for scoring to refuse.
+
+    >>> cut(Ranking(depth=2), (("a", 1.0), ("b", 1.0), ("c", 2.0)))
+    (('c', 2.0), ('b', 1.0))
+    """
+    if not isinstance(output, Ranking) or not output.depth or not isinstance(answer, tuple):
+        return answer
+    graded = [pair[0] for pair in answer if isinstance(pair, tuple) and pair]
+    return answer if any(faults_of(output, answer, graded)) else tuple(ranked(answer)[: output.depth])
 
 
 def is_finite(value: object) -> bool:

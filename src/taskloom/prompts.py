@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, is_finite
+from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, is_finite, ranked
 from .texts import CJK, number_text
 
+EXCERPT = 10  # candidates of a ranking that people are shown
 GAP = "\n\n"  # between demonstrations
 
 
@@ -58,6 +59,15 @@ def write(task: Task, answer: Answer) -> str:
     if isinstance(task.output, Fields) and isinstance(answer, Mapping):
         return task.separator.join(_write(part, answer[name]) for name, part in task.output.parts.items())
     return _write(task.output, answer)
+
+
+def excerpt(task: Task, answer: Answer) -> str:
+    """Write an answer for people: of a ranking, the best few."""
+    match task.output, answer:
+        case Ranking(), tuple() if len(answer) > EXCERPT and all(_is_graded(pair) for pair in answer):
+            best = tuple(ranked(answer)[:EXCERPT])  # type: ignore[arg-type]
+            return f"{write(task, best)}\nand {len(answer) - EXCERPT:,} more"
+    return write(task, answer)
 
 
 def read(task: Task, text: str, shown: Iterable[Answer] = ()) -> Answer | None:

@@ -256,6 +256,15 @@ def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], 
     assert shown["unlike"] == {"t2": {"t2-0": "a list where a text is wanted"}}
 
 
+def test_rankings_are_cut_at_their_depth_as_those_of_a_run_are(lines: Callable[..., Path]):
+    task = Task(id="t", instruction="", output=Ranking(depth=1), metrics=("mrr",))
+    asked = Example(Item("i", {"q": "x"}, ("a", "b")), ((("a", 1.0),),), "g")
+    made = Suite(id="s", tasks={"t": task}, pools={"t": {"test": rows.pool(task, [asked])}})
+    for grades, expected in (([["a", 2], ["b", 1]], 1.0), ([["a", 1], ["b", 2]], 0.0)):
+        found = score_predictions(made, read(lines({"id": "i", "prediction": grades})))
+        assert found.metrics["mrr"].macro.value == expected
+
+
 def test_predictions_of_another_suite_are_refused(lines: Callable[..., Path]):
     with pytest.raises(ScoreError, match=r"whose items are named as .*; the first of 1 is for"):
         score_predictions(suite(), read(lines({"id": "zz", "prediction": "1"})))

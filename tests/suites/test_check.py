@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from taskloom.core import Example, Folds, Labels, Suite, Task, Text
+from taskloom.core import Example, Folds, Labels, Ranking, Stored, Suite, Task, Text
 from taskloom.sources.table import Field
 from taskloom.suites import check as checks
-from taskloom.suites import contributed, fields, rows
+from taskloom.suites import columns, contributed, fields, rows
 from taskloom.suites.check import CODES, Fault, check, imbalance
+from taskloom.suites.documents import Documents, documents
 
 Make = Callable[..., Example]
 
@@ -53,8 +54,8 @@ def table_suite(of: fields.Records, folds: Folds | None = None) -> Suite:
 def raw(*gold: Any) -> rows.Rows:
     """Make a pool of answers that no one has looked at."""
     numbers = [str(n) for n in range(len(gold))]
-    columns = [numbers, numbers, [[f"text {n}"] for n in numbers], [[] for _ in gold], list(map(json.dumps, gold))]
-    table = pa.table([*columns, [-1] * len(gold)], schema=rows.SCHEMA)
+    values = [numbers, numbers, [[f"text {n}"] for n in numbers], [[] for _ in gold], list(map(json.dumps, gold))]
+    table = pa.table([*values, [-1] * len(gold)], schema=rows.SCHEMA)
     return rows.from_table(Text(), ("text",), table)
 
 
@@ -63,6 +64,13 @@ def two_tasks(example: Make, ours: str, theirs: str, **tags: tuple[str, ...]) ->
     texts = dict(zip(tasks, (ours, theirs), strict=True))
     pools = {id_: {"all": rows.pool(task, [example(id_, texts[id_], "answer")])} for id_, task in tasks.items()}
     return Suite(id="s", tasks=tasks, pools=pools, folds={"f": {"meta": ("ours",), "target": ("theirs",)}})
+
+
+def doubled() -> Documents:
+    """Make a store that holds a document twice, and says so in its digests."""
+    once = documents("papers", [Stored("a", {"title": "On trees"})]).table
+    table = pa.concat_tables([once, once])
+    return Documents("papers", table, {name: columns.digest(table[name]) for name in ("id", "members", "title")})
 
 
 def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
@@ -77,6 +85,8 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
         "E102": (suite_of(TEXT, all=[example("1", "x", "a"), example("1", "y", "b")]), "t/all"),
         "E103": (suite_of(TEXT, all=raw(["a"], [""])), "t/all"),
         "E104": (suite_of(TEXT, all=[example("1", " \n", "a")]), "t/all"),
+        "E105": (suite_of(replace(TEXT, output=Ranking(store="papers"))), "t"),
+        "E106": (Suite(id="s", tasks={}, pools={}, stores={"papers": doubled()}), "store-papers"),
         "E201": (suite_of(TEXT, train=twice[:1], test=twice[1:]), "t/train+test"),
         "E202": (
             suite_of(TEXT, train=twice[:1], test=[example("2", "y", "b", group="1")]),

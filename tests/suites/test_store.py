@@ -47,6 +47,43 @@ def test_what_was_written_is_read_back(tmp_path: Path, small_suite: Suite):
                 assert again.groups().tolist() == kept.groups().tolist()
 
 
+def test_names_by_content_are_what_they_were_before_there_were_stores():
+    suite = mixed_suite()
+    assert suite.fingerprint == "8e01658be922cd55c233c1022a66083b"
+    assert suite.digest("t5") == "720a5a041c5e3096e2e444f0f014514e"  # a ranking of texts
+
+
+def test_a_suite_of_format_1_is_read(tmp_path: Path):
+    """The manifest is one that taskloom wrote when there was no other format; rows lie as they did."""
+    suite = store.write(mixed_suite(), tmp_path / "s")
+    old = json.loads((Path(__file__).parent / "format_1.json").read_text(encoding="utf-8"))
+    assert old["format"] == 1
+    old["files"] = {store.ROWS: (tmp_path / "s" / store.ROWS).stat().st_size}  # Parquet's own header may differ
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(old), encoding="utf-8")
+    opened = store.open_suite(tmp_path / "s")
+    assert (opened.tasks, opened.folds, opened.stores) == (suite.tasks, suite.folds, {})
+    for name, pools in suite.pools.items():
+        for pool, kept in pools.items():
+            assert opened.pools[name][pool].take(range(len(kept))) == kept.take(range(len(kept)))
+
+
+def test_views_of_format_1_are_read(tmp_path: Path, small_suite: Suite):
+    manifest = edit(tmp_path, small_suite, format=1)
+    del manifest["stores"]
+    for pool in (pool for task in manifest["tasks"] for pool in task["pools"].values()):
+        del pool["kind"]
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
+    assert store.open_suite(tmp_path / "s").fingerprint == small_suite.fingerprint
+
+
+def test_a_pool_of_an_unknown_kind_is_refused(tmp_path: Path, small_suite: Suite):
+    manifest = edit(tmp_path, small_suite)
+    manifest["tasks"][0]["pools"]["all"]["kind"] = "graph"
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match=r"unknown kind of pool: 'graph'; known: linked, rows, view"):
+        store.open_suite(tmp_path / "s")
+
+
 def test_a_pool_larger_than_a_row_group_is_read_whole(tmp_path: Path):
     task = Task(id="t", instruction="", output=Text(), metrics=())
     examples = [Example(Item(str(n), {"q": f"q{n}"}), (f"a{n}",), str(n)) for n in range(store.ROW_GROUP * 2 + 5)]

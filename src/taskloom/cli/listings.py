@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import console, prompts
 from ..benchmarks import BENCHMARKS
-from ..core import Example, Fields, Labels, Output, Suite
+from ..core import Example, Fields, Labels, Output, Ranking, Suite
 from ..encodings import DEFAULT, Encoded, encoding, fitted
 from ..errors import UnknownNameError, UsageError
 from ..learners import FLOORS, learner
@@ -61,6 +61,7 @@ def show_suite(suite: Suite, *, everything: bool, as_json: bool) -> None:
                 "fingerprint": suite.fingerprint,
                 "about": dict(suite.about),
                 "folds": suite.folds_json(),
+                "stores": {name: len(of) for name, of in suite.stores.items()},
                 "tasks": [task_summary(suite, name) for name in suite.tasks],
             }
         )
@@ -104,7 +105,8 @@ def _role(suite: Suite, task: str) -> str:
 
 def summary(suite: Suite) -> str:
     """Name a suite in a line."""
-    return f"{suite.id}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}"
+    stored = "".join(f"{counted(len(of), 'document')} in {name}, " for name, of in suite.stores.items())
+    return f"{suite.id}: {counted(len(suite.tasks), 'task')}, {stored}fingerprint {suite.fingerprint}"
 
 
 def task_summary(suite: Suite, name: str) -> dict[str, Any]:
@@ -134,7 +136,7 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
         }
     )
     for example in examples:
-        told = {**example.item.fields, "=>": prompts.write(task, example.gold[0])}
+        told = {**example.item.fields, "=>": prompts.excerpt(task, example.gold[0])}
         console.table([f"{pool_name}/{example.item.id}", ""], list(told.items()))
 
 
@@ -341,6 +343,8 @@ def describe(output: Output) -> str:
     """
     if isinstance(output, Fields):
         return " + ".join(describe(part) for part in output.parts.values())
+    if isinstance(output, Ranking) and output.store:
+        return f"{output.kind} ({output.store})"
     return f"{output.kind} ({len(output.names)})" if isinstance(output, Labels) else output.kind
 
 

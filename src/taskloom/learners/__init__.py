@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Protocol
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Task, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Output, Store, Stored, Task, cut, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
@@ -30,6 +30,9 @@ class Tools(Protocol):
 
     def model(self, name: str) -> LanguageModel:
         """Give a model, loaded once for all that ask for it."""
+
+    def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
+        """Read documents of a store of the suite by id, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,14 +262,13 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox) -> list[R
     found = list(fitted.predict(items))
     if len(found) != len(items):
         raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
-    return [_response(one) for one in found]
+    return [_response(one, episode.task.output) for one in found]
 
 
-def _response(given: Any) -> Response:
-    """Take an answer for a response that says no more."""
-    if isinstance(given, Response):
-        return replace(given, answer=_plain(given.answer))
-    return Response(_plain(given))
+def _response(given: Any, output: Output) -> Response:
+    """Take an answer for a response that says no more; rankings are cut, so that what is scored is what is kept."""
+    response = given if isinstance(given, Response) else Response(given)
+    return replace(response, answer=cut(output, _plain(response.answer)))
 
 
 def _plain(answer: Any) -> Any:
@@ -304,15 +306,22 @@ def _no_model(name: str) -> LanguageModel:
 
 @dataclass(slots=True)
 class Toolbox:
-    """Tools that count, and give the models that were made ready."""
+    """Tools that count, and give the models that were made ready and the documents of a suite."""
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
     fitting: float = 0.0  # seconds that learners took to adapt
+    stores: Mapping[str, Store] = field(default_factory=dict)
 
     def model(self, name: str) -> LanguageModel:
         """Give a model."""
         return self.models(name)
+
+    def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
+        """Read documents."""
+        if store not in self.stores:
+            raise UnknownNameError("store", store, self.stores)
+        return self.stores[store].take(ids)
 
     def count(self, what: str, n: int = 1) -> None:
         """Add to a count."""

@@ -139,7 +139,10 @@ class TfidfLinear(Learner):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bm25(Learner):
-    """The item's candidates graded by BM25 as Lucene has it; they are all the documents there are."""
+    """The item's candidates graded by BM25 as Lucene has it; they are all the documents that count.
+
+    Candidates that are ids of documents are graded by the texts of all their fields, and of their members.
+    """
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = frozenset({"ranking"})
@@ -156,7 +159,7 @@ class Bm25(Learner):
 
         def answer(item: Item) -> Answer | None:
             candidates = list(dict.fromkeys(item.candidates))
-            grades = self.grades(_text(task, item), candidates)
+            grades = self.grades(_text(task, item), _candidate_texts(task, candidates, tools))
             if not any(grades):
                 tools.count("no word in common")
             return tuple(zip(candidates, grades, strict=True)) or None
@@ -317,6 +320,18 @@ def _golds(support: Examples) -> list[Any]:
 
 def _text(task: Task, item: Item) -> str:
     return task.separator.join(item.fields.values())
+
+
+def _candidate_texts(task: Task, candidates: Sequence[str], tools: Tools) -> Sequence[str]:
+    """Give the texts of candidates, which a task with a store names by id, those of their members included."""
+    store = task.output.store if isinstance(task.output, Ranking) else ""
+    if not store:
+        return candidates
+    found = tools.stored(store, candidates)
+    named = list(dict.fromkeys(id_ for one in found for id_ in one.members))
+    members = dict(zip(named, tools.stored(store, named), strict=True))
+    whole = ([one, *(members[id_] for id_ in one.members)] for one in found)
+    return [task.separator.join(text for one in parts for text in one.fields.values()) for parts in whole]
 
 
 def _words(text: str) -> list[str]:

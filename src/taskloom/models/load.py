@@ -24,7 +24,6 @@ from ..ids import Json, fingerprint
 from ..progress import Progress
 from ..sources import packages
 from . import LANGUAGE, Ability, LanguageModel, Lesson
-from .trained import Trained, trained
 
 FILES = ("*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja")
 WEIGHTS, CONFIG = ".safetensors", "config.json"
@@ -130,14 +129,12 @@ def _architectures(config: Path) -> list[str]:
     return [str(kind) for kind in found] if isinstance(found, list) else []
 
 
-def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source | Trained:
+def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source:
     """Say where a model is; paths start at a folder, and options are those that its kind of source takes."""
     from .api import Endpoint
     from .fake import Fake
 
     given = dict(options or {})
-    if "train" in given:
-        return trained(name, given)
     load = given.pop("load", name)
     if not isinstance(load, str):
         raise UsageError(f"`load` must be a text: {load!r}")

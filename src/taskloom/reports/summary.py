@@ -312,7 +312,7 @@ def _mark(name: str, outcome: Outcome, at: int) -> Mark:
 def written(task: Task, answer: Answer) -> str:
     """Write an answer for people; parts that are missing are named."""
     if not isinstance(answer, Mapping):
-        return prompts.write(task, answer)
+        return prompts.excerpt(task, answer)
     parts = ((name, "(no answer)" if part is None else _part(part)) for name, part in answer.items())
     return "\n".join(f"{name}: {text}" for name, text in parts)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json
+from ..core import Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json, cut
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
 from ..sources.files import FORMATS, Layout, Row, RowFaults
 from ..sources.task_files import kind_of
@@ -192,7 +192,7 @@ def _marked(task: Task, examples: Sequence[Example], given: Mapping[str, Any]) -
     values = {id_: given.get(id_) for id_ in ids}
     unlike = {id_: told for id_, value in values.items() if (told := unlike_of(task.output, value))}
     answers = {
-        id_: answer_from_json(task.output, value)
+        id_: cut(task.output, answer_from_json(task.output, value))
         for id_, value in values.items()
         if value is not None and id_ not in unlike
     }

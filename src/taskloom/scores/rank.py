@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from ..core import Answer
+from ..core import Answer, ranked
 from ..errors import ScoreError
 from . import reduce as reduced
 from .match import Variant
@@ -31,7 +31,7 @@ def _ranked(answer: Answer | None) -> list[str]:
         raise ScoreError(f"a candidate stands twice in a ranking: {[name for name, _ in pairs][:10]}")
     if any(math.isnan(score) for _, score in pairs):
         raise ScoreError(f"a score is nan in a ranking: {pairs[:10]}")
-    return [name for name, _ in sorted(pairs, key=lambda pair: (pair[1], pair[0]), reverse=True)]
+    return [name for name, _ in ranked(pairs)]
 
 
 def _pairs(answer: Answer) -> list[tuple[str, float]]:

@@ -15,9 +15,10 @@ from ..ids import Json
 from ..learners import FLOORS, Learner, can_do, learner, settings
 from ..messages import Note
 from ..models.load import Source, source
-from ..models.trained import Trained
+from ..models.trained import Trained, trained
 from ..scores.tasks import parts_of
 from ..suites import store
+from ..suites.linked import refuse_broken
 from .cells import Cell, Naming, bases
 from .study import Study, chosen_tasks, named
 from .yaml_reader import StudyFaults
@@ -76,6 +77,7 @@ def plan(
     suite, folder = _suite(study, run)
     tasks = _tasks(study, suite)
     some_tasks, some_learners = _only(tasks, learners, only)
+    refuse_broken(suite, some_tasks)
     skipped: Counter[Note] = Counter()
     parts = _parts(study, suite, learners, [task for task in tasks if _can_draw(suite, study, task, skipped)])
     _check_abilities(study, suite, models, parts)
@@ -197,7 +199,7 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
         chain, model = list[str](), first
         while model and model not in made:
             with faults.of(*(("model", model) if model in study.models else ("learner", user))):
-                made[model] = source(model, study.models.get(model), study.folder)
+                made[model] = _model(study, model)
             chain.append(model)
             found = made.get(model)
             model = found.train if isinstance(found, Trained) else ""
@@ -205,6 +207,11 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
             circle = " -> ".join([*chain[chain.index(model) :], model])
             faults.add(study.places.get(("model", model), ""), f"a model is trained from itself: {circle}")
     return made
+
+
+def _model(study: Study, name: str) -> Source | Trained:
+    options = study.models.get(name)
+    return trained(name, options) if options and "train" in options else source(name, options, study.folder)
 
 
 def _check_abilities(

@@ -109,7 +109,11 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
     before, start = bench.usage(), time.perf_counter()
     drawn = _drawn(bench, cell)
     trial = episode(bench.suite, drawn)
-    tools = Toolbox({"class-short": len(drawn.short)} if drawn.short else {}, lambda name: bench.model(name, cell.uses))
+    tools = Toolbox(
+        {"class-short": len(drawn.short)} if drawn.short else {},
+        lambda name: bench.model(name, cell.uses),
+        stores=bench.suite.stores,
+    )
     found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
     scored = score_task(bench.suite.tasks[cell.task], [example.gold for example in trial.query], answers)

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Labels, Pool, Suite, Task
+from ..core import Labels, Pool, Store, Suite, Task
 from ..progress import Progress
 from ..texts import counted, overlaps
-from . import columns, rows
+from . import columns, linked, rows
+from .documents import Documents
 from .fields import FieldPool, Records, view
 from .instructions import LEAKING
 from .leaks import sources_of
+from .linked import Linked
 from .rows import Rows, faults_in, from_table
 
 CODES = {
@@ -26,6 +28,8 @@ CODES = {
     "E102": "an id stands twice in a pool",
     "E103": "an answer is empty, or not of its task's form",
     "E104": "an input is empty",
+    "E105": "a document is in no store of the suite, or its store is not there",
+    "E106": "an id stands twice in a store",
     "E201": "an input is in two pools of its task",
     "E202": "a group is in two pools of its task",
     "E301": "a fold names a task that is not in the suite",
@@ -55,6 +59,7 @@ CODES = {
 }
 BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
 COMPARED = 1000  # examples of each task whose texts are compared between folds
+BLOCK = 1000  # linked examples that are read at once
 SHOWN = 5  # places named for one fault of one pool
 
 
@@ -76,9 +81,12 @@ def check(suite: Suite, progress: Progress | None = None) -> Iterator[Fault]:
     """Read the whole suite and yield its faults."""
     for of in _tables(suite):
         yield from _check_records(of)
+    for name, stored in suite.stores.items():
+        yield from _check_store(f"store-{name}", stored)
     for done, (name, task) in enumerate(suite.tasks.items(), 1):
         yield from _check_views(name, suite.pools[name])
-        pools = {pool: kept for pool, kept in suite.pools[name].items() if isinstance(kept, Rows)}
+        yield from _check_links(suite, task)
+        pools = {pool: kept for pool, of in suite.pools[name].items() if (kept := _rows_of(of))}
         tables = {pool: kept.load(None) for pool, kept in pools.items()}
         for pool, table in tables.items():
             yield from _check_rows(task, pools[pool], table, f"{name}/{pool}")
@@ -130,6 +138,44 @@ def _check_views(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:
     for name, pool in pools.items():
         if isinstance(pool, FieldPool) and pool != view(pool.records, pool.inputs, pool.outputs):
             yield Fault("E001", f"{task}/{name}", "the view's digest or size differs from the manifest's")
+
+
+def _rows_of(pool: Pool) -> Rows | None:
+    """Give the rows of a pool that has its own."""
+    return pool.rows if isinstance(pool, Linked) else pool if isinstance(pool, Rows) else None
+
+
+def _check_store(place: str, of: Store) -> Iterator[Fault]:
+    if not isinstance(of, Documents):
+        return
+    for name in of.changed():
+        yield Fault("E001", f"{place}/{name}", "the column's digest differs from the manifest's")
+    if again := of.doubled():
+        yield Fault("E106", place, f"the same id in {counted(len(again), 'more document')}: {_some(again)}")
+    if lost := of.lost_members():
+        yield Fault("E105", place, f"{counted(len(lost), 'member')} that the store does not have: {_some(lost)}")
+
+
+def _check_links(suite: Suite, task: Task) -> Iterator[Fault]:
+    """Look for documents that are missing, and for pools whose documents are not those that they were named by."""
+    broken = list(linked.faults(suite, task))
+    yield from (Fault("E105", place, told) for place, told in broken)
+    for name, pool in suite.pools[task.id].items():
+        if isinstance(pool, Linked) and not broken:
+            if pool.digest != linked.of_rows(pool.rows, pool.store, by_id=pool.by_id).digest:
+                yield Fault(
+                    "E001", f"{task.id}/{name}", "the pool's digest, or its documents', differs from the manifest's"
+                )
+            if pool.by_id and (empty := _empty_queries(pool)):
+                yield Fault(
+                    "E104", f"{task.id}/{name}", f"empty document in {counted(len(empty), 'row')}: {_some(empty)}"
+                )
+
+
+def _empty_queries(pool: Linked) -> list[str]:
+    blocks = (range(start, min(start + BLOCK, len(pool))) for start in range(0, len(pool), BLOCK))
+    items = (example.item for block in blocks for example in pool.take(block))
+    return [item.id for item in items if not "".join(item.fields.values()).strip()]
 
 
 def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator[Fault]:
@@ -213,7 +259,13 @@ def _texts(suite: Suite, tasks: Sequence[Task]) -> tuple[list[str], list[str]]:
     places, texts = [], []
     for task in tasks:
         for name, pool in suite.pools[task.id].items():
-            if isinstance(pool, Rows):
+            if isinstance(pool, Linked) and any(linked.faults(suite, task)):
+                continue  # told already
+            if isinstance(pool, Linked):
+                examples = pool.take(range(min(COMPARED, len(pool))))
+                places += [f"{task.id}/{name}/{example.item.id}" for example in examples]
+                texts += [" ".join(example.item.fields.values()) for example in examples]
+            elif isinstance(pool, Rows):
                 table = pool.load(["id", "fields"]).slice(0, COMPARED)
                 places += [f"{task.id}/{name}/{id_}" for id_ in table["id"].to_pylist()]
                 texts += [" ".join(values) for values in table["fields"].to_pylist()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -52,8 +52,13 @@ def valid(column: pa.ChunkedArray) -> Ints:
 def keys(column: pa.ChunkedArray) -> Ints:
     """Give strings as 64-bit numbers: equal strings, and practically no others, have the same."""
     encoded = column.combine_chunks().dictionary_encode()
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in encoded.dictionary.to_pylist())
-    return np.frombuffer(b"".join(digests), dtype="<i8")[numbers(encoded.indices)]
+    return hashes(encoded.dictionary.to_pylist())[numbers(encoded.indices)]
+
+
+def hashes(texts: Iterable[str]) -> Ints:
+    """Give texts as 64-bit numbers, which are the same on every machine."""
+    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), dtype="<i8")
 
 
 def indices(rows: Sequence[int] | Ints) -> pa.Array:

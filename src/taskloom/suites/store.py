@@ -1,4 +1,4 @@
-"""Suites on disk: a folder with a readable manifest, Parquet for rows, Arrow IPC for shared records.
+"""Suites on disk: a folder with a readable manifest, Parquet for rows, Arrow IPC for shared records and documents.
 
 Opening reads the manifest alone. Writing is atomic: the folder is there whole, or not at all.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,15 +19,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .. import __version__
-from ..core import Output, Pool, Shown, Suite, Task, answer_from_json, output_from_json
+from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..sources.table import Field
+from . import linked
+from .documents import NAME, OWN, Documents, refuse_name
 from .fields import FieldPool, Records, view_digest
+from .linked import Linked
 from .rows import SCHEMA, Rows
 
-FORMAT = 1
+FORMAT = 2  # 1: pools have no kind, and there are no stores
 MANIFEST, ROWS, RECORDS = "suite.json", "rows.parquet", "records.arrow"
+STORE = re.compile(rf"store-({NAME.pattern})\.arrow")
+POOLS = ("rows", "view", "linked")
 MAX_MANIFEST = 1 << 30
 KEPT = 8  # tables that were read last
 ROW_GROUP = 8192  # a task is read in a few of these; small enough to be quick, large enough to compress
@@ -35,6 +41,7 @@ ROW_GROUP = 8192  # a task is read in a few of these; small enough to be quick, 
 def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
     """Write a suite into a folder and open it from there; pools are asked for one task at a time."""
     refuse_to_clobber(folder, replace=replace)
+    linked.refuse_broken(suite, suite.tasks)
     with _built_aside(folder) as aside:
         with _Writer(aside) as writer:
             tasks = [task.declaration() | {"pools": writer.add(suite.pools[id_])} for id_, task in suite.tasks.items()]
@@ -45,6 +52,7 @@ def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
             "fingerprint": "",
             "about": dict(suite.about),
             "records": _write_records(writer.records, aside / RECORDS),
+            "stores": {name: _write_documents(name, of, aside) for name, of in suite.stores.items()},
             "files": {file.name: file.stat().st_size for file in sorted(aside.iterdir())},
             "folds": suite.folds_json(),
             "tasks": tasks,
@@ -98,14 +106,17 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
     try:
-        open_pool = partial(_pool, _Parquet(folder / ROWS), _open_records(folder / RECORDS, manifest["records"]))
+        stores = {name: _open_documents(name, folder, kept) for name, kept in manifest.get("stores", {}).items()}
+        records = _open_records(folder / RECORDS, manifest["records"])
+        open_pool = partial(_pool, _Parquet(folder / ROWS), records, stores)
         tasks = {declared["id"]: _task(declared) for declared in manifest["tasks"]}
         pools = {
             declared["id"]: {name: open_pool(tasks[declared["id"]], kept) for name, kept in declared["pools"].items()}
             for declared in manifest["tasks"]
         }
         folds = {fold: {r: tuple(ids) for r, ids in roles.items()} for fold, roles in manifest["folds"].items()}
-        return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=manifest["about"])
+        about = manifest["about"]
+        return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=about, stores=stores)
     except (KeyError, TypeError, ValueError, AttributeError, UnknownNameError) as error:
         raise StoreError(f"the manifest does not say what it should ({error}): {folder / MANIFEST}") from None
 
@@ -127,16 +138,31 @@ def _shown(output: Output, declared: Mapping[str, Any]) -> Shown:
     return Shown(**{**declared, "answer": answer_from_json(output, declared["answer"])})
 
 
-def _pool(parquet: _Parquet, records: Records | None, task: Task, kept: Mapping[str, Any]) -> Pool:
-    if view := kept.get("view"):
-        if records is None:
-            raise ValueError(f"a view of records, and there are none: {task.id}")
-        inputs, outputs = tuple(view["inputs"]), tuple(view["outputs"])
-        if view_digest(records, inputs, outputs) != kept["digest"]:
-            raise ValueError(f"the records are not those of task {task.id}")
-        return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"])
+def _pool(
+    parquet: _Parquet,
+    records: Records | None,
+    stores: Mapping[str, Documents],
+    task: Task,
+    kept: Mapping[str, Any],
+) -> Pool:
+    kind = kept.get("kind", "view" if "view" in kept else "rows")
+    if kind not in POOLS:
+        raise UnknownNameError("kind of pool", kind, POOLS)
+    if kind == "view":
+        return _view(records, task, kept)
+    link = kept.get("link", {})
     load = partial(parquet.load, range(*kept["row_groups"]))
-    return Rows(task.output, tuple(kept["fields"]), kept["rows"], kept["digest"], load)
+    made = Rows(task.output, tuple(kept["fields"]), kept["rows"], link.get("rows_digest", kept["digest"]), load)
+    return Linked(made, stores[link["store"]], link["by_id"], kept["digest"]) if kind == "linked" else made
+
+
+def _view(records: Records | None, task: Task, kept: Mapping[str, Any]) -> FieldPool:
+    if records is None:
+        raise ValueError(f"a view of records, and there are none: {task.id}")
+    inputs, outputs = tuple(kept["view"]["inputs"]), tuple(kept["view"]["outputs"])
+    if view_digest(records, inputs, outputs) != kept["digest"]:
+        raise ValueError(f"the records are not those of task {task.id}")
+    return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"])
 
 
 @dataclass(frozen=True)
@@ -170,11 +196,24 @@ class _Parquet:
 def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | None:
     if declared is None:
         return None
+    return Records(tuple(Field(**f) for f in declared["fields"]), _mapped(path), declared["digests"])
+
+
+def _open_documents(name: str, folder: Path, kept: Mapping[str, Any]) -> Documents:
+    refuse_name(name)  # it becomes a part of a path
+    path = folder / f"store-{name}.arrow"
+    table = _mapped(path)
+    if pa.schema(list(table.schema)[: len(OWN)]) != OWN:
+        raise StoreError(f"not a store of documents: {path}")
+    return Documents(name, table, kept["digests"])
+
+
+def _mapped(path: Path) -> pa.Table:
+    """Map a table into memory: what is not asked for is not read."""
     try:
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     except (pa.ArrowInvalid, OSError) as error:
         raise StoreError(f"damaged ({error}): {path}") from None
-    return Records(tuple(Field(**f) for f in declared["fields"]), table, declared["digests"])
 
 
 class _Writer:
@@ -201,9 +240,12 @@ class _Writer:
             case FieldPool():
                 if all(pool.records is not known for known in self.records):
                     self.records.append(pool.records)
-                return {"view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
+                return {"kind": "view", "view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
             case Rows():
-                return {"fields": list(pool.names), "row_groups": self._append(pool.load(None))}
+                return {"kind": "rows", "fields": list(pool.names), "row_groups": self._append(pool.load(None))}
+            case Linked():
+                link = {"store": pool.store.name, "by_id": pool.by_id, "rows_digest": pool.rows.digest}
+                return self._entry(pool.rows) | {"kind": "linked", "link": link}
         raise StoreError(f"don't know how to store a pool of this kind: {type(pool).__name__}")
 
     def _append(self, table: pa.Table) -> list[int]:
@@ -222,13 +264,25 @@ def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | Non
     if len(found) > 1:
         raise StoreError(f"a suite can hold one table of records, not {len(found)}")
     (records,) = found
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, records.table.schema) as out:
-        out.write_table(records.table, max_chunksize=65536)
+    _write_arrow(records.table, path)
     return {
         "rows": records.table.num_rows,
         "fields": [asdict(f) for f in records.fields],
         "digests": dict(records.digests),
     }
+
+
+def _write_documents(name: str, of: Store, aside: Path) -> dict[str, Any]:
+    """Write a store, and give the manifest's entry of it."""
+    if not isinstance(of, Documents) or of.name != name:
+        raise StoreError(f"don't know how to store documents of this kind, or of another name: {name!r}")
+    _write_arrow(of.table, aside / f"store-{name}.arrow")
+    return {"documents": len(of), "digests": dict(of.digests)}
+
+
+def _write_arrow(table: pa.Table, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+        out.write_table(table, max_chunksize=65536)
 
 
 def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
@@ -242,7 +296,8 @@ def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
         raise UsageError(f"there is something else, and it is left alone: {folder}")
     if not replace:
         raise UsageError(f"there is a suite already; pass --force to replace it: {folder}")
-    if strange := sorted(file.name for file in folder.iterdir() if file.name not in (MANIFEST, ROWS, RECORDS)):
+    ours = (MANIFEST, ROWS, RECORDS)
+    if strange := sorted(f.name for f in folder.iterdir() if f.name not in ours and not STORE.fullmatch(f.name)):
         raise UsageError(f"the suite's folder has files of somebody's own, and is left alone: {', '.join(strange)}")
 
 
