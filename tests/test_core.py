@@ -27,6 +27,7 @@ from taskloom.core import (
     output_to_json,
 )
 from taskloom.errors import SuiteError, UnknownNameError
+from taskloom.messages import Note
 from taskloom.suites import rows
 
 often = settings(deadline=None, max_examples=50)
@@ -156,38 +157,45 @@ def test_an_answer_is_of_the_type_that_its_output_says() -> None:
 @pytest.mark.parametrize(
     ("output", "answer", "fault"),
     [
-        (Text(), 3, "not a text: 3"),
-        (Text(), None, "not a text: None"),
-        (Text(), " \n", "empty output"),
-        (Labels(("yes", "no")), "maybe", "label not declared: 'maybe'"),
-        (Labels(("yes", "no")), ("yes",), "label not declared: ('yes',)"),
-        (Labels(("yes", "no"), many=True), "yes", "not a tuple of labels: 'yes'"),
-        (Labels(("yes", "no"), many=True), ("yes", "so"), "label not declared: 'so'"),
-        (Terms(), "graph", "not a tuple of terms: 'graph'"),
-        (Terms(), ["graph"], "not a tuple of terms: ['graph']"),
-        (Terms(), ("graph", 1), "not a tuple of terms: ('graph', 1)"),
-        (Terms(), (), "empty output"),
-        (Terms(), ("graph", " "), "empty output"),
-        (Number(), "3", "not a finite number: '3'"),
-        (Number(), True, "not a finite number: True"),
-        (Number(), float("nan"), "not a finite number: nan"),
-        (Ranking(), "a", "not (candidate, grade) pairs: 'a'"),
-        (Ranking(), (("a",),), "not (candidate, grade) pairs: (('a',),)"),
-        (Ranking(), (), "empty output"),
-        (Ranking(), (("a", 1.0), ("a", 0.0)), "a candidate is graded twice"),
-        (Ranking(), (("c", 1.0),), "graded candidate is not among the item's: 'c'"),
-        (Fields({"t": Text(), "n": Number()}), {"t": "x"}, "not an answer for each of t, n: {'t': 'x'}"),
-        (Fields({"t": Text(), "n": Number()}), {"t": "", "n": 1.0}, "t: empty output"),
-        (Fields({"t": Text()}), "x", "not an answer for each of t: 'x'"),
+        (Text(), 3, Note.of("text-expected", given="3")),
+        (Text(), None, Note.of("text-expected", given="None")),
+        (Text(), " \n", Note.of("empty-output")),
+        (Labels(("yes", "no")), "maybe", Note.of("label-unknown", given="'maybe'")),
+        (Labels(("yes", "no")), ("yes",), Note.of("label-unknown", given="('yes',)")),
+        (Labels(("yes", "no"), many=True), "yes", Note.of("labels-expected", given="'yes'")),
+        (Labels(("yes", "no"), many=True), ("yes", "so"), Note.of("label-unknown", given="'so'")),
+        (Terms(), "graph", Note.of("terms-expected", given="'graph'")),
+        (Terms(), ["graph"], Note.of("terms-expected", given="['graph']")),
+        (Terms(), ("graph", 1), Note.of("terms-expected", given="('graph', 1)")),
+        (Terms(), (), Note.of("empty-output")),
+        (Terms(), ("graph", " "), Note.of("empty-output")),
+        (Number(), "3", Note.of("not-finite", given="'3'")),
+        (Number(), True, Note.of("not-finite", given="True")),
+        (Number(), float("nan"), Note.of("not-finite", given="nan")),
+        (Ranking(), "a", Note.of("pairs-expected", given="'a'")),
+        (Ranking(), (("a",),), Note.of("pairs-expected", given="(('a',),)")),
+        (Ranking(), (), Note.of("empty-output")),
+        (Ranking(), (("a", 1.0), ("a", 0.0)), Note.of("candidate-twice", given="'a'")),
+        (Ranking(), (("c", 1.0),), Note.of("candidate-unknown", given="'c'")),
+        (
+            Fields({"t": Text(), "n": Number()}),
+            {"t": "x"},
+            Note.of("fields-expected", fields=["t", "n"], given="{'t': 'x'}"),
+        ),
+        (Fields({"t": Text(), "n": Number()}), {"t": "", "n": 1.0}, Note.of("empty-output", field="t")),
+        (Fields({"t": Text()}), "x", Note.of("fields-expected", fields=["t"], given="'x'")),
     ],
 )
-def test_a_bad_answer_is_told_with_its_fault(output: Output, answer: object, fault: str) -> None:
+def test_a_bad_answer_is_told_with_its_fault(output: Output, answer: object, fault: Note) -> None:
     assert list(faults_of(output, answer, ("a", "b"))) == [fault]
 
 
 def test_all_faults_of_an_answer_are_told_at_once() -> None:
     both = Fields({"t": Text(), "c": Labels(("a",))})
-    assert list(faults_of(both, {"t": "", "c": "z"})) == ["t: empty output", "c: label not declared: 'z'"]
+    assert list(faults_of(both, {"t": "", "c": "z"})) == [
+        Note.of("empty-output", field="t"),
+        Note.of("label-unknown", field="c", given="'z'"),
+    ]
 
 
 @pytest.mark.parametrize("grade", ["high", None, float("nan"), True])

@@ -7,12 +7,14 @@ a `Pool` holds its examples, and a `Suite` is tasks, pools and folds (splits ove
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from .errors import SuiteError, UnknownNameError
 from .ids import Json, fingerprint
+from .messages import Note
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -276,11 +278,11 @@ def answer_from_json(output: Output, value: Any) -> Answer:
     return tuple(value) if isinstance(value, list) else value
 
 
-def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) -> Iterator[str]:
+def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) -> Iterator[Note]:
     """Say what is wrong with a gold answer; nothing is said of a good one.
 
-    >>> list(faults_of(Labels(("yes", "no")), "maybe"))
-    ["label not declared: 'maybe'"]
+    >>> [(fault.code, str(fault)) for fault in faults_of(Labels(("yes", "no")), "maybe")]
+    [('label-unknown', "label not declared: 'maybe'")]
     """
     match output:
         case Text():
@@ -288,22 +290,22 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
         case Labels(names=names, many=many):
             chosen = answer if many else (answer,)
             if not isinstance(chosen, tuple):
-                yield f"not a tuple of labels: {answer!r}"
+                yield Note.of("labels-expected", given=repr(answer))
             else:
-                yield from (f"label not declared: {label!r}" for label in chosen if label not in names)
+                yield from (Note.of("label-unknown", given=repr(label)) for label in chosen if label not in names)
         case Terms():
             yield from _terms_faults(answer)
         case Number():
             if not is_finite(answer):
-                yield f"not a finite number: {answer!r}"
+                yield Note.of("not-finite", given=repr(answer))
         case Ranking():
             yield from _ranking_faults(answer, candidates)
         case Fields(parts=parts):
             if not isinstance(answer, Mapping) or set(answer) != set(parts):
-                yield f"not an answer for each of {', '.join(parts)}: {answer!r}"
+                yield Note.of("fields-expected", fields=list(parts), given=repr(answer))
             else:
                 for name, part in parts.items():
-                    yield from (f"{name}: {fault}" for fault in faults_of(part, answer[name]))
+                    yield from (fault.of_field(name) for fault in faults_of(part, answer[name]))
 
 
 def is_finite(value: object) -> bool:
@@ -311,29 +313,29 @@ def is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _text_faults(answer: object) -> Iterator[str]:
+def _text_faults(answer: object) -> Iterator[Note]:
     if not isinstance(answer, str):
-        yield f"not a text: {answer!r}"
+        yield Note.of("text-expected", given=repr(answer))
     elif not answer.strip():
-        yield "empty output"
+        yield Note.of("empty-output")
 
 
-def _terms_faults(answer: object) -> Iterator[str]:
+def _terms_faults(answer: object) -> Iterator[Note]:
     if not isinstance(answer, tuple) or not all(isinstance(term, str) for term in answer):
-        yield f"not a tuple of terms: {answer!r}"
+        yield Note.of("terms-expected", given=repr(answer))
     elif not answer or not all(term.strip() for term in answer):
-        yield "empty output"
+        yield Note.of("empty-output")
 
 
-def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[str]:
+def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[Note]:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
-        yield f"not (candidate, grade) pairs: {answer!r}"
+        yield Note.of("pairs-expected", given=repr(answer))
         return
-    yield from (f"not a finite grade: {grade!r}" for _, grade in answer if not is_finite(grade))
+    yield from (Note.of("grade-not-finite", given=repr(grade)) for _, grade in answer if not is_finite(grade))
     graded = [candidate for candidate, _ in answer]
     if not graded:
-        yield "empty output"
+        yield Note.of("empty-output")
     if len(set(graded)) < len(graded):
-        yield "a candidate is graded twice"
+        yield Note.of("candidate-twice", given=repr(Counter(graded).most_common(1)[0][0]))
     known = set(candidates)
-    yield from (f"graded candidate is not among the item's: {c!r}" for c in graded if c not in known)
+    yield from (Note.of("candidate-unknown", given=repr(c)) for c in graded if c not in known)

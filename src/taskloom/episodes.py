@@ -17,6 +17,7 @@ import numpy as np
 from .core import Example, Ints, Labels, Pool, Suite, Task, declared
 from .errors import EpisodeError, UnknownNameError
 from .ids import Json, fingerprint, shuffled
+from .messages import Note
 
 Role: TypeAlias = Literal["support", "dev", "query"]
 ShortClass: TypeAlias = Literal["skip", "refuse"]
@@ -40,9 +41,9 @@ class Sampler:
     def __post_init__(self) -> None:
         sizes = (self.shots, self.reserve, self.dev, self.query, self.ways)
         if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
-            raise EpisodeError(f"sizes must be whole numbers: {self}")
+            raise EpisodeError(Note.of("sizes-not-whole", sampler=self))
         if min(self.shots, self.reserve, self.dev, self.ways) < 0 or self.query < ALL:
-            raise EpisodeError(f"sizes can't be negative: {self}")
+            raise EpisodeError(Note.of("sizes-negative", sampler=self))
         if self.short_class not in get_args(ShortClass):
             raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
 
@@ -181,9 +182,9 @@ def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
         (only,) = pools
         return dict.fromkeys(HOMES, only)
     if missing := [name for name in (HOMES["support"], HOMES["query"]) if name not in pools]:
-        raise EpisodeError(f"task {task.id!r} has the pools {', '.join(pools)}, and lacks {', '.join(missing)}")
+        raise EpisodeError(Note.of("pool-missing", task=task.id, pools=list(pools), missing=missing))
     if odd := [name for name in pools if name not in HOMES.values()]:
-        raise EpisodeError(f"task {task.id!r} has pools that no set is drawn from: {', '.join(odd)}")
+        raise EpisodeError(Note.of("pool-unused", task=task.id, pools=odd))
     return {role: name if name in pools else HOMES["support"] for role, name in HOMES.items()}
 
 
@@ -193,8 +194,7 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
     least = shots + (homes["query"] == homes["support"])  # one to ask about, where it comes from the same pool
     kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
     if names and len(kept) < min(2, len(names)):
-        some = f"only {names[kept[0]]!r}" if kept else "no class"
-        raise EpisodeError(f"{some} of task {task.id!r} has {least} examples or more: there is nothing to choose from")
+        raise EpisodeError(Note.of("too-few-classes", task=task.id, least=least, classes=[names[n] for n in kept]))
     each = sampler.per_class and bool(kept)
     sizes: dict[Role, tuple[int, bool]] = {
         "support": (shots, bool(kept)),
@@ -240,10 +240,7 @@ def _first_shots(rows: tuple[int, ...], shots: int, of: int) -> tuple[int, ...]:
 
 def _refuse_few(task: Task, role: Role, found: int, wanted: int, size: int) -> None:
     if found < wanted:
-        raise EpisodeError(
-            f"too few examples for the {role} set of task {task.id!r}: {wanted} wanted, {found} left of {size}; "
-            "make the sets smaller"
-        )
+        raise EpisodeError(Note.of("too-few-examples", role=role, task=task.id, wanted=wanted, found=found, size=size))
 
 
 def _classes(
@@ -252,11 +249,11 @@ def _classes(
     """Choose the classes of an episode among those that have the least number of examples."""
     short = {name: n for label, name in enumerate(names) if (n := stock.counts.get(label, 0)) < least}
     if short and sampler.short_class == "refuse":
-        raise EpisodeError(f"classes with fewer than {least} examples: {short}")
+        raise EpisodeError(Note.of("class-too-small", least=least, classes=list(short.items())))
     if not sampler.ways:
         return [label for label, name in enumerate(names) if name not in short], short
     if len(names) - len(short) < sampler.ways:
-        raise EpisodeError(f"{sampler.ways} classes wanted, {len(names) - len(short)} have {least} examples or more")
+        raise EpisodeError(Note.of("too-few-ways", ways=sampler.ways, able=len(names) - len(short), least=least))
     order = key.order(stock, np.arange(len(names)), "classes")  # of all, so that shots do not change it
     return [label for label in order if names[label] not in short][: sampler.ways], short
 

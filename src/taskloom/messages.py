@@ -1,14 +1,119 @@
 """What people are told: everything that can be said is a code with values, and the words for it are here alone.
 
 Codes are what is stored, compared and decided by. Rewording a message changes no id and no stored byte.
+
+A text names its values in braces. What stands after a bar is said only where the values are known: many things of one
+code are counted together, without them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-TEXTS: dict[str, str] = {}
+GENERAL = {
+    "error": "{text}",  # one that has words only
+    "name-unknown": "unknown {what}: {name!r}; {hint}",
+    "names-near": "did you mean {names:or}?",
+    "names-known": "known: {names:list 12}",
+}
+ANSWERS = {  # that can't be used, or stand in a pool as gold
+    "unparsable": "unparsable",
+    "empty-output": "empty output",
+    "text-expected": "not a text|: {given}",
+    "label-unknown": "label not declared|: {given}",
+    "labels-expected": "not a tuple of labels|: {given}",
+    "terms-expected": "not a tuple of terms|: {given}",
+    "not-finite": "not a finite number|: {given}",
+    "grade-not-finite": "not a finite grade|: {given}",
+    "pairs-expected": "not (candidate, grade) pairs|: {given}",
+    "candidate-twice": "a candidate is graded twice|: {given}",
+    "candidate-unknown": "graded candidate is not among the item's|: {given}",
+    "fields-expected": "not an answer for each field|, which are {fields:list}: {given}",
+    "clusters-differ": "not a cluster for each element|: {elements} elements have {clusters} clusters",
+    "row-fields-differ": "has the fields {fields:list}, the first row {first:list}",
+    "gold-missing": "has no gold answer",
+    "half-character": "holds half a character (a lone surrogate)",
+}
+COUNTS = {  # by learners, each many times
+    "prompt-refused": "prompts that the model refused",
+    "prompt-cut": "prompts cut to fit the context",
+    "input-cut": "inputs cut to fit the context",
+    "instruction-cut": "instructions cut to fit the context",
+    "answer-cut": "answers cut at the most tokens that the learner lets a model write",
+    "answer-picked": "answers picked out of longer ones",
+    "reply-empty": "replies that were empty",
+    "demonstration-is-item": "demonstrations dropped: each the item that was asked about",
+    "demonstration-dropped": "demonstrations dropped because the context is too short",
+    "example-missing": "examples that the encoding asks for and the task does not have",
+    "no-common-word": "no word in common",
+    "not-converged": "not converged",
+}
+SCORES = {
+    "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",
+    "labels-missing": "metric {metric!r} needs more: a task with labels",
+    "depth-too-small": "a depth is at least 1: {metric!r}",
+    "option-unknown": "metric {name!r} has no option {options:list}: {metric!r}",
+    "variant-unknown": "metric has no variant {variant!r}, only {known:list}: {metric!r}",
+    "metric-without-field": "name the field to score, as in {part}/{metric}: {metric!r}",
+    "metric-unfit": "a metric of {kind} is wanted, one of {fits:list}: {metric!r}",
+    "positive-unknown": "f1 needs positive= one of {labels:list}: {positive!r}",
+    "one-ranking-expected": "one gold ranking is needed: {given}",
+    "lengths-differ": "{gold:counted gold answer}, and {answers:counted prediction}",
+    "nothing-to-score": "nothing to score",
+    "items-without-gold": "no gold answer for {count:,} of {of:counted item}, counted from 0: {items:list}",
+}
+EPISODES = {
+    "sizes-not-whole": "sizes must be whole numbers: {sampler}",
+    "sizes-negative": "sizes can't be negative: {sampler}",
+    "pool-missing": "task {task!r} has the pools {pools:list}, and lacks {missing:list}",
+    "pool-unused": "task {task!r} has pools that no set is drawn from: {pools:list}",
+    "too-few-classes": (
+        "fewer than two classes of task {task!r} have {least} examples or more: there is nothing to choose from: "
+        "{classes:list}"
+    ),
+    "too-few-ways": "{ways} classes wanted, {able} have {least} examples or more",
+    "class-too-small": "classes with fewer than {least} examples: {classes:sizes}",
+    "too-few-examples": (
+        "too few examples for the {role} set of task {task!r}: {wanted} wanted, {found} left of {size}; "
+        "make the sets smaller"
+    ),
+}
+MODELS = {
+    "budget-spent": (
+        "the budget of ${budget:,.2f} is spent: ${spent:,.4f} so far, and the next one may cost ${most:,.4f}; "
+        "raise `budget` to go on"
+    ),
+    "token-budget-spent": (
+        "the budget of {budget:,} tokens is spent: {spent:,} so far, and the next request may take {most:,}; "
+        "raise `token_budget` to go on"
+    ),
+    "replies-not-kept": "replies can't be kept ({reason}): {path}",
+    "no-log-probabilities": "the endpoint gives no log-probabilities of what it reads: set `answers: generate`",
+    "no-log-probabilities-in-chat": "chat endpoints don't say how likely an answer is: set `answers: generate`",
+    "no-reply": "no answer from {url} after {tries} tries; the last: {reason}",
+    "unreachable": "can't be reached ({reason})",
+    "connection-broken": "{kind} ({reason})",
+    "http-error": "HTTP {status} {said}",
+    "not-a-completion": "not a completion: {said}",
+    "reply-too-large": "a reply of more than {most:,} bytes",
+    "key-missing": "{url} wants a key, and ${key} has none (HTTP {status}): {said}",
+    "key-refused": "{url} refuses the key of ${key} (HTTP {status}): {said}",
+    "key-malformed": "the key in ${key} has characters that no key has",
+    "request-refused": "{url} refuses the request (HTTP {status}): {said}",
+    "model-refused": "{url} answers HTTP {status} for model {model!r}: {said}",
+}
+PEOPLE = {  # what they are not asked about
+    "task-without-text": "tasks that ask for no text",
+    "learner-without-texts": "learner {learner}: no texts with {shots} shots",
+    "item-not-answered-by-all": "items that not all learners have answered",
+    "item-without-reference": "items without a reference",
+}
+TOPICS: tuple[Mapping[str, str], ...] = (GENERAL, ANSWERS, COUNTS, SCORES, EPISODES, MODELS, PEOPLE)
+TEXTS: Mapping[str, str] = {code: text for topic in TOPICS for code, text in topic.items()}
+FIELD = "field"  # the value that says of which field of an answer something is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +125,100 @@ class Note:
 
     @classmethod
     def of(cls, code: str, **values: Any) -> Note:
-        """Note something.
+        """Note something; values are texts, numbers, other notes, and lists of these, and anything else as its text.
 
-        >>> Note.of("draw-differs", task="a->b").values
-        (('task', 'a->b'),)
+        >>> Note.of("label-unknown", given="'maybe'").values
+        (('given', "'maybe'"),)
         """
-        return cls(code, tuple(sorted(values.items())))
+        return cls(code, tuple((name, _plain(values[name])) for name in sorted(values)))
+
+    def of_field(self, name: str) -> Note:
+        """Say of which field of an answer this is told.
+
+        >>> str(Note.of("empty-output").of_field("title"))
+        'title: empty output'
+        """
+        return replace(self, values=tuple(sorted({**dict(self.values), FIELD: name}.items())))
+
+    @property
+    def key(self) -> str:
+        """Name what is counted together: the code, and the field where there is one."""
+        field = dict(self.values).get(FIELD)
+        return f"{field}/{self.code}" if field else self.code
+
+    def to_json(self) -> dict[str, Any]:
+        """Write a note down; `from_json` reads it back."""
+        return {"code": self.code, "values": {name: _to_json(value) for name, value in self.values}}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Note:
+        """Read what `to_json` wrote."""
+        return cls(told["code"], tuple((name, _from_json(value)) for name, value in sorted(told["values"].items())))
 
     def __str__(self) -> str:
-        """Put it into words; a code of somebody's own stands for itself."""
-        template = TEXTS.get(self.code)
-        if template is None:
-            return self.code
-        return template.format(**dict(self.values))
+        """Put it into words; a code that has none, or that another release gave other values, stands for itself."""
+        values = dict(self.values)
+        text, _, more = TEXTS.get(self.code, "").partition("|")
+        template = text + more if values.keys() - {FIELD} else text
+        try:
+            said = WORDS.vformat(template, (), values) if template else self._bare()
+        except (LookupError, ValueError, TypeError):
+            said = self._bare()
+        return f"{values[FIELD]}: {said}" if FIELD in values else said
+
+    def _bare(self) -> str:
+        told = ", ".join(f"{name}: {value}" for name, value in self.values if name != FIELD)
+        return f"{self.code} ({told})" if told else self.code
+
+
+def text_of(key: str) -> str:
+    """Put into words what was counted by a note's key; what has no words, such as a learner's own, is said as it is.
+
+    >>> text_of("title/label-unknown"), text_of("rhymes")
+    ('title: label not declared', 'rhymes')
+    """
+    field, _, code = key.rpartition("/")
+    return str(Note(code).of_field(field)) if field and code in TEXTS else str(Note(key))
+
+
+class _Words(string.Formatter):
+    """Format as Python does, and lists and numbers of things as `FORMS` say: {names:list}, {n:counted task}."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Write a value in its form."""
+        form, _, more = format_spec.partition(" ")
+        return FORMS[form](value, more) if form in FORMS else str(super().format_field(value, format_spec))
+
+
+def _listed(values: Sequence[object], most: str) -> str:
+    """Write a list, or no more than the first so many of it."""
+    shown = values[: int(most)] if most else values
+    more = f" and {len(values) - len(shown):,} more" if len(shown) < len(values) else ""
+    return ", ".join(map(str, shown)) + more if values else "none"
+
+
+FORMS: Mapping[str, Callable[[Any, str], str]] = {  # each is given the value, and what stands after the form's name
+    "list": _listed,
+    "or": lambda values, _: " or ".join(map(str, values)),
+    "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),
+    "counted": lambda number, noun: f"{number:,} {noun}{'' if number == 1 else 's'}",
+}
+WORDS = _Words()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_plain(part) for part in value)
+    return value if value is None or isinstance(value, str | int | float | Note) else str(value)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Note):
+        return value.to_json()
+    return [_to_json(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Note.from_json(value)
+    return tuple(_from_json(part) for part in value) if isinstance(value, list) else value

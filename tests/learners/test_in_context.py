@@ -130,7 +130,7 @@ def test_the_item_itself_is_never_shown_and_that_is_counted(choose: Any):
     _, counts = asked(InContext(choose=choose, most=4), model, "blue sea", "a sea")
     assert "blue sea" not in shown(model.prompts[0])
     assert [len(shown(prompt)) for prompt in model.prompts] == [4, 4]
-    assert counts == {"demonstrations left out, each the item that was asked about": 1}
+    assert counts == {"demonstration-is-item": 1}
 
 
 def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_something_else():
@@ -139,14 +139,14 @@ def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_so
     fitted = InContext().fit(task(), examples(SUPPORT[:2]), (), seed=0, tools=tools)
     fitted.predict([Item("s0", {"text": "a sea"}), Item("s1", {"text": "red wine"})])
     assert [sorted(shown(prompt)) for prompt in model.prompts] == [["blue sea", "red wine"], ["blue sea"]]
-    assert tools.counts == {"demonstrations left out, each the item that was asked about": 1}
+    assert tools.counts == {"demonstration-is-item": 1}
 
 
 def test_demonstrations_are_dropped_where_the_context_is_short_the_farthest_first():
     model = Recorder(room=15)
     _, counts = asked(InContext(choose="nearest"), model, "green sea")
     assert shown(model.prompts[0]) == ["blue sea", "green sea weed"]
-    assert counts == {"demonstrations dropped, for the context is too short": 3}
+    assert counts == {"demonstration-dropped": 3}
 
 
 def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
@@ -154,8 +154,8 @@ def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
     answers, counts = asked(InContext(answers="generate"), model, "green sea", support=SUPPORT[:2])
     assert (answers, model.prompts) == (["yes"], ["Is it?\ngreen sea\n"])
     assert counts == {
-        "demonstrations dropped, for the context is too short": 2,
-        "prompts cut to fit the context": 1,
+        "demonstration-dropped": 2,
+        "prompt-cut": 1,
     }
 
 
@@ -266,9 +266,9 @@ def test_a_prompt_that_is_refused_has_no_answer_and_is_counted(refused: str):
     model.odds = lambda prompt: None if refused in prompt else Odds((-1.0, -2.0), (1, 1))
     answers, counts = asked(InContext(calibrate=True), model, "a sea", "b", support=())
     assert answers == ([None, "yes"] if refused == "sea" else [None, None])
-    assert counts == {"prompts that the model refused": 1}
+    assert counts == {"prompt-refused": 1}
     answers, counts = asked(InContext(answers="generate"), Recorder(lambda _: None), "b")
-    assert (answers, counts) == ([None], {"prompts that the model refused": 1})
+    assert (answers, counts) == ([None], {"prompt-refused": 1})
 
 
 def test_written_answers_are_read_picked_or_none_and_counted():
@@ -276,7 +276,7 @@ def test_written_answers_are_read_picked_or_none_and_counted():
     model = Recorder(lambda prompt: Reply(written[prompt.split("\n")[-2]], 1, ended="c" not in prompt))
     answers, counts = asked(InContext(answers="generate", tokens=5), model, *written, support=())
     assert answers == ["yes", "no", None, None]
-    assert counts == {"answers picked out of longer ones": 1, "answers cut at 5 tokens": 1}
+    assert counts == {"answer-picked": 1, "answer-cut": 1}
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, writte
 def test_an_empty_reply_is_no_answer_unless_a_demonstration_is_as_empty(gold: Any, answer: Any):
     model = Recorder(lambda _: Reply(" ", 1))
     found, counts = asked(InContext(), model, "b", of=task(Labels(("a", "b"), many=True)), support=[("a", gold)])
-    assert (found, counts) == ([answer], {"replies that were empty": 1})
+    assert (found, counts) == ([answer], {"reply-empty": 1})
 
 
 @pytest.mark.parametrize("name", ["fake:echo", "fake:noise"])

@@ -62,8 +62,8 @@ def test_what_does_not_fit_is_dropped_shortened_and_counted():
     long = Item("3", {"input": "word " * 100})
     _, counts = answers(Instructed(), model, items=[ITEMS[0], long])
     assert counts == {
-        "examples dropped, for the context is too short": 3,
-        "inputs shortened to fit the context": 1,
+        "demonstration-dropped": 3,
+        "input-cut": 1,
     }
     assert all(len(text) <= 170 and text.endswith("Output:") for text in model.asked)
 
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_dropped_shortened_and_counted():
 def test_the_item_itself_is_never_shown():
     model = Recorder()
     _, counts = answers(Instructed(encoding="pos2"), model, items=[Item("9", {"input": "Alas."})])
-    assert counts == {"demonstrations left out: the item itself": 1}
+    assert counts == {"demonstration-is-item": 1}
     assert "Output: sad" not in model.asked[0]
 
 
@@ -86,7 +86,7 @@ def test_labels_are_picked_out_of_what_was_written():
     task = Task(id="t", instruction="", output=Labels(("yes", "no")), metrics=())
     found, counts = answers(Instructed(encoding="def"), Recorder(Reply("The answer is no.", 5)), task)
     assert found == ["no", "no"]
-    assert counts == {"answers picked out of longer ones": 2}
+    assert counts == {"answer-picked": 2}
 
 
 @pytest.mark.parametrize(("right", "answer"), [(True, ()), (False, None)])
@@ -133,4 +133,4 @@ def test_a_demonstration_may_be_copied_of_the_tasks_own_examples():
 
 def test_examples_that_the_task_has_not_are_counted():
     _, counts = answers(Instructed(encoding="def+pos4+neg1"), Recorder())
-    assert counts == {"examples that the encoding asks for and the task has not": 3}
+    assert counts == {"example-missing": 3}

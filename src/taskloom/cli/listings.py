@@ -17,6 +17,7 @@ from ..errors import UnknownNameError, UsageError
 from ..learners import FLOORS, learner
 from ..learners import names as learner_names
 from ..learners.instructed import Instructed, left_out
+from ..messages import text_of
 from ..models import load as load_models
 from ..models.load import NAMED
 from ..reports import card as cards
@@ -152,8 +153,8 @@ def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> 
     length = f"{measure.count(found.text):,} of {measure.room:,} tokens of {model}" if measure else (
         f"{counted(len(found.text), 'character')}; --model counts tokens, and shows what fits")  # fmt: skip
     console.note(f"item {example.item.id}: {length}")
-    for what, count in left_out(found).items():
-        console.note(f"{what}: {count}")
+    for code, count in left_out(found).items():
+        console.note(f"{text_of(code)}: {count}")
 
 
 def _asked(suite: Suite, name: str, item: str) -> Example:

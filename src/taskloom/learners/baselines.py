@@ -158,7 +158,7 @@ class Bm25:
             candidates = list(dict.fromkeys(item.candidates))
             grades = self.grades(_text(task, item), candidates)
             if not any(grades):
-                tools.count("no word in common")
+                tools.count("no-common-word")
             return tuple(zip(candidates, grades, strict=True)) or None
 
         return _Each(answer)
@@ -203,7 +203,7 @@ class _Rows:
             return []
         rows = self.words.rows(items)
         if unknown := int((np.diff(rows.indptr) == 0).sum()):
-            self.words.tools.count("no word in common", unknown)
+            self.words.tools.count("no-common-word", unknown)
         return self.answers(rows)
 
 
@@ -246,7 +246,7 @@ class _Fitting:
             model.fit(self.rows, targets)
         for warning in caught:
             if issubclass(warning.category, ConvergenceWarning):
-                self.tools.count("not converged")
+                self.tools.count("not-converged")
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         return model

@@ -125,9 +125,7 @@ class _Asking:
             order = [self.shown[at] for at in nearest[place]] if nearest else self.shown
             others = tuple(shot for shot in order if not _same(shot.item, item))
             if len(others) < len(order):
-                self.tools.count(
-                    "demonstrations left out, each the item that was asked about", len(order) - len(others)
-                )
+                self.tools.count("demonstration-is-item", len(order) - len(others))
             chosen = others[:most]
             yield chosen[::-1] if nearest else chosen  # the nearest stands last, before the item
 
@@ -143,7 +141,7 @@ class _Asking:
         while kept and not model.fits(self._prompt(item, kept), self._decoding):
             kept = kept[1:]
         if len(kept) < len(shots):
-            self.tools.count("demonstrations dropped, for the context is too short", len(shots) - len(kept))
+            self.tools.count("demonstration-dropped", len(shots) - len(kept))
         return kept
 
     # --- questions and answers ---------------------------------------------------------------------------------------
@@ -168,7 +166,7 @@ class _Asking:
             return self._likeliest(model, asked, output.names)
         replies = model.generate([self._prompt(*one) for one in asked], self._decoding)
         golds = [shot.gold[0] for shot in self.shown]
-        return [read_reply(self.task, reply, self._decoding, self.tools, golds) for reply in replies]
+        return [read_reply(self.task, reply, self.tools, golds) for reply in replies]
 
     def _likeliest(
         self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], names: Sequence[str]
@@ -187,7 +185,7 @@ class _Asking:
 
     def _weights(self, odds: Odds | None) -> list[float]:
         if odds is None:
-            self.tools.count("prompts that the model refused")
+            self.tools.count("prompt-refused")
             return []
         _count_cut(odds.cut, self.tools)
         if not self.how.per_token:
@@ -206,25 +204,25 @@ class _Asking:
         return [means[_names(shots)] for _, shots in asked]
 
 
-def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools, shown: Sequence[Answer]) -> Answer | None:
+def read_reply(task: Task, reply: Reply | None, tools: Tools, shown: Sequence[Answer]) -> Answer | None:
     """Read the answer out of what a model wrote, and count what went wrong on the way."""
     if reply is None:
-        tools.count("prompts that the model refused")
+        tools.count("prompt-refused")
         return None
     _count_cut(reply.cut, tools)
     if not reply.ended:
-        tools.count(f"answers cut at {how.tokens} tokens")
+        tools.count("answer-cut")
     if not reply.text.strip():
-        tools.count("replies that were empty")
+        tools.count("reply-empty")
     answer = prompts.read(task, reply.text, shown)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
-        tools.count("answers picked out of longer ones")
+        tools.count("answer-picked")
     return answer
 
 
 def _count_cut(tokens: int, tools: Tools) -> None:
     if tokens:
-        tools.count("prompts cut to fit the context")
+        tools.count("prompt-cut")
 
 
 def _own_examples(task: Task) -> list[Example]:

@@ -60,7 +60,7 @@ class Instructed:
     ) -> Predictor:
         """Learn nothing: all that the model is told is in the task."""
         if short := lacking(task, encoding(self.encoding)):
-            tools.count("examples that the encoding asks for and the task has not", short)
+            tools.count("example-missing", short)
         several = any("\n" in prompts.write(task, shown.answer) for shown in task.examples)
         stop = (prompts.GAP if several else "\n",)
         how = Decoding(tokens=self.tokens, stop=stop, chat=self.chat, temperature=self.temperature, seed=seed)
@@ -83,19 +83,19 @@ class _Told:
         texts = []
         for item in items:
             found = fitted(self.task, item, self.encoding, lambda text: model.fits(text, self.how))
-            for what, count in left_out(found).items():
-                self.tools.count(what, count)
+            for code, count in left_out(found).items():
+                self.tools.count(code, count)
             texts.append(found.text)
         golds = [shown.answer for shown in self.task.examples if shown.right]
-        return [read_reply(self.task, reply, self.how, self.tools, golds) for reply in model.generate(texts, self.how)]
+        return [read_reply(self.task, reply, self.tools, golds) for reply in model.generate(texts, self.how)]
 
 
 def left_out(found: Encoded) -> dict[str, int]:
-    """Say what is not in a prompt, and how often."""
-    told = {
-        "demonstrations left out: the item itself": found.own,
-        "examples dropped, for the context is too short": found.dropped,
-        "inputs shortened to fit the context": int(found.cut > 0),
-        "definitions shortened to fit the context": int(found.untold > 0),
+    """Count what is not in a prompt, by code."""
+    counts = {
+        "demonstration-is-item": found.own,
+        "demonstration-dropped": found.dropped,
+        "input-cut": int(found.cut > 0),
+        "instruction-cut": int(found.untold > 0),
     }
-    return {what: count for what, count in told.items() if count}
+    return {code: count for code, count in counts.items() if count}

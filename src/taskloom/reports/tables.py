@@ -13,6 +13,7 @@ from contextlib import redirect_stdout
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ..messages import text_of
 from ..stats import Estimate
 from ..studies.costs import Cost
 from ..texts import counted, inert
@@ -143,8 +144,8 @@ def dropped(summary: Summary) -> Rows:
     """Give a row for each thing that was left out, cut, or could not be used."""
     c = summary.counts
     left_out = [["", f"left out: {what}", f"{count:,}"] for what, count in sorted(c.left_out.items())]
-    unusable = [[t.learner, f"unusable answer: {t.what}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
-    noted = [[t.learner, t.what, f"{t.count:,}"] for t in c.noted]
+    unusable = [[t.learner, f"unusable answer: {text_of(t.what)}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
+    noted = [[t.learner, text_of(t.what), f"{t.count:,}"] for t in c.noted]
     return [*left_out, *unusable, *noted]
 
 

@@ -36,7 +36,7 @@ MATCHED = frozenset({  # categories whose answers are a few words: whether they 
     "Textual Entailment", "Cause Effect Classification", "Coreference Resolution", "Dialogue Act Recognition",
     "Answerability Classification", "Word Analogy",
 })  # fmt: skip
-EMPTY = ("empty output",)  # some released instances have no answer; they count as published, and `check` names them
+EMPTY = ("empty-output",)  # some released instances have no answer; they count as published, and `check` names them
 KEPT = "task_files"  # in a suite's `about`: what its tasks can't hold
 KEPT_SPLITS = "task_splits"  # and what its folds can't: excluded tasks, and those that are not at hand
 LEAKING = "leaking"  # the role of training tasks that are not trained on, for they would give a test task away
