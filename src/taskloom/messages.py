@@ -2,12 +2,13 @@
 
 Codes are what is stored, compared and decided by. Rewording a message changes no id and no stored byte.
 
-A text names its values in braces. What stands after a bar is said only where the values are known: many things of one
-code are counted together, without them.
+A text names its values in braces: {task!r}, {names} for a list, {count:row} for "3 rows", and what else `FORMS` has.
+What stands after a bar is said only where the values are known: things of one code are counted together, without them.
 """
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ GENERAL = {
     "error": "{text}",  # one that has words only
     "name-unknown": "unknown {what}: {name!r}; {hint}",
     "names-near": "did you mean {names:or}?",
-    "names-known": "known: {names:list 12}",
+    "names-known": "known: {names:first 12}",
 }
 ANSWERS = {  # that can't be used, or stand in a pool as gold
     "unparsable": "unparsable",
@@ -31,9 +32,9 @@ ANSWERS = {  # that can't be used, or stand in a pool as gold
     "pairs-expected": "not (candidate, grade) pairs|: {given}",
     "candidate-twice": "a candidate is graded twice|: {given}",
     "candidate-unknown": "graded candidate is not among the item's|: {given}",
-    "fields-expected": "not an answer for each field|, which are {fields:list}: {given}",
+    "fields-expected": "not an answer for each field|, which are {fields}: {given}",
     "clusters-differ": "not a cluster for each element|: {elements} elements have {clusters} clusters",
-    "row-fields-differ": "has the fields {fields:list}, the first row {first:list}",
+    "row-fields-differ": "has the fields {fields}, the first row {first}",
     "gold-missing": "has no gold answer",
     "half-character": "holds half a character (a lone surrogate)",
 }
@@ -55,24 +56,24 @@ SCORES = {
     "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",
     "labels-missing": "metric {metric!r} needs more: a task with labels",
     "depth-too-small": "a depth is at least 1: {metric!r}",
-    "option-unknown": "metric {name!r} has no option {options:list}: {metric!r}",
-    "variant-unknown": "metric has no variant {variant!r}, only {known:list}: {metric!r}",
+    "option-unknown": "metric {name!r} has no option {options}: {metric!r}",
+    "variant-unknown": "metric has no variant {variant!r}, only {known}: {metric!r}",
     "metric-without-field": "name the field to score, as in {part}/{metric}: {metric!r}",
-    "metric-unfit": "a metric of {kind} is wanted, one of {fits:list}: {metric!r}",
-    "positive-unknown": "f1 needs positive= one of {labels:list}: {positive!r}",
+    "metric-unfit": "a metric of {kind} is wanted, one of {fits}: {metric!r}",
+    "positive-unknown": "f1 needs positive= one of {labels}: {positive!r}",
     "one-ranking-expected": "one gold ranking is needed: {given}",
-    "lengths-differ": "{gold:counted gold answer}, and {answers:counted prediction}",
+    "lengths-differ": "{gold:gold answer}, and {answers:prediction}",
     "nothing-to-score": "nothing to score",
-    "items-without-gold": "no gold answer for {count:,} of {of:counted item}, counted from 0: {items:list}",
+    "items-without-gold": "no gold answer for {count:,} of {of:item}, counted from 0: {items}",
 }
 EPISODES = {
     "sizes-not-whole": "sizes must be whole numbers: {sampler}",
     "sizes-negative": "sizes can't be negative: {sampler}",
-    "pool-missing": "task {task!r} has the pools {pools:list}, and lacks {missing:list}",
-    "pool-unused": "task {task!r} has pools that no set is drawn from: {pools:list}",
+    "pool-missing": "task {task!r} has the pools {pools}, and lacks {missing}",
+    "pool-unused": "task {task!r} has pools that no set is drawn from: {pools}",
     "too-few-classes": (
         "fewer than two classes of task {task!r} have {least} examples or more: there is nothing to choose from: "
-        "{classes:list}"
+        "{classes}"
     ),
     "too-few-ways": "{ways} classes wanted, {able} have {least} examples or more",
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes}",
@@ -112,7 +113,7 @@ PEOPLE = {  # what they are not asked about
     "item-without-reference": "items without a reference",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (GENERAL, ANSWERS, COUNTS, SCORES, EPISODES, MODELS, PEOPLE)
-TEXTS: Mapping[str, str] = {code: text for topic in TOPICS for code, text in topic.items()}
+TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told
 
 
@@ -164,7 +165,7 @@ class Note:
             said = WORDS.vformat(template, (), values) if template else self._bare()
         except (LookupError, ValueError, TypeError):
             said = self._bare()
-        return f"{values[FIELD]}: {said}" if FIELD in values else said
+        return f"{values[FIELD]}: {said}" if FIELD in values and f"{{{FIELD}" not in template else said
 
     def _bare(self) -> str:
         told = ", ".join(f"{name}: {value}" for name, value in self.values if name != FIELD)
@@ -182,26 +183,32 @@ def text_of(key: str) -> str:
 
 
 class _Words(string.Formatter):
-    """Format as Python does, and lists and numbers of things as `FORMS` say: {names:list}, {n:counted task}."""
+    """Write values for people: lists with commas, `{count:row}` as "3 rows", and other forms that have a name."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Write a value in its form."""
+        """Write a value in its form; what is neither a form nor a noun is Python's."""
         form, _, more = format_spec.partition(" ")
-        return FORMS[form](value, more) if form in FORMS else str(super().format_field(value, format_spec))
+        if form in FORMS:
+            return FORMS[form](value, more)
+        if NOUN.fullmatch(format_spec):
+            return f"{value:,} {format_spec}{'' if value == 1 else 's'}"
+        return _listed(value) if isinstance(value, tuple) else str(super().format_field(value, format_spec))
 
 
-def _listed(values: Sequence[object], most: str) -> str:
+def _listed(values: Sequence[object], most: str = "") -> str:
     """Write a list, or no more than the first so many of it."""
     shown = values[: int(most)] if most else values
-    more = f" and {len(values) - len(shown):,} more" if len(shown) < len(values) else ""
-    return ", ".join(map(str, shown)) + more if values else "none"
+    texts = [text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..." for text in map(str, shown)]
+    return ", ".join(texts) + FORMS["and"](len(values) - len(shown), "more") if values else "none"
 
 
-FORMS: Mapping[str, Callable[[Any, str], str]] = {  # each is given the value, and what stands after the form's name
-    "list": _listed,
+NOUN = re.compile("[a-z][a-z ]+")
+LONGEST = 80  # characters of one thing in a list
+FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
+    "first": _listed,
     "or": lambda values, _: " or ".join(map(str, values)),
+    "and": lambda number, what: f" and {number:,} {what}" if number else "",
     "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),
-    "counted": lambda number, noun: f"{number:,} {noun}{'' if number == 1 else 's'}",
 }
 WORDS = _Words()
 
