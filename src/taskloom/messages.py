@@ -66,6 +66,13 @@ SCORES = {
     "nothing-to-score": "nothing to score",
     "items-without-gold": "no gold answer for {count:,} of {of:item}, counted from 0: {items}",
 }
+LEARNERS = {
+    "whole-number-expected": "{name} must be a whole number from {least} on: {given}",
+    "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
+    "true-or-false-expected": "{name} must be true or false: {given}",
+    "wording-missing": "wording must be one at least of {known}: {given}",
+    "support-missing": "this learner needs support examples, and there are none of task {task!r}",
+}
 EPISODES = {
     "sizes-not-whole": "sizes must be whole numbers: {sampler}",
     "sizes-negative": "sizes can't be negative: {sampler}",
@@ -106,13 +113,41 @@ MODELS = {
     "request-refused": "{url} refuses the request (HTTP {status}): {said}",
     "model-refused": "{url} answers HTTP {status} for model {model!r}: {said}",
 }
+ENDPOINTS = {  # as they are declared
+    "endpoint-numbers-expected": "sizes, prices and budgets are numbers, none below nought: {model!r}",
+    "endpoint-whole-numbers-expected": "concurrency, tries and token_budget are whole numbers: {model!r}",
+    "endpoint-numbers-too-small": "concurrency, tries and timeout are 1 at least: {model!r}",
+    "price-missing": "a budget in dollars needs price_in and price_out: {model!r}",
+    "budget-without-limit": (
+        "a budget needs a limit of what is written, as max_completion_tokens in `body`: {model!r}"
+    ),
+    "body-not-json": "`body` must be a mapping that JSON can write: {model!r}",
+    "body-sets-ours": "`body` can't set {names}: {model!r}",
+    "key-not-a-variable": "`key` names a variable of the environment; a key itself is written nowhere",
+    "address-with-key": "an endpoint's address must hold no key; keys are read from the environment (`key`)",
+    "address-missing": (
+        "a model at an endpoint is named api:MODEL@https://HOST/v1, or api:MODEL where OPENAI_BASE_URL is set: "
+        "{model!r}"
+    ),
+}
+WEIGHTS = {
+    "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
+    "weights-missing": "can't be loaded as a language model (it has no weights for {part}): {path}",
+    "gguf-unreadable": "not a GGUF file that can be read ({kind}: {reason}): {path}",
+    "gguf-weights-missing": "not a GGUF file that can be read (it has no weights for {part}): {path}",
+    "chat-template-missing": "the model has no chat template; leave `chat` out",
+    "context-too-small": "no room for a prompt: {written} tokens to be written, a context of {context}",
+    "context-too-large": "the model was made for {most:,} tokens, and `context` asks for {wanted:,}",
+}
 PEOPLE = {  # what they are not asked about
     "task-without-text": "tasks that ask for no text",
     "learner-without-texts": "learner {learner}: no texts with {shots} shots",
     "item-not-answered-by-all": "items that not all learners have answered",
     "item-without-reference": "items without a reference",
 }
-TOPICS: tuple[Mapping[str, str], ...] = (GENERAL, ANSWERS, COUNTS, SCORES, EPISODES, MODELS, PEOPLE)
+TOPICS: tuple[Mapping[str, str], ...] = (
+    GENERAL, ANSWERS, COUNTS, SCORES, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
+)  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told
 

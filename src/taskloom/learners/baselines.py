@@ -17,6 +17,7 @@ import numpy as np
 from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
 from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
+from ..messages import Note
 from ..texts import tokens
 from . import Predictor, Tools
 
@@ -341,12 +342,12 @@ def first_best(scores: Any, decimals: int) -> list[int]:
 
 def _refuse_none(task: Task, support: Examples) -> None:
     if not support:
-        raise LearnerError(f"this learner needs support examples, and there are none of task {task.id!r}")
+        raise LearnerError(Note.of("support-missing", task=task.id))
 
 
 def settle(learner: object, name: str, *, least: float, most: float = 1e6) -> None:
     """Make a setting a float, so that 2 and 2.0 are one learner, or refuse it."""
     value = getattr(learner, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise LearnerError(f"{name} must be a number from {least:g} to {most:g}: {value!r}")
+        raise LearnerError(Note.of("number-expected", name=name, least=least, most=most, given=repr(value)))
     object.__setattr__(learner, name, float(value))

@@ -12,6 +12,7 @@ from .. import prompts
 from ..core import Answer, Example, Item, Labels, Task
 from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
+from ..messages import Note
 from ..models import Decoding, LanguageModel, Odds, Reply
 from ..prompts import WORDINGS, Wording
 from . import Predictor, Tools
@@ -48,7 +49,7 @@ class InContext:
     def __post_init__(self) -> None:
         wordings = (self.wording,) if isinstance(self.wording, str) else tuple(self.wording)
         if not wordings:
-            raise LearnerError(f"wording must be one at least of {', '.join(WORDINGS)}: {self.wording!r}")
+            raise LearnerError(Note.of("wording-missing", known=list(WORDINGS), given=repr(self.wording)))
         object.__setattr__(self, "wording", wordings[0] if len(wordings) == 1 else wordings)
         for what, value, known in [
             *(("wording", wording, WORDINGS) for wording in wordings),
@@ -60,10 +61,10 @@ class InContext:
                 raise UnknownNameError(what, str(value), known)
         for name, least in (("most", 0), ("tokens", 1)):
             if isinstance(value := getattr(self, name), bool) or not isinstance(value, int) or value < least:
-                raise LearnerError(f"{name} must be a whole number from {least} on: {value!r}")
+                raise LearnerError(Note.of("whole-number-expected", name=name, least=least, given=repr(value)))
         for name in ("calibrate", "per_token", "show_labels", "chat"):
             if not isinstance(value := getattr(self, name), bool):  # YAML's no is a text, and true if it is asked
-                raise LearnerError(f"{name} must be true or false: {value!r}")
+                raise LearnerError(Note.of("true-or-false-expected", name=name, given=repr(value)))
         settle(self, "temperature", least=0, most=100)
 
     def fit(

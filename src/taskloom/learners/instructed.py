@@ -11,6 +11,7 @@ from ..core import Answer, Example, Item, Task
 from ..encodings import DEFAULT, Encoded, Encoding, encoding, fitted, lacking, tagged
 from ..errors import LearnerError
 from ..ids import Json
+from ..messages import Note
 from ..models import Decoding
 from . import Predictor, Tools
 from .baselines import settle
@@ -35,9 +36,9 @@ class Instructed:
     def __post_init__(self) -> None:
         encoding(self.encoding)  # refuses what is none
         if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 1:
-            raise LearnerError(f"tokens must be a whole number from 1 on: {self.tokens!r}")
+            raise LearnerError(Note.of("whole-number-expected", name="tokens", least=1, given=repr(self.tokens)))
         if not isinstance(self.chat, bool):
-            raise LearnerError(f"chat must be true or false: {self.chat!r}")
+            raise LearnerError(Note.of("true-or-false-expected", name="chat", given=repr(self.chat)))
         settle(self, "temperature", least=0, most=100)
 
     @property

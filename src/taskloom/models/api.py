@@ -58,15 +58,15 @@ class Endpoint:
         whole = (self.concurrency, self.tries, self.token_budget)
         numbers = (*whole, self.timeout, self.backoff, self.price_in, self.price_out, self.budget)
         if any(isinstance(n, bool) or not isinstance(n, int | float) or not 0 <= n < math.inf for n in numbers):
-            raise UsageError(f"sizes, prices and budgets are numbers, none below nought: {name!r}")
+            raise UsageError(Note.of("endpoint-numbers-expected", model=name))
         if not all(isinstance(n, int) for n in whole):
-            raise UsageError(f"concurrency, tries and token_budget are whole numbers: {name!r}")
+            raise UsageError(Note.of("endpoint-whole-numbers-expected", model=name))
         if min(self.concurrency, self.tries, self.timeout) < 1:
-            raise UsageError(f"concurrency, tries and timeout are 1 at least: {name!r}")
+            raise UsageError(Note.of("endpoint-numbers-too-small", model=name))
         if self.budget and not (self.price_in or self.price_out):
-            raise UsageError(f"a budget in dollars needs price_in and price_out: {name!r}")
+            raise UsageError(Note.of("price-missing", model=name))
         if not isinstance(self.key, str) or not re.fullmatch(r"\w*", self.key, re.ASCII):
-            raise UsageError("`key` names a variable of the environment; a key itself is written nowhere")
+            raise UsageError(Note.of("key-not-a-variable"))
         self._check_body()
 
     def _check_body(self) -> None:
@@ -74,12 +74,12 @@ class Endpoint:
         try:
             canonical(dict(self.body))
         except (TypeError, ValueError):
-            raise UsageError(f"`body` must be a mapping that JSON can write: {name!r}") from None
+            raise UsageError(Note.of("body-not-json", model=name)) from None
         if ours := sorted(OURS & self.body.keys()):
-            raise UsageError(f"`body` can't set {', '.join(ours)}: {name!r}")
+            raise UsageError(Note.of("body-sets-ours", names=ours, model=name))
         unlimited = self.body.get("max_tokens", 0) is None and not self.body.get("max_completion_tokens")
         if unlimited and (self.budget or self.token_budget):
-            raise UsageError(f"a budget needs a limit of what is written, as max_completion_tokens in `body`: {name!r}")
+            raise UsageError(Note.of("budget-without-limit", model=name))
 
     @property
     def _name(self) -> str:
@@ -96,12 +96,9 @@ class Endpoint:
         except httpx.InvalidURL:
             parsed = httpx.URL("")
         if parsed.userinfo or parsed.query or parsed.fragment:
-            raise UsageError("an endpoint's address must hold no key; keys are read from the environment (`key`)")
+            raise UsageError(Note.of("address-with-key"))
         if not name or parsed.scheme not in ("http", "https") or not parsed.host:
-            raise UsageError(
-                "a model at an endpoint is named api:MODEL@https://HOST/v1, or api:MODEL where OPENAI_BASE_URL is set: "
-                f"{self._name!r}"
-            )
+            raise UsageError(Note.of("address-missing", model=self._name))
         return name, url
 
     def identity(self) -> Json:
