@@ -76,6 +76,11 @@ def test_a_note_is_equal_and_the_same_key_when_it_was_written_and_read():
     assert str(again) == str(note)
 
 
+def test_messages_import_nothing_of_ours():
+    tree = ast.parse(Path(messages.__file__).read_text(encoding="utf-8"))
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+
+
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.learners import Toolbox, can_do, learner
 from taskloom.learners.in_context import InContext
+from taskloom.messages import Note
 from taskloom.models import Decoding, Odds, Reply, Usage
 from taskloom.models.load import source
 
@@ -321,24 +322,25 @@ def test_a_fake_answers_the_same_again(name: str, how: InContext):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "note"),
     [
-        ({"most": -1}, "most must be a whole number from 0 on: -1"),
-        ({"most": True}, "most must be a whole number"),
-        ({"most": "3"}, "most must be a whole number from 0 on: '3'"),
-        ({"tokens": 0}, "tokens must be a whole number from 1 on"),
-        ({"tokens": 1.5}, "tokens must be a whole number"),
-        ({"temperature": -1}, "temperature"),
-        ({"wording": []}, "wording must be one at least of plain, cue, question"),
-        ({"chat": "no"}, "chat must be true or false: 'no'"),
-        ({"calibrate": 1}, "calibrate must be true or false: 1"),
-        ({"per_token": "yes"}, "per_token must be true or false"),
-        ({"show_labels": None}, "show_labels must be true or false"),
+        ({"most": -1}, Note.of("whole-number-expected", name="most", least=0, given="-1")),
+        ({"most": True}, Note.of("whole-number-expected", name="most", least=0, given="True")),
+        ({"most": "3"}, Note.of("whole-number-expected", name="most", least=0, given="'3'")),
+        ({"tokens": 0}, Note.of("whole-number-expected", name="tokens", least=1, given="0")),
+        ({"tokens": 1.5}, Note.of("whole-number-expected", name="tokens", least=1, given="1.5")),
+        ({"temperature": -1}, Note.of("number-expected", name="temperature", least=0, most=100, given="-1")),
+        ({"wording": []}, Note.of("wording-missing", known=["plain", "cue", "question"], given="[]")),
+        ({"chat": "no"}, Note.of("true-or-false-expected", name="chat", given="'no'")),
+        ({"calibrate": 1}, Note.of("true-or-false-expected", name="calibrate", given="1")),
+        ({"per_token": "yes"}, Note.of("true-or-false-expected", name="per_token", given="'yes'")),
+        ({"show_labels": None}, Note.of("true-or-false-expected", name="show_labels", given="None")),
     ],
 )
-def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], told: str):
-    with pytest.raises(LearnerError, match=told):
+def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], note: Note):
+    with pytest.raises(LearnerError) as refused:
         learner("in-context", options)
+    assert refused.value.note == note
 
 
 @pytest.mark.parametrize(

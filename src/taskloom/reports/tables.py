@@ -143,7 +143,7 @@ def tally(summary: Summary) -> str:
 def dropped(summary: Summary) -> Rows:
     """Give a row for each thing that was left out, cut, or could not be used."""
     c = summary.counts
-    left_out = [["", f"left out: {what}", f"{count:,}"] for what, count in sorted(c.left_out.items())]
+    left_out = [["", f"left out: {what}", f"{c.left_out[what]:,}"] for what in sorted(c.left_out, key=str)]
     unusable = [[t.learner, f"unusable answer: {text_of(t.what)}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
     noted = [[t.learner, text_of(t.what), f"{t.count:,}"] for t in c.noted]
     return [*left_out, *unusable, *noted]
