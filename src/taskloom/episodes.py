@@ -14,14 +14,13 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .core import Example, Ints, Labels, Pool, Suite, Task, declared
-from .errors import EpisodeError, UnknownNameError
+from .core import Example, Ints, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
+from .errors import EpisodeError, SuiteError, UnknownNameError
 from .ids import Json, fingerprint, shuffled
 
-Role: TypeAlias = Literal["support", "dev", "query"]
+Role: TypeAlias = Part
 ShortClass: TypeAlias = Literal["skip", "refuse"]
 ALL = -1  # a query set of all that the others leave
-HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,14 +176,10 @@ class _Key:
 
 def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
     """Say which pool each role draws from."""
-    if len(pools) == 1:
-        (only,) = pools
-        return dict.fromkeys(HOMES, only)
-    if missing := [name for name in (HOMES["support"], HOMES["query"]) if name not in pools]:
-        raise EpisodeError(f"task {task.id!r} has the pools {', '.join(pools)}, and lacks {', '.join(missing)}")
-    if odd := [name for name in pools if name not in HOMES.values()]:
-        raise EpisodeError(f"task {task.id!r} has pools that no set is drawn from: {', '.join(odd)}")
-    return {role: name if name in pools else HOMES["support"] for role, name in HOMES.items()}
+    try:
+        return parts_of_pools(pools)
+    except SuiteError as error:
+        raise EpisodeError(f"task {task.id!r}: {error}") from None
 
 
 def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:
