@@ -14,7 +14,6 @@ from typing import Any
 from .texts import counted
 
 TEXTS: dict[str, str] = {}
-LONGEST = 80  # characters of one thing in a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,14 @@ class Note:
 
 
 class _Words(Formatter):
-    """Writes values for people: `{count:row}` is "3 rows", and `{more:and more}` is " and 3 more", or nothing."""
+    """Write values for people: lists with commas, and `{count:row}` as "3 rows"."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec == "and more":
-            return f" and {value:,} more" if value else ""
+        """Write a value in its form."""
         if re.fullmatch("[a-z][a-z ]+", format_spec):
             return counted(value, format_spec)
         if isinstance(value, tuple):
-            return ", ".join(text if len(text) <= LONGEST else text[: LONGEST - 3] + "..." for text in map(str, value))
+            return ", ".join(map(str, value))
         return format(value, format_spec)
 
 
@@ -90,23 +88,22 @@ FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, 
     "W406": "a task file has no positive, or no negative example",
     "W407": "a field of a task file is empty, or its licence is missing",
 }
-_SOME = "{shown}{more:and more}"
 _UNBALANCED = "normalised entropy {entropy:.2f}, above {wanted} is wanted; {label!r} has {most:,} of {of:,}"
-TEXTS |= {  # by the fault's code, with a word where it has several texts
+FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "E001-column": "the column's digest differs from the manifest's",
     "E001-view": "the view's digest or size differs from the manifest's",
     "E001-pool": "the pool's digest differs from the manifest's",
     "E001-rows": "{rows:,} rows, and the manifest says {declared:,}",
     "E001-labels": "the labels that draws go by are not those of the answers",
-    "E101": f"the same content in {{count:more row}}: {_SOME}",
-    "E102": f"the same id in {{count:more row}}: {_SOME}",
-    "E103": f"{{count:bad answer}}: {_SOME}",
-    "E104": f"empty input in {{count:row}}: {_SOME}",
-    "E201": f"{{count:input}} in both: {_SOME}",
-    "E202": f"{{count:group}} in both: {_SOME}",
+    "E101": "the same content in {count:more row}: {shown}",
+    "E102": "the same id in {count:more row}: {shown}",
+    "E103": "{count:bad answer}: {shown}",
+    "E104": "empty input in {count:row}: {shown}",
+    "E201": "{count:input} in both: {shown}",
+    "E202": "{count:group} in both: {shown}",
     "E203": "pools must be train and test, with or without dev, or a single one: {pools}",
     "E301": "no such task: {task}",
-    "E302": f"{{count:task}} in both: {_SOME}",
+    "E302": "{count:task} in both: {shown}",
     "E302-held-out": "{task} is a {kind} task too",
     "E303": "{task} and {other} share a source: {sources}",
     "E304-overlap": "{task} and {other} share {share:.0%} of a text ({place} ~ {other_place})",
@@ -134,9 +131,9 @@ TEXTS |= {  # by the fault's code, with a word where it has several texts
     "E408-more": "the same as {other}; {more:more id} of that file too",
     "W101": _UNBALANCED,
     "W102": "{empty:,} of {of:,} records have none and are left out of the tasks that use it",
-    "W103": f"{{separator!r}} is in {{count:term}}: {_SOME}",
+    "W103": "{separator!r} is in {count:term}: {shown}",
     "W104": "an input with another answer in {count:more row}",
-    "W105": f"try --separator {{field}}=',' or another: {_SOME}",
+    "W105": "try --separator {column}=',' or another: {shown}",
     "W401": _UNBALANCED,
     "W402": "{task} is in no split of any track",
     "W403": "not known: {name!r}; {hint}",
@@ -145,4 +142,6 @@ TEXTS |= {  # by the fault's code, with a word where it has several texts
     "W406": "empty",
     "W407-missing": "missing",
     "W407-empty": "empty",
+    "more": "and {count:,} more",  # in a list, after the first
 }
+TEXTS |= FAULT_TEXTS

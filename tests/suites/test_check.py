@@ -247,7 +247,7 @@ def test_overlapping_texts_are_named_with_their_share(example: Make) -> None:
 
 def test_many_faults_of_a_kind_are_one_with_a_few_places(example: Make) -> None:
     (fault,) = check(suite_of(TEXT, all=[example(f"i{n}", "x", "a") for n in range(12)]))
-    assert "i0 = i5 and 6 more" in str(fault.note)
+    assert "i0 = i5, and 6 more" in str(fault.note)
 
 
 def test_progress_is_told_task_by_task(example: Make) -> None:

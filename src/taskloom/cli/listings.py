@@ -205,13 +205,9 @@ def show_faults(of: str, faults: Sequence[Fault], *, fingerprint: str = "", as_j
 
 
 def _fault(fault: Fault) -> dict[str, Any]:
-    return {
-        "code": fault.code,
-        "place": fault.place,
-        "message": str(fault.note),
-        "note": fault.note.code,
-        "values": dict(fault.note.values),
-    }
+    told = {"code": fault.code, "place": fault.place, "message": str(fault.note), "note": fault.note.code}
+    values = {name: list(map(str, v)) if isinstance(v, tuple) else v for name, v in fault.note.values}
+    return told | {"values": values}
 
 
 def show_bridge(suite: Suite, target: str, meta: Sequence[str], *, as_json: bool) -> None:

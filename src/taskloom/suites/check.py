@@ -23,6 +23,7 @@ from .rows import Rows, faults_in, from_table
 
 BALANCED, FEW_LABELS = 0.8, 15  # normalised entropy; tasks of more labels are not judged by it
 SHOWN = 5  # places named for one fault of one pool
+LONGEST = 80  # characters of one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def _single_terms(name: str, lists: Sequence[Sequence[str]]) -> Iterator[Fault]:
     single = [terms[0] for terms in lists if len(terms) == 1]
     hinted = [term for term in single if "," in term or "|" in term]
     if len(single) > 0.9 * len(lists) and len(hinted) > len(lists) / 2:
-        yield Fault.of("W105", f"records/{name}", field=name, **_some(hinted))
+        yield Fault.of("W105", f"records/{name}", column=name, **_some(hinted))
 
 
 def _check_parts(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:
@@ -205,6 +206,8 @@ def imbalance(code: str, place: str, found: Sequence[str], labels: Sequence[str]
 
 
 def _some(values: Sequence[str], count: int | None = None) -> dict[str, Any]:
-    """Give how many there are, the first of them, and how many more."""
+    """Give how many there are, and the first of them."""
     total = len(values) if count is None else count
-    return {"count": total, "shown": tuple(values[:SHOWN]), "more": max(0, total - SHOWN)}
+    shown = (value if len(value) <= LONGEST else value[: LONGEST - 3] + "..." for value in values[:SHOWN])
+    more = [Note.of("more", count=total - SHOWN)] if total > SHOWN else []
+    return {"count": total, "shown": (*shown, *more)}
