@@ -12,6 +12,7 @@ from taskloom.core import (
     OUTPUTS,
     Example,
     Fields,
+    Folds,
     Item,
     Labels,
     Number,
@@ -25,6 +26,7 @@ from taskloom.core import (
     faults_of,
     output_from_json,
     output_to_json,
+    parts_of_pools,
 )
 from taskloom.errors import SuiteError, UnknownNameError
 from taskloom.messages import Note
@@ -226,15 +228,62 @@ def test_an_unknown_task_is_refused_with_the_nearest() -> None:
         suite_of(task()).digest("tt")
 
 
-@pytest.mark.parametrize(
-    ("names", "asked"), [(("train", "test"), "test"), (("all",), "all"), (("one", "other"), "one")]
-)
-def test_the_test_pool_is_asked_about_or_else_the_first(names: tuple[str, ...], asked: str) -> None:
+@pytest.mark.parametrize(("names", "asked"), [(("train", "test"), "test"), (("all",), "all"), (("train",), "train")])
+def test_the_test_pool_is_asked_about_or_else_the_only_one(names: tuple[str, ...], asked: str) -> None:
     pools = {name: rows.pool(task(), [example(n, "yes")]) for n, name in enumerate(names)}
     made = Suite(id="s", tasks={"t": task()}, pools={"t": pools})
     assert made.asked_pool("t") is pools[asked]
     with pytest.raises(UnknownNameError):
         made.asked_pool("tt")
+
+
+@pytest.mark.parametrize(
+    ("pools", "parts"),
+    [
+        (("all",), ("all", "all", "all")),
+        (("test",), ("test", "test", "test")),
+        (("test", "train"), ("train", "train", "test")),
+        (("train", "dev", "test"), ("train", "dev", "test")),
+    ],
+)
+def test_each_part_has_its_pool(pools: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    assert parts_of_pools(pools) == dict(zip(("support", "dev", "query"), parts, strict=True))
+
+
+@pytest.mark.parametrize("pools", [(), ("train", "dev"), ("dev", "test"), ("all", "test"), ("train", "test", "more")])
+def test_pools_whose_parts_are_not_known_are_refused(pools: tuple[str, ...]) -> None:
+    with pytest.raises(SuiteError, match=f"or a single one: {', '.join(pools)}"):
+        parts_of_pools(pools)
+
+
+@pytest.mark.parametrize(
+    ("names", "taught"), [(("train", "test"), "train"), (("all",), "all"), (("test",), None), (("train",), "train")]
+)
+def test_what_is_scored_is_never_taught(names: tuple[str, ...], taught: str | None) -> None:
+    pools = {name: rows.pool(task(), [example(n, "yes")]) for n, name in enumerate(names)}
+    made = Suite(id="s", tasks={"t": task()}, pools={"t": pools})
+    assert made.taught_pool("t") is (pools[taught] if taught else None)
+
+
+def test_a_task_is_found_in_the_folds_where_it_has_a_role() -> None:
+    one, two, three = (replace(task(), id=name) for name in ("a", "b", "c"))
+    folds: Folds = {"1": {"train": ("a",), "test": ("b", "c")}, "2": {"train": ("b", "c"), "test": ("a", "c")}}
+    made = replace(suite_of(one, two, three), folds=folds)
+    assert made.folds_with("a") == ("2",)
+    assert made.folds_with("c") == ("1", "2")
+    assert made.folds_with("c", "train") == ("2",)
+    assert made.tasks_with("train", "2") == ("b", "c")
+    assert made.tasks_with("test") == ("b", "c", "a")
+    assert made.tasks_with("dev") == ()
+    with pytest.raises(UnknownNameError, match="unknown task: 'd'"):
+        made.folds_with("d")
+    with pytest.raises(UnknownNameError, match="unknown fold: '3'; known: 1, 2"):
+        made.tasks_with("test", "3")
+
+
+def test_a_role_that_is_none_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown role in fold 'f': 'tset'; did you mean test"):
+        replace(suite_of(task()), folds={"f": {"tset": ("t",)}})
 
 
 @pytest.mark.parametrize(
@@ -290,7 +339,7 @@ def test_a_tasks_digest_does_not_change_with_other_tasks_the_suites_name_or_what
     whole = suite_of(task())
     others = [
         suite_of(task(), task(id="u")), suite_of(task(id="u"), task()), replace(whole, id="renamed"),
-        replace(whole, about={"language": "zh"}), replace(whole, folds={"f": {"meta": ("t",)}}),
+        replace(whole, about={"language": "zh"}), replace(whole, folds={"f": {"train": ("t",)}}),
     ]  # fmt: skip
     assert {other.digest("t") for other in others} == {whole.digest("t")}
 
@@ -307,8 +356,8 @@ def test_a_fingerprint_changes_with_tasks_pools_and_folds() -> None:
     different = [
         whole, suite_of(task()), suite_of(task(instruction="?"), task(id="u")),
         replace(whole, pools={**whole.pools, "t": {"all": fewer}}),
-        replace(whole, folds={"f": {"meta": ("t",), "target": ("u",)}}),
-        replace(whole, folds={"f": {"meta": ("u",), "target": ("t",)}}),
-        replace(whole, folds={"g": {"meta": ("t",), "target": ("u",)}}),
+        replace(whole, folds={"f": {"train": ("t",), "test": ("u",)}}),
+        replace(whole, folds={"f": {"train": ("u",), "test": ("t",)}}),
+        replace(whole, folds={"g": {"train": ("t",), "test": ("u",)}}),
     ]  # fmt: skip
     assert len({suite.fingerprint for suite in different}) == len(different)

@@ -428,7 +428,7 @@ def test_records_that_are_avoided_do_not_count_for_their_class() -> None:
 
 
 def test_a_pool_that_no_set_is_drawn_from_is_refused() -> None:
-    with refused("pool-unused", task="t", pools=["validation"]):
+    with refused("of-task", task="t", reason=Note.of("pools-unfit", pools=["train", "validation", "test"])):
         drawn(suite_of({"train": even(2), "validation": even(2), "test": even(2)}), Sampler())
 
 
@@ -438,9 +438,9 @@ def test_an_unknown_way_with_short_classes_is_refused() -> None:
 
 
 def test_pools_that_lack_a_role_are_refused() -> None:
-    with refused("pool-missing", task="t", pools=["train", "dev"], missing=["test"]):
+    with refused("of-task", task="t", reason=Note.of("pools-unfit", pools=["train", "dev"])):
         drawn(suite_of({"train": even(2), "dev": even(2)}), Sampler())
-    with refused("pool-missing", missing=["train"]):
+    with refused("of-task", reason=Note.of("pools-unfit", pools=["dev", "test"])):
         drawn(suite_of({"dev": even(2), "test": even(2)}), Sampler())
 
 
@@ -496,7 +496,7 @@ def test_draws_of_one_name_are_equal_whatever_the_order_of_labels() -> None:
 
 def test_what_is_said_about_a_suite_changes_no_draw() -> None:
     suite = suite_of({"all": even(5)})
-    other = replace(suite, id="other", about={"language": "zh"}, folds={"f": {"meta": ("t",)}})
+    other = replace(suite, id="other", about={"language": "zh"}, folds={"f": {"train": ("t",)}})
     assert drawn(other, Sampler(dev=1, query=1)) == drawn(suite, Sampler(dev=1, query=1))
 
 

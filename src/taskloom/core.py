@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 from .errors import SuiteError, UnknownNameError
 from .ids import Json, fingerprint
@@ -161,7 +161,27 @@ class Pool(Protocol):
         """Read these rows, in this order."""
 
 
-Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role ("meta", "target", ...) -> task ids
+Part: TypeAlias = Literal["support", "dev", "query"]  # what examples are for in an episode
+POOLS: Mapping[Part, str] = {"support": "train", "dev": "dev", "query": "test"}  # the pool of each part
+
+
+def parts_of_pools(pools: Collection[str]) -> dict[Part, str]:
+    """Say which pool plays which part; a single pool plays all, whatever its name.
+
+    >>> parts_of_pools(["train", "test"])
+    {'support': 'train', 'dev': 'train', 'query': 'test'}
+    """
+    if len(pools) == 1:
+        (only,) = pools
+        return dict.fromkeys(POOLS, only)
+    if not {POOLS["support"], POOLS["query"]} <= {*pools} <= {*POOLS.values()}:
+        raise SuiteError(Note.of("pools-unfit", pools=list(pools)))
+    return {part: name if name in pools else POOLS["support"] for part, name in POOLS.items()}
+
+
+FoldRole: TypeAlias = Literal["train", "dev", "test", "excluded"]
+ROLES: tuple[FoldRole, ...] = get_args(FoldRole)
+Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role -> task ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,10 +204,34 @@ class Suite:
             raise UnknownNameError("task", name, self.tasks)
         return self.tasks[name]
 
+    def parts(self, task: str) -> dict[Part, str]:
+        """Say which pool of a task plays which part."""
+        try:
+            return parts_of_pools(self.pools[self.task(task).id])
+        except SuiteError as error:
+            raise SuiteError(Note.of("of-task", task=task, reason=error.note)) from None
+
     def asked_pool(self, task: str) -> Pool:
-        """Give the pool of a task whose examples are asked about: its test pool, or else its only or first one."""
-        pools = self.pools[self.task(task).id]
-        return pools["test"] if "test" in pools else next(iter(pools.values()))
+        """Give the examples of a task that are asked about."""
+        name = self.parts(task)["query"]
+        return self.pools[task][name]
+
+    def taught_pool(self, task: str) -> Pool | None:
+        """Give the examples of a task that may be trained on; none where its only pool is the test pool."""
+        name = self.parts(task)["support"]
+        return None if name == POOLS["query"] else self.pools[task][name]
+
+    def tasks_with(self, role: FoldRole, fold: str = "") -> tuple[str, ...]:
+        """Name the tasks that have a role in a fold, or in any, each once."""
+        if fold and fold not in self.folds:
+            raise UnknownNameError("fold", fold, self.folds)
+        folds = [self.folds[fold]] if fold else self.folds.values()
+        return tuple(dict.fromkeys(name for roles in folds for name in roles.get(role, ())))
+
+    def folds_with(self, task: str, role: FoldRole = "test") -> tuple[str, ...]:
+        """Name the folds in which a task has a role: those that it may be asked in, with their own train tasks."""
+        self.task(task)
+        return tuple(fold for fold, roles in self.folds.items() if task in roles.get(role, ()))
 
     def __post_init__(self) -> None:
         if wrong := [name for name, task in self.tasks.items() if task.id != name]:
@@ -195,6 +239,10 @@ class Suite:
         if set(self.tasks) != set(self.pools):
             odd = ", ".join(sorted(set(self.tasks) ^ set(self.pools))[:5])
             raise SuiteError(f"every task needs its pools, and pools their task: {odd}")
+        for fold, roles in self.folds.items():
+            for role in roles:
+                if role not in ROLES:
+                    raise UnknownNameError(f"role in fold {fold!r}", role, ROLES)
 
     def digest(self, task: str) -> str:
         """Name a task by what it asks and by its pools; not by metrics and tags, which most learners do not see."""
@@ -205,8 +253,12 @@ class Suite:
     @property
     def fingerprint(self) -> str:
         """Name the suite by its tasks and its folds; the order of tasks does not matter."""
+        return self.fingerprint_with(self.folds_json())
+
+    def fingerprint_with(self, folds: Mapping[str, Json]) -> str:
+        """Name the suite with its folds as they are written elsewhere: roles once had other names."""
         tasks: dict[str, Json] = {name: [self.digest(name), declared(task)] for name, task in self.tasks.items()}
-        return fingerprint("suite", tasks, self.folds_json())
+        return fingerprint("suite", tasks, folds)
 
     def folds_json(self) -> dict[str, Json]:
         """Give the folds as JSON."""

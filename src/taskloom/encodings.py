@@ -11,7 +11,6 @@ from .core import Item, Shown, Suite, Task
 from .errors import UsageError
 from .ids import shuffled
 from .prompts import write
-from .suites.instructions import taught
 from .suites.leaks import COMPARED
 
 TABLE_4 = (  # the encodings of the paper's table 4, in its order
@@ -113,7 +112,7 @@ def lessons(
 
 def _answered(suite: Suite, name: str, first: int) -> list[tuple[Item, list[str]]]:
     """Give the first items of a task that may be taught, each with the answers to it that are not empty."""
-    task, pool = suite.task(name), taught(suite, name)
+    task, pool = suite.task(name), suite.taught_pool(name)
     if pool is None:
         raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")
     found = [(one.item, [write(task, gold) for gold in one.gold]) for one in pool.take(range(min(first, len(pool))))]

@@ -14,15 +14,14 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .core import Example, Ints, Labels, Pool, Suite, Task, declared
-from .errors import EpisodeError, UnknownNameError
+from .core import Example, Ints, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
+from .errors import EpisodeError, SuiteError, UnknownNameError
 from .ids import Json, fingerprint, shuffled
 from .messages import Note
 
-Role: TypeAlias = Literal["support", "dev", "query"]
+Role: TypeAlias = Part
 ShortClass: TypeAlias = Literal["skip", "refuse"]
 ALL = -1  # a query set of all that the others leave
-HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,14 +177,10 @@ class _Key:
 
 def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
     """Say which pool each role draws from."""
-    if len(pools) == 1:
-        (only,) = pools
-        return dict.fromkeys(HOMES, only)
-    if missing := [name for name in (HOMES["support"], HOMES["query"]) if name not in pools]:
-        raise EpisodeError(Note.of("pool-missing", task=task.id, pools=list(pools), missing=missing))
-    if odd := [name for name in pools if name not in HOMES.values()]:
-        raise EpisodeError(Note.of("pool-unused", task=task.id, pools=odd))
-    return {role: name if name in pools else HOMES["support"] for role, name in HOMES.items()}
+    try:
+        return parts_of_pools(pools)
+    except SuiteError as error:
+        raise EpisodeError(Note.of("of-task", task=task.id, reason=error.note)) from None
 
 
 def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TypeAlias
 
-from ..core import Suite, Task
+from ..core import ROLES, Suite, Task
 from ..episodes import Sampler, draw, draw_id
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json, fingerprint
@@ -22,7 +22,6 @@ from .yaml_reader import StudyFaults
 
 VERSION = 1  # of the way a cell is run: raise it when the same cell gives other answers
 SUITE = "suite"
-ROLES = {"test": "target", "train": "meta"}  # as splits are named -> as folds are
 Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
 
 
@@ -140,19 +139,19 @@ def _tasks(study: Study, suite: Suite) -> list[str]:
 
 
 def _of_fold(suite: Suite, text: str) -> list[str]:
-    """Put names in the place of `@test` and `@train`, or of `@FOLD/test`: the tasks that have this role in a fold."""
+    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one."""
     if text in suite.tasks or not text.startswith("@"):
         return [text]
-    fold, _, role = text.removeprefix("@").rpartition("/")
-    if ROLES.get(role, role) not in ROLES.values():
-        raise StudyError(f"no such part of a fold: {text!r}; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}")
-    if not suite.folds and ROLES.get(role) == "target":
+    fold, _, name = text.removeprefix("@").rpartition("/")
+    role = next((role for role in ROLES if role == name), None)
+    if role is None:
+        raise StudyError(f"no such role in a fold: {text!r}; {nearest(f'@{name}', [f'@{role}' for role in ROLES])}")
+    if not suite.folds and text == "@test":
         return list(suite.tasks)  # of a suite without folds, every task may be asked about
-    folds = {name: roles for name, roles in suite.folds.items() if not fold or name == fold}
-    names = [name for roles in folds.values() for name in roles.get(ROLES.get(role, role), ())]
+    names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
     if not names:
         raise StudyError(f"no fold of the suite has tasks for {text!r}; its folds: {', '.join(suite.folds) or 'none'}")
-    return names
+    return list(names)
 
 
 def _suite(study: Study, run: Path, *, known: bool) -> tuple[Suite, Path]:
