@@ -45,7 +45,7 @@ def test_a_note_is_put_into_words_when_it_is_shown(monkeypatch: pytest.MonkeyPat
         (Note.of("names-near", names=["title", "tile"]), "did you mean title or tile?"),
         (Note.of("names-known", names=[f"n{n}" for n in range(14)]), "n10, n11 and 2 more"),
         (Note.of("label-unknown", given="'z'").of_field("kind"), "kind: label not declared: 'z'"),
-        (Note.of("pool-unused", task="t", pools=["x" * 81, "y"]), f"drawn from: {'x' * 77}..., y"),
+        (Note.of("body-sets-ours", model="m", names=["x" * 81, "y"]), f"can't set {'x' * 77}..., y: 'm'"),
         (Note.of("no-reply", url="u", tries=2, reason=Note.of("unreachable", reason="x")), "can't be reached (x)"),
     ],
 )
@@ -127,9 +127,11 @@ def calls(wanted: Callable[[ast.Attribute], bool]) -> Iterator[ast.Call]:
             yield node
 
 
-def first_of(call: ast.Call) -> str:
+def codes_of(call: ast.Call) -> set[str]:
+    """Give the codes that a call may name first: one, or one of two."""
     (code, *_) = call.args
-    return str(code.value) if isinstance(code, ast.Constant) else ""
+    either = (code.body, code.orelse) if isinstance(code, ast.IfExp) else (code,)
+    return {str(one.value) for one in either if isinstance(one, ast.Constant)}
 
 
 def values_of(text: str) -> set[str]:
@@ -140,11 +142,11 @@ def fits(call: ast.Call) -> bool:
     """Tell a note that has a text, and the text's values; a maker of notes passes on what it was given."""
     if isinstance(call.args[0], ast.Name) and call.args[0].id == "code":
         return True
-    given = {keyword.arg for keyword in call.keywords}
-    wanted = values_of(TEXTS.get(first_of(call), "{}"))
-    return first_of(call) in TEXTS and (
-        given - {FIELD} == wanted - {FIELD} or (None in given and given - {None} <= wanted)
-    )
+    given = {keyword.arg for keyword in call.keywords} - {FIELD}
+    codes, passed_on = codes_of(call), None in given  # by **
+    wanted = [values_of(TEXTS[code]) - {FIELD} for code in codes if code in TEXTS]
+    whole = all(given == each or (passed_on and given - {None} <= each) for each in wanted)
+    return bool(codes) and len(wanted) == len(codes) and whole
 
 
 def test_every_note_has_a_text_with_exactly_its_values():
@@ -154,11 +156,9 @@ def test_every_note_has_a_text_with_exactly_its_values():
 
 
 def test_every_count_has_a_text_that_needs_no_values():
-    counting = re.compile(r"(.+\.)?tools")
-    found = {
-        first_of(c) for c in calls(lambda of: of.attr == "count" and bool(counting.fullmatch(ast.unparse(of.value))))
-    }
-    codes = (found | {*left_out(Encoded("", 1, 1, 1, 1))}) - {""}  # one call counts what `left_out` says
+    counting = re.compile(r"(.+\.)?tools\.count")
+    found = calls(lambda of: bool(counting.fullmatch(ast.unparse(of))))
+    codes = {code for call in found for code in codes_of(call)} | {*left_out(Encoded("", 1, 1, 1, 1))}
     assert {"prompt-refused", "no-common-word", "input-cut"} <= codes
     assert not {code for code in codes if code not in TEXTS or values_of(TEXTS[code])}
 
