@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from taskloom.cli import main
 from taskloom.core import Suite
+from taskloom.errors import TaskloomError
+from taskloom.messages import Note
 from taskloom.sources.table import Field
 from taskloom.suites import fields
 
@@ -64,6 +68,24 @@ def until() -> Callable[[Callable[[], bool]], None]:
             time.sleep(0.02)
 
     return wait
+
+
+Refused: TypeAlias = "Callable[..., AbstractContextManager[None]]"
+
+
+@pytest.fixture
+def refused() -> Refused:
+    """Expect an error by its kind, its code, and some of its values."""
+
+    @contextmanager
+    def refusing(kind: type[TaskloomError], code: str, **values: object) -> Iterator[None]:
+        with pytest.raises(kind) as told:
+            yield
+        assert type(told.value) is kind
+        assert told.value.note.code == code
+        assert set(Note.of(code, **values).values) <= set(told.value.note.values)
+
+    return refusing
 
 
 @dataclass(frozen=True)

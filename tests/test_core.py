@@ -12,6 +12,7 @@ from taskloom.core import (
     OUTPUTS,
     Example,
     Fields,
+    Folds,
     Item,
     Labels,
     Number,
@@ -27,8 +28,10 @@ from taskloom.core import (
     faults_of,
     output_from_json,
     output_to_json,
+    parts_of_pools,
 )
 from taskloom.errors import SuiteError, UnknownNameError
+from taskloom.messages import Note
 from taskloom.suites import rows
 
 often = settings(deadline=None, max_examples=50)
@@ -159,38 +162,45 @@ def test_an_answer_is_of_the_type_that_its_output_says() -> None:
 @pytest.mark.parametrize(
     ("output", "answer", "fault"),
     [
-        (Text(), 3, "not a text: 3"),
-        (Text(), None, "not a text: None"),
-        (Text(), " \n", "empty output"),
-        (Labels(("yes", "no")), "maybe", "label not declared: 'maybe'"),
-        (Labels(("yes", "no")), ("yes",), "label not declared: ('yes',)"),
-        (Labels(("yes", "no"), many=True), "yes", "not a tuple of labels: 'yes'"),
-        (Labels(("yes", "no"), many=True), ("yes", "so"), "label not declared: 'so'"),
-        (Terms(), "graph", "not a tuple of terms: 'graph'"),
-        (Terms(), ["graph"], "not a tuple of terms: ['graph']"),
-        (Terms(), ("graph", 1), "not a tuple of terms: ('graph', 1)"),
-        (Terms(), (), "empty output"),
-        (Terms(), ("graph", " "), "empty output"),
-        (Number(), "3", "not a finite number: '3'"),
-        (Number(), True, "not a finite number: True"),
-        (Number(), float("nan"), "not a finite number: nan"),
-        (Ranking(), "a", "not (candidate, grade) pairs: 'a'"),
-        (Ranking(), (("a",),), "not (candidate, grade) pairs: (('a',),)"),
-        (Ranking(), (), "empty output"),
-        (Ranking(), (("a", 1.0), ("a", 0.0)), "a candidate is graded twice"),
-        (Ranking(), (("c", 1.0),), "graded candidate is not among the item's: 'c'"),
-        (Fields({"t": Text(), "n": Number()}), {"t": "x"}, "not an answer for each of t, n: {'t': 'x'}"),
-        (Fields({"t": Text(), "n": Number()}), {"t": "", "n": 1.0}, "t: empty output"),
-        (Fields({"t": Text()}), "x", "not an answer for each of t: 'x'"),
+        (Text(), 3, Note.of("text-expected", given="3")),
+        (Text(), None, Note.of("text-expected", given="None")),
+        (Text(), " \n", Note.of("empty-output")),
+        (Labels(("yes", "no")), "maybe", Note.of("label-unknown", given="'maybe'")),
+        (Labels(("yes", "no")), ("yes",), Note.of("label-unknown", given="('yes',)")),
+        (Labels(("yes", "no"), many=True), "yes", Note.of("labels-expected", given="'yes'")),
+        (Labels(("yes", "no"), many=True), ("yes", "so"), Note.of("label-unknown", given="'so'")),
+        (Terms(), "graph", Note.of("terms-expected", given="'graph'")),
+        (Terms(), ["graph"], Note.of("terms-expected", given="['graph']")),
+        (Terms(), ("graph", 1), Note.of("terms-expected", given="('graph', 1)")),
+        (Terms(), (), Note.of("empty-output")),
+        (Terms(), ("graph", " "), Note.of("empty-output")),
+        (Number(), "3", Note.of("not-finite", given="'3'")),
+        (Number(), True, Note.of("not-finite", given="True")),
+        (Number(), float("nan"), Note.of("not-finite", given="nan")),
+        (Ranking(), "a", Note.of("pairs-expected", given="'a'")),
+        (Ranking(), (("a",),), Note.of("pairs-expected", given="(('a',),)")),
+        (Ranking(), (), Note.of("empty-output")),
+        (Ranking(), (("a", 1.0), ("a", 0.0)), Note.of("candidate-twice", given="'a'")),
+        (Ranking(), (("c", 1.0),), Note.of("candidate-unknown", given="'c'")),
+        (
+            Fields({"t": Text(), "n": Number()}),
+            {"t": "x"},
+            Note.of("fields-expected", fields=["t", "n"], given="{'t': 'x'}"),
+        ),
+        (Fields({"t": Text(), "n": Number()}), {"t": "", "n": 1.0}, Note.of("empty-output", field="t")),
+        (Fields({"t": Text()}), "x", Note.of("fields-expected", fields=["t"], given="'x'")),
     ],
 )
-def test_a_bad_answer_is_told_with_its_fault(output: Output, answer: object, fault: str) -> None:
+def test_a_bad_answer_is_told_with_its_fault(output: Output, answer: object, fault: Note) -> None:
     assert list(faults_of(output, answer, ("a", "b"))) == [fault]
 
 
 def test_all_faults_of_an_answer_are_told_at_once() -> None:
     both = Fields({"t": Text(), "c": Labels(("a",))})
-    assert list(faults_of(both, {"t": "", "c": "z"})) == ["t: empty output", "c: label not declared: 'z'"]
+    assert list(faults_of(both, {"t": "", "c": "z"})) == [
+        Note.of("empty-output", field="t"),
+        Note.of("label-unknown", field="c", given="'z'"),
+    ]
 
 
 @pytest.mark.parametrize("grade", ["high", None, float("nan"), True])
@@ -221,15 +231,62 @@ def test_an_unknown_task_is_refused_with_the_nearest() -> None:
         suite_of(task()).digest("tt")
 
 
-@pytest.mark.parametrize(
-    ("names", "asked"), [(("train", "test"), "test"), (("all",), "all"), (("one", "other"), "one")]
-)
-def test_the_test_pool_is_asked_about_or_else_the_first(names: tuple[str, ...], asked: str) -> None:
+@pytest.mark.parametrize(("names", "asked"), [(("train", "test"), "test"), (("all",), "all"), (("train",), "train")])
+def test_the_test_pool_is_asked_about_or_else_the_only_one(names: tuple[str, ...], asked: str) -> None:
     pools = {name: rows.pool(task(), [example(n, "yes")]) for n, name in enumerate(names)}
     made = Suite(id="s", tasks={"t": task()}, pools={"t": pools})
     assert made.asked_pool("t") is pools[asked]
     with pytest.raises(UnknownNameError):
         made.asked_pool("tt")
+
+
+@pytest.mark.parametrize(
+    ("pools", "parts"),
+    [
+        (("all",), ("all", "all", "all")),
+        (("test",), ("test", "test", "test")),
+        (("test", "train"), ("train", "train", "test")),
+        (("train", "dev", "test"), ("train", "dev", "test")),
+    ],
+)
+def test_each_part_has_its_pool(pools: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    assert parts_of_pools(pools) == dict(zip(("support", "dev", "query"), parts, strict=True))
+
+
+@pytest.mark.parametrize("pools", [(), ("train", "dev"), ("dev", "test"), ("all", "test"), ("train", "test", "more")])
+def test_pools_whose_parts_are_not_known_are_refused(pools: tuple[str, ...]) -> None:
+    with pytest.raises(SuiteError, match=f"or a single one: {', '.join(pools)}"):
+        parts_of_pools(pools)
+
+
+@pytest.mark.parametrize(
+    ("names", "taught"), [(("train", "test"), "train"), (("all",), "all"), (("test",), None), (("train",), "train")]
+)
+def test_what_is_scored_is_never_taught(names: tuple[str, ...], taught: str | None) -> None:
+    pools = {name: rows.pool(task(), [example(n, "yes")]) for n, name in enumerate(names)}
+    made = Suite(id="s", tasks={"t": task()}, pools={"t": pools})
+    assert made.taught_pool("t") is (pools[taught] if taught else None)
+
+
+def test_a_task_is_found_in_the_folds_where_it_has_a_role() -> None:
+    one, two, three = (replace(task(), id=name) for name in ("a", "b", "c"))
+    folds: Folds = {"1": {"train": ("a",), "test": ("b", "c")}, "2": {"train": ("b", "c"), "test": ("a", "c")}}
+    made = replace(suite_of(one, two, three), folds=folds)
+    assert made.folds_with("a") == ("2",)
+    assert made.folds_with("c") == ("1", "2")
+    assert made.folds_with("c", "train") == ("2",)
+    assert made.tasks_with("train", "2") == ("b", "c")
+    assert made.tasks_with("test") == ("b", "c", "a")
+    assert made.tasks_with("dev") == ()
+    with pytest.raises(UnknownNameError, match="unknown task: 'd'"):
+        made.folds_with("d")
+    with pytest.raises(UnknownNameError, match="unknown fold: '3'; known: 1, 2"):
+        made.tasks_with("test", "3")
+
+
+def test_a_role_that_is_none_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown role in fold 'f': 'tset'; did you mean test"):
+        replace(suite_of(task()), folds={"f": {"tset": ("t",)}})
 
 
 @pytest.mark.parametrize(
@@ -285,7 +342,7 @@ def test_a_tasks_digest_does_not_change_with_other_tasks_the_suites_name_or_what
     whole = suite_of(task())
     others = [
         suite_of(task(), task(id="u")), suite_of(task(id="u"), task()), replace(whole, id="renamed"),
-        replace(whole, about={"language": "zh"}), replace(whole, folds={"f": {"meta": ("t",)}}),
+        replace(whole, about={"language": "zh"}), replace(whole, folds={"f": {"train": ("t",)}}),
     ]  # fmt: skip
     assert {other.digest("t") for other in others} == {whole.digest("t")}
 
@@ -302,9 +359,9 @@ def test_a_fingerprint_changes_with_tasks_pools_and_folds() -> None:
     different = [
         whole, suite_of(task()), suite_of(task(instruction="?"), task(id="u")),
         replace(whole, pools={**whole.pools, "t": {"all": fewer}}),
-        replace(whole, folds={"f": {"meta": ("t",), "target": ("u",)}}),
-        replace(whole, folds={"f": {"meta": ("u",), "target": ("t",)}}),
-        replace(whole, folds={"g": {"meta": ("t",), "target": ("u",)}}),
+        replace(whole, folds={"f": {"train": ("t",), "test": ("u",)}}),
+        replace(whole, folds={"f": {"train": ("u",), "test": ("t",)}}),
+        replace(whole, folds={"g": {"train": ("t",), "test": ("u",)}}),
     ]  # fmt: skip
     assert len({suite.fingerprint for suite in different}) == len(different)
 

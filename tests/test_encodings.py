@@ -161,7 +161,7 @@ def test_lessons_are_drawn_from_the_first_instances_which_were_compared(most: in
 
 
 def taught_suite(*examples: Example) -> Suite:
-    pools = {"all": rows.pool(TASK, examples, but=("empty output",))}
+    pools = {"all": rows.pool(TASK, examples, but=("empty-output",))}
     return Suite(id="s", tasks={TASK.id: TASK}, pools={TASK.id: pools})
 
 

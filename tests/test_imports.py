@@ -13,9 +13,8 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"errors", "folders", "console", "texts", "transactions", "progress"},
+    {"messages", "errors", "folders", "console", "texts", "transactions", "progress"},
     {"ids"},
-    {"messages"},
     {"core"},
     {"sources"},
     {"suites"},

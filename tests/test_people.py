@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from taskloom.core import Answer, Example, Item, Labels, Shown, Suite, Task, Text
 from taskloom.errors import SourceError, UnknownNameError, UsageError
+from taskloom.messages import Note
 from taskloom.people import answers, judgements, questions, sheets, summary
 from taskloom.people.agreement import Level, agreement, alpha
 from taskloom.people.judgements import Comparison, Pair, Rating
@@ -177,7 +178,7 @@ def test_the_most_shots_are_asked_about_unless_others_are_named():
     )
     drawn = questions.draw(found)
     assert drawn.shots == 4
-    assert drawn.left_out == {"learner b: no texts with 4 shots": 1}
+    assert drawn.left_out == {Note.of("learner-without-texts", learner="b", shots=4): 1}
     assert {pair.learner for pair in questions.draw(found, shots=0).key} == {"a", "b"}
     with pytest.raises(UsageError, match="0, 4 shots, and none with 1"):
         questions.draw(found, shots=1)
@@ -188,10 +189,10 @@ def test_the_most_shots_are_asked_about_unless_others_are_named():
 def test_what_can_not_be_asked_is_counted_or_refused(run: Results):
     of = suite()
     more = (*run.outcomes, outcome(of, "labels", "a", ["yes", "no"]))
-    assert questions.draw(replace(run, outcomes=more)).left_out == {"tasks that ask for no text": 1}
+    assert questions.draw(replace(run, outcomes=more)).left_out == {Note.of("task-without-text"): 1}
     fewer = [o for o in run.outcomes if (o.task, o.learner) != ("names", "b")]
     left_out = questions.draw(replace(run, outcomes=tuple(fewer))).left_out
-    assert left_out == {"items that not all learners have answered": 12}
+    assert left_out == {Note.of("item-not-answered-by-all"): 12}
     with pytest.raises(UsageError, match="no answers yet"):
         questions.draw(replace(run, outcomes=()))
     with pytest.raises(UsageError, match="no task of the run asks for a text"):
@@ -208,7 +209,7 @@ def test_items_without_a_reference_are_left_out():
     (only,) = found.outcomes
     bare = replace(only, gold=((" ", "x"), *only.gold[1:]))
     drawn = questions.draw(replace(found, outcomes=(bare,)))
-    assert drawn.left_out == {"items without a reference": 1}
+    assert drawn.left_out == {Note.of("item-without-reference"): 1}
     assert len(drawn.key) == 2
 
 

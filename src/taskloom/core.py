@@ -7,12 +7,14 @@ a `Pool` holds its examples, and a `Suite` is tasks, pools, folds (splits over t
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 from .errors import SuiteError, UnknownNameError
 from .ids import Json, fingerprint
+from .messages import Note
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -186,7 +188,27 @@ class Pool(Protocol):
         """Read these rows, in this order."""
 
 
-Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role ("meta", "target", ...) -> task ids
+Part: TypeAlias = Literal["support", "dev", "query"]  # what examples are for in an episode
+POOLS: Mapping[Part, str] = {"support": "train", "dev": "dev", "query": "test"}  # the pool of each part
+
+
+def parts_of_pools(pools: Collection[str]) -> dict[Part, str]:
+    """Say which pool plays which part; a single pool plays all, whatever its name.
+
+    >>> parts_of_pools(["train", "test"])
+    {'support': 'train', 'dev': 'train', 'query': 'test'}
+    """
+    if len(pools) == 1:
+        (only,) = pools
+        return dict.fromkeys(POOLS, only)
+    if not {POOLS["support"], POOLS["query"]} <= {*pools} <= {*POOLS.values()}:
+        raise SuiteError(Note.of("pools-unfit", pools=list(pools)))
+    return {part: name if name in pools else POOLS["support"] for part, name in POOLS.items()}
+
+
+FoldRole: TypeAlias = Literal["train", "dev", "test", "excluded"]
+ROLES: tuple[FoldRole, ...] = get_args(FoldRole)
+Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role -> task ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,10 +232,34 @@ class Suite:
             raise UnknownNameError("task", name, self.tasks)
         return self.tasks[name]
 
+    def parts(self, task: str) -> dict[Part, str]:
+        """Say which pool of a task plays which part."""
+        try:
+            return parts_of_pools(self.pools[self.task(task).id])
+        except SuiteError as error:
+            raise SuiteError(Note.of("of-task", task=task, reason=error.note)) from None
+
     def asked_pool(self, task: str) -> Pool:
-        """Give the pool of a task whose examples are asked about: its test pool, or else its only or first one."""
-        pools = self.pools[self.task(task).id]
-        return pools["test"] if "test" in pools else next(iter(pools.values()))
+        """Give the examples of a task that are asked about."""
+        name = self.parts(task)["query"]
+        return self.pools[task][name]
+
+    def taught_pool(self, task: str) -> Pool | None:
+        """Give the examples of a task that may be trained on; none where its only pool is the test pool."""
+        name = self.parts(task)["support"]
+        return None if name == POOLS["query"] else self.pools[task][name]
+
+    def tasks_with(self, role: FoldRole, fold: str = "") -> tuple[str, ...]:
+        """Name the tasks that have a role in a fold, or in any, each once."""
+        if fold and fold not in self.folds:
+            raise UnknownNameError("fold", fold, self.folds)
+        folds = [self.folds[fold]] if fold else self.folds.values()
+        return tuple(dict.fromkeys(name for roles in folds for name in roles.get(role, ())))
+
+    def folds_with(self, task: str, role: FoldRole = "test") -> tuple[str, ...]:
+        """Name the folds in which a task has a role: those that it may be asked in, with their own train tasks."""
+        self.task(task)
+        return tuple(fold for fold, roles in self.folds.items() if task in roles.get(role, ()))
 
     def __post_init__(self) -> None:
         if wrong := [name for name, task in self.tasks.items() if task.id != name]:
@@ -221,6 +267,10 @@ class Suite:
         if set(self.tasks) != set(self.pools):
             odd = ", ".join(sorted(set(self.tasks) ^ set(self.pools))[:5])
             raise SuiteError(f"every task needs its pools, and pools their task: {odd}")
+        for fold, roles in self.folds.items():
+            for role in roles:
+                if role not in ROLES:
+                    raise UnknownNameError(f"role in fold {fold!r}", role, ROLES)
 
     def digest(self, task: str) -> str:
         """Name a task by what it asks and by its pools; not by metrics and tags, which most learners do not see."""
@@ -231,8 +281,12 @@ class Suite:
     @property
     def fingerprint(self) -> str:
         """Name the suite by its tasks and its folds; the order of tasks does not matter."""
+        return self.fingerprint_with(self.folds_json())
+
+    def fingerprint_with(self, folds: Mapping[str, Json]) -> str:
+        """Name the suite with its folds as they are written elsewhere: roles once had other names."""
         tasks: dict[str, Json] = {name: [self.digest(name), declared(task)] for name, task in self.tasks.items()}
-        return fingerprint("suite", tasks, self.folds_json())
+        return fingerprint("suite", tasks, folds)
 
     def folds_json(self) -> dict[str, Json]:
         """Give the folds as JSON."""
@@ -304,11 +358,11 @@ def answer_from_json(output: Output, value: Any) -> Answer:
     return tuple(value) if isinstance(value, list) else value
 
 
-def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) -> Iterator[str]:
+def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) -> Iterator[Note]:
     """Say what is wrong with a gold answer; nothing is said of a good one.
 
-    >>> list(faults_of(Labels(("yes", "no")), "maybe"))
-    ["label not declared: 'maybe'"]
+    >>> [(fault.code, str(fault)) for fault in faults_of(Labels(("yes", "no")), "maybe")]
+    [('label-unknown', "label not declared: 'maybe'")]
     """
     match output:
         case Text():
@@ -316,22 +370,22 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
         case Labels(names=names, many=many):
             chosen = answer if many else (answer,)
             if not isinstance(chosen, tuple):
-                yield f"not a tuple of labels: {answer!r}"
+                yield Note.of("labels-expected", given=repr(answer))
             else:
-                yield from (f"label not declared: {label!r}" for label in chosen if label not in names)
+                yield from (Note.of("label-unknown", given=repr(label)) for label in chosen if label not in names)
         case Terms():
             yield from _terms_faults(answer)
         case Number():
             if not is_finite(answer):
-                yield f"not a finite number: {answer!r}"
+                yield Note.of("not-finite", given=repr(answer))
         case Ranking():
             yield from _ranking_faults(answer, candidates)
         case Fields(parts=parts):
             if not isinstance(answer, Mapping) or set(answer) != set(parts):
-                yield f"not an answer for each of {', '.join(parts)}: {answer!r}"
+                yield Note.of("fields-expected", fields=list(parts), given=repr(answer))
             else:
                 for name, part in parts.items():
-                    yield from (f"{name}: {fault}" for fault in faults_of(part, answer[name]))
+                    yield from (fault.of_field(name) for fault in faults_of(part, answer[name]))
 
 
 def ranked(graded: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -360,29 +414,29 @@ def is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _text_faults(answer: object) -> Iterator[str]:
+def _text_faults(answer: object) -> Iterator[Note]:
     if not isinstance(answer, str):
-        yield f"not a text: {answer!r}"
+        yield Note.of("text-expected", given=repr(answer))
     elif not answer.strip():
-        yield "empty output"
+        yield Note.of("empty-output")
 
 
-def _terms_faults(answer: object) -> Iterator[str]:
+def _terms_faults(answer: object) -> Iterator[Note]:
     if not isinstance(answer, tuple) or not all(isinstance(term, str) for term in answer):
-        yield f"not a tuple of terms: {answer!r}"
+        yield Note.of("terms-expected", given=repr(answer))
     elif not answer or not all(term.strip() for term in answer):
-        yield "empty output"
+        yield Note.of("empty-output")
 
 
-def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[str]:
+def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[Note]:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
-        yield f"not (candidate, grade) pairs: {answer!r}"
+        yield Note.of("pairs-expected", given=repr(answer))
         return
-    yield from (f"not a finite grade: {grade!r}" for _, grade in answer if not is_finite(grade))
+    yield from (Note.of("grade-not-finite", given=repr(grade)) for _, grade in answer if not is_finite(grade))
     graded = [candidate for candidate, _ in answer]
     if not graded:
-        yield "empty output"
+        yield Note.of("empty-output")
     if len(set(graded)) < len(graded):
-        yield "a candidate is graded twice"
+        yield Note.of("candidate-twice", given=repr(Counter(graded).most_common(1)[0][0]))
     known = set(candidates)
-    yield from (f"graded candidate is not among the item's: {c!r}" for c in graded if c not in known)
+    yield from (Note.of("candidate-unknown", given=repr(c)) for c in graded if c not in known)

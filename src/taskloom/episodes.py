@@ -14,16 +14,16 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .core import Example, Ints, Labels, Pool, Suite, Task, declared
-from .errors import EpisodeError, UnknownNameError
+from .core import Example, Ints, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
+from .errors import EpisodeError, SuiteError, UnknownNameError
 from .ids import Json, fingerprint, raw_bits, shuffled
+from .messages import Note
 
-Role: TypeAlias = Literal["support", "dev", "query"]
+Role: TypeAlias = Part
 ShortClass: TypeAlias = Literal["skip", "refuse"]
 Shots: TypeAlias = "int | Literal['all', 'drawn']"  # a number, all that dev and query leave, or drawn for each class
 ALL: Literal["all"] = "all"
 DRAWN: Literal["drawn"] = "drawn"
-HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
 
 
 def shots_order(shots: Shots) -> tuple[int, int]:
@@ -55,11 +55,11 @@ class Sampler:
         sizes += [self.shots] if self.shots not in (ALL, DRAWN) else []
         sizes += [self.query] if self.query != ALL else []
         if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
-            raise EpisodeError(f"sizes must be whole numbers: {self}")
+            raise EpisodeError(Note.of("sizes-not-whole", sampler=self))
         if any(isinstance(size, int) and size < 0 for size in sizes):
-            raise EpisodeError(f"sizes can't be negative: {self}")
+            raise EpisodeError(Note.of("sizes-negative", sampler=self))
         if self.least > self.most:
-            raise EpisodeError(f"the fewest shots are more than the most: {self}")
+            raise EpisodeError(Note.of("shots-out-of-order", least=self.least, most=self.most))
         if self.short_class not in get_args(ShortClass):
             raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
 
@@ -199,14 +199,10 @@ class _Key:
 
 def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
     """Say which pool each role draws from."""
-    if len(pools) == 1:
-        (only,) = pools
-        return dict.fromkeys(HOMES, only)
-    if missing := [name for name in (HOMES["support"], HOMES["query"]) if name not in pools]:
-        raise EpisodeError(f"task {task.id!r} has the pools {', '.join(pools)}, and lacks {', '.join(missing)}")
-    if odd := [name for name in pools if name not in HOMES.values()]:
-        raise EpisodeError(f"task {task.id!r} has pools that no set is drawn from: {', '.join(odd)}")
-    return {role: name if name in pools else HOMES["support"] for role, name in HOMES.items()}
+    try:
+        return parts_of_pools(pools)
+    except SuiteError as error:
+        raise EpisodeError(Note.of("of-task", task=task.id, reason=error.note)) from None
 
 
 def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:
@@ -216,8 +212,7 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
     least = needed + shared  # one to ask about, where it comes from the same pool
     kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
     if names and len(kept) < min(2, len(names)):
-        some = f"only {names[kept[0]]!r}" if kept else "no class"
-        raise EpisodeError(f"{some} of task {task.id!r} has {least} examples or more: there is nothing to choose from")
+        raise EpisodeError(Note.of("too-few-classes", task=task.id, least=least, classes=[names[n] for n in kept]))
     support = stocks[homes["support"]]
     sizes = _support_sizes(support, sampler, key, kept, shared=shared)
     used = set(support.avoid)
@@ -294,10 +289,7 @@ def _support(
 
 def _refuse_few(task: Task, role: Role, found: int, wanted: int, size: int) -> None:
     if found < wanted:
-        raise EpisodeError(
-            f"too few examples for the {role} set of task {task.id!r}: {wanted} wanted, {found} left of {size}; "
-            "make the sets smaller"
-        )
+        raise EpisodeError(Note.of("too-few-examples", role=role, task=task.id, wanted=wanted, found=found, size=size))
 
 
 def _classes(
@@ -306,11 +298,11 @@ def _classes(
     """Choose the classes of an episode among those that have the least number of examples."""
     short = {name: n for label, name in enumerate(names) if (n := stock.counts.get(label, 0)) < least}
     if short and sampler.short_class == "refuse":
-        raise EpisodeError(f"classes with fewer than {least} examples: {short}")
+        raise EpisodeError(Note.of("class-too-small", least=least, classes=list(short.items())))
     if not sampler.ways:
         return [label for label, name in enumerate(names) if name not in short], short
     if len(names) - len(short) < sampler.ways:
-        raise EpisodeError(f"{sampler.ways} classes wanted, {len(names) - len(short)} have {least} examples or more")
+        raise EpisodeError(Note.of("too-few-ways", ways=sampler.ways, able=len(names) - len(short), least=least))
     order = key.order(stock, np.arange(len(names)), "classes")  # of all, so that shots do not change it
     return [label for label in order if names[label] not in short][: sampler.ways], short
 

@@ -1,4 +1,7 @@
-"""One small tree of exceptions: catch `TaskloomError` to catch them all."""
+"""One small tree of exceptions: catch `TaskloomError` to catch them all.
+
+What an error says is a `Note`: a code with values, put into words when it is shown. Decide by `error.note.code`.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,14 @@ class TaskloomError(Exception):
 
     exit_code = 1  # what the command line ends with: 1 faults found, 2 bad usage
 
+    def __init__(self, said: Note | str = "") -> None:
+        super().__init__(said)
+
     @property
     def note(self) -> Note:
-        """Give what happened as a code with values."""
-        return self.args[0] if self.args and isinstance(self.args[0], Note) else Note.of("error", text=str(self))
+        """Give what is said; one that was given words alone has the code "error"."""
+        (said,) = self.args or ("",)
+        return said if isinstance(said, Note) else Note.of("error", text=said)
 
 
 class UsageError(TaskloomError):
@@ -30,19 +37,23 @@ class UnknownNameError(UsageError):
     """A name that is not in the table it was looked up in."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {what}: {name!r}; {nearest(name, known)}")
+        super().__init__(Note.of("name-unknown", what=what, name=name, hint=nearest(name, known)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Come back from another process with the message as it is."""
+        """Come back from another process with the note as it is."""
         return Exception.__new__, (type(self), *self.args)
 
 
 class FaultsError(TaskloomError):
     """Something that has faults of its own; `faults` has every one that was found, each with its place."""
 
-    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
-        super().__init__("\n".join([message, *(f"  {fault}" for fault in faults)]))
+    def __init__(self, said: Note | str, faults: Sequence[str] = ()) -> None:
+        super().__init__(said)
         self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        """Say what is wrong, and each fault on a line of its own."""
+        return "\n".join([str(self.note), *(f"  {fault}" for fault in self.faults)])
 
 
 class SourceError(FaultsError):
@@ -97,16 +108,14 @@ class EpisodeError(TaskloomError):
     """An episode that can't be drawn from the examples at hand."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known names come closest to a mistyped one.
+def nearest(name: str, known: Iterable[str]) -> Note:
+    """Note which known names come closest to a mistyped one.
 
-    >>> nearest("titel", ["title", "abstract"])
+    >>> str(nearest("titel", ["title", "abstract"]))
     'did you mean title?'
-    >>> nearest("x", ["title", "abstract"])
+    >>> str(nearest("x", ["title", "abstract"]))
     'known: abstract, title'
     """
     names = sorted(known)
-    if close := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
-        return f"did you mean {' or '.join(close)}?"
-    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    return f"known: {shown}" if names else "none are known"
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return Note.of("names-near", names=near) if near else Note.of("names-known", names=names)

@@ -11,7 +11,6 @@ from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
 from .prompts import PLAIN, prompt, write
-from .suites.instructions import taught
 from .suites.leaks import COMPARED, LEAKAGE
 
 Most: TypeAlias = int | Literal["all"]
@@ -66,7 +65,7 @@ def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: i
 
 
 def _taught(suite: Suite, name: str) -> Pool:
-    pool = taught(suite, name)
+    pool = suite.taught_pool(name)
     if pool is None:
         raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")
     return pool

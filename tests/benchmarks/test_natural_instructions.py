@@ -21,7 +21,7 @@ BUILD = builder("natural-instructions")
 def test_our_own_tasks_are_the_default():
     made = BUILD("", (), Reading(), "")
     assert len(made.tasks) == 12
-    assert [len(made.folds["default"][role]) for role in ("meta", "target")] == [6, 6]
+    assert [len(made.folds["default"][role]) for role in ("train", "test")] == [6, 6]
     assert [fault for fault in check(made) if fault.is_error] == []
 
 
@@ -62,13 +62,13 @@ def test_tasks_without_a_file_are_counted_once(tmp_path: Path):
 def test_the_demo_asks_the_test_tasks_in_three_encodings(tmp_path: Path):
     made = plan(load("natural-instructions-demo")[0], tmp_path)
     tasks = {cell.task for cell in made.cells}
-    assert tasks == set(made.suite.folds["default"]["target"])
+    assert tasks == set(made.suite.folds["default"]["test"])
     assert {cell.learner for cell in made.cells} == {
         "no-instruction", "definition", "definition+2", "copy-input", "copy-demonstration",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("wanted", "count"), [("@train", 6), ("@default/test", 6), ("@target", 6), ("task9001*", 1)])
+@pytest.mark.parametrize(("wanted", "count"), [("@train", 6), ("@default/test", 6), ("@test", 6), ("task9001*", 1)])
 def test_tasks_are_chosen_by_their_role_in_a_fold(tmp_path: Path, wanted: str, count: int):
     text = (
         "name: x\nsuite: {build: natural-instructions}\n"
@@ -88,8 +88,8 @@ def test_tasks_and_categories_can_be_held_out_and_what_leaks_is_left_out():
     made = BUILD("", (), Reading(test=("Title Generation", "task9001_*")), "")
     (roles,) = made.folds.values()
     titles = [name for name, task in made.tasks.items() if "Title Generation" in task.tags["category"]]
-    assert {*roles["target"]} == {*titles, *(name for name in made.tasks if name.startswith("task9001_"))}
-    assert {*roles["target"]}.isdisjoint(roles["meta"])
+    assert {*roles["test"]} == {*titles, *(name for name in made.tasks if name.startswith("task9001_"))}
+    assert {*roles["test"]}.isdisjoint(roles["train"])
     assert len(made.tasks) == sum(map(len, roles.values()))
     assert str(made.about["leakage"]).startswith("['held-out: ")
     with pytest.raises(UsageError, match="no task or category to hold out: 'Titel Generation', did you mean Title"):

@@ -125,11 +125,11 @@ def test_show_tells_category_and_role_and_on_a_terminal_one_metric(taskloom, tol
 
 def test_roles_name_their_fold_where_there_are_several(taskloom, small_suite, tmp_path: Path):
     one, two, three, *_ = small_suite.tasks
-    folds = {"default": {"target": (one,), "meta": (two,), "leaking": (three,)}, "other": {"meta": (one,)}}
+    folds = {"default": {"test": (one,), "train": (two,), "excluded": (three,)}, "other": {"train": (one,)}}
     write(replace(small_suite, folds=folds), tmp_path / "folded")
     header, *rows = (row.split("\t")[:2] for row in taskloom("show", tmp_path / "folded").out.splitlines())
     assert header == ["task", "role"]
-    assert [role for _, role in rows[:4]] == ["default: test, other: train", "default: train", "default: leaking", ""]
+    assert [role for _, role in rows[:4]] == ["default: test, other: train", "default: train", "default: excluded", ""]
 
 
 def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):

@@ -11,6 +11,7 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.learners import Toolbox, can_do, learner
 from taskloom.learners.in_context import InContext
+from taskloom.messages import Note
 from taskloom.models import Decoding, Odds, Reply, Usage
 from taskloom.models.load import source
 
@@ -46,6 +47,10 @@ class Recorder:
         self.decodings.append(decoding)
 
 
+def said(found: Any) -> list[Answer | None]:
+    return [response.answer for response in found]
+
+
 def task(output: Output = YES_NO, **more: Any) -> Task:
     return Task(id="t", instruction="Is it?", output=output, metrics=(), **more)
 
@@ -65,7 +70,7 @@ def asked(
     tools = Toolbox({}, lambda _: model)
     fitted = how.fit(of or task(), examples(support), (), seed=seed, tools=tools)
     items = [Item(f"q{n}", {"text": text}) for n, text in enumerate(questions)]
-    return [response.answer for response in fitted.predict(items)], tools.counts
+    return said(fitted.predict(items)), tools.counts
 
 
 def shown(prompt: str) -> list[str]:
@@ -130,7 +135,7 @@ def test_the_item_itself_is_never_shown_and_that_is_counted(choose: Any):
     _, counts = asked(InContext(choose=choose, most=4), model, "blue sea", "a sea")
     assert "blue sea" not in shown(model.prompts[0])
     assert [len(shown(prompt)) for prompt in model.prompts] == [4, 4]
-    assert counts == {"demonstrations left out, each the item that was asked about": 1}
+    assert counts == {"demonstration-is-item": 1}
 
 
 def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_something_else():
@@ -139,14 +144,14 @@ def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_so
     fitted = InContext().fit(task(), examples(SUPPORT[:2]), (), seed=0, tools=tools)
     fitted.predict([Item("s0", {"text": "a sea"}), Item("s1", {"text": "red wine"})])
     assert [sorted(shown(prompt)) for prompt in model.prompts] == [["blue sea", "red wine"], ["blue sea"]]
-    assert tools.counts == {"demonstrations left out, each the item that was asked about": 1}
+    assert tools.counts == {"demonstration-is-item": 1}
 
 
 def test_demonstrations_are_dropped_where_the_context_is_short_the_farthest_first():
     model = Recorder(room=15)
     _, counts = asked(InContext(choose="nearest"), model, "green sea")
     assert shown(model.prompts[0]) == ["blue sea", "green sea weed"]
-    assert counts == {"demonstrations dropped, for the context is too short": 3}
+    assert counts == {"demonstration-dropped": 3}
 
 
 def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
@@ -154,8 +159,8 @@ def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
     answers, counts = asked(InContext(answers="generate"), model, "green sea", support=SUPPORT[:2])
     assert (answers, model.prompts) == (["yes"], ["Is it?\ngreen sea\n"])
     assert counts == {
-        "demonstrations dropped, for the context is too short": 2,
-        "prompts cut to fit the context": 1,
+        "demonstration-dropped": 2,
+        "prompt-cut": 1,
     }
 
 
@@ -266,9 +271,9 @@ def test_a_prompt_that_is_refused_has_no_answer_and_is_counted(refused: str):
     model.odds = lambda prompt: None if refused in prompt else Odds((-1.0, -2.0), (1, 1))
     answers, counts = asked(InContext(calibrate=True), model, "a sea", "b", support=())
     assert answers == ([None, "yes"] if refused == "sea" else [None, None])
-    assert counts == {"prompts that the model refused": 1}
+    assert counts == {"prompt-refused": 1}
     answers, counts = asked(InContext(answers="generate"), Recorder(lambda _: None), "b")
-    assert (answers, counts) == ([None], {"prompts that the model refused": 1})
+    assert (answers, counts) == ([None], {"prompt-refused": 1})
 
 
 def test_written_answers_are_read_picked_or_none_and_counted():
@@ -276,7 +281,7 @@ def test_written_answers_are_read_picked_or_none_and_counted():
     model = Recorder(lambda prompt: Reply(written[prompt.split("\n")[-2]], 1, ended="c" not in prompt))
     answers, counts = asked(InContext(answers="generate", tokens=5), model, *written, support=())
     assert answers == ["yes", "no", None, None]
-    assert counts == {"answers picked out of longer ones": 1, "answers cut at 5 tokens": 1}
+    assert counts == {"answer-picked": 1, "answer-cut": 1}
 
 
 @pytest.mark.parametrize(
@@ -300,7 +305,7 @@ def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, writte
 def test_an_empty_reply_is_no_answer_unless_a_demonstration_is_as_empty(gold: Any, answer: Any):
     model = Recorder(lambda _: Reply(" ", 1))
     found, counts = asked(InContext(), model, "b", of=task(Labels(("a", "b"), many=True)), support=[("a", gold)])
-    assert (found, counts) == ([answer], {"replies that were empty": 1})
+    assert (found, counts) == ([answer], {"reply-empty": 1})
 
 
 @pytest.mark.parametrize("name", ["fake:echo", "fake:noise"])
@@ -311,7 +316,7 @@ def test_a_fake_answers_the_same_again(name: str, how: InContext):
     def answers() -> list[Answer | None]:
         tools = Toolbox({}, lambda wanted: source(wanted).open(Path()))
         fitted = replace(how, model=name).fit(task(), examples(SUPPORT), (), seed=0, tools=tools)
-        return [r.answer for r in fitted.predict([Item(f"q{n}", {"text": f"red {n} sea"}) for n in range(8)])]
+        return said(fitted.predict([Item(f"q{n}", {"text": f"red {n} sea"}) for n in range(8)]))
 
     assert answers() == answers()
     assert set(answers()) <= {"yes", "no", None}
@@ -321,24 +326,25 @@ def test_a_fake_answers_the_same_again(name: str, how: InContext):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "note"),
     [
-        ({"most": -1}, "most must be a whole number from 0 on: -1"),
-        ({"most": True}, "most must be a whole number"),
-        ({"most": "3"}, "most must be a whole number from 0 on: '3'"),
-        ({"tokens": 0}, "tokens must be a whole number from 1 on"),
-        ({"tokens": 1.5}, "tokens must be a whole number"),
-        ({"temperature": -1}, "temperature"),
-        ({"wording": []}, "wording must be one at least of plain, cue, question"),
-        ({"chat": "no"}, "chat must be true or false: 'no'"),
-        ({"calibrate": 1}, "calibrate must be true or false: 1"),
-        ({"per_token": "yes"}, "per_token must be true or false"),
-        ({"show_labels": None}, "show_labels must be true or false"),
+        ({"most": -1}, Note.of("whole-number-expected", name="most", least=0, given="-1")),
+        ({"most": True}, Note.of("whole-number-expected", name="most", least=0, given="True")),
+        ({"most": "3"}, Note.of("whole-number-expected", name="most", least=0, given="'3'")),
+        ({"tokens": 0}, Note.of("whole-number-expected", name="tokens", least=1, given="0")),
+        ({"tokens": 1.5}, Note.of("whole-number-expected", name="tokens", least=1, given="1.5")),
+        ({"temperature": -1}, Note.of("number-expected", name="temperature", least=0, most=100, given="-1")),
+        ({"wording": []}, Note.of("wording-missing", known=["plain", "cue", "question"], given="[]")),
+        ({"chat": "no"}, Note.of("true-or-false-expected", name="chat", given="'no'")),
+        ({"calibrate": 1}, Note.of("true-or-false-expected", name="calibrate", given="1")),
+        ({"per_token": "yes"}, Note.of("true-or-false-expected", name="per_token", given="'yes'")),
+        ({"show_labels": None}, Note.of("true-or-false-expected", name="show_labels", given="None")),
     ],
 )
-def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], told: str):
-    with pytest.raises(LearnerError, match=told):
+def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], note: Note):
+    with pytest.raises(LearnerError) as refused:
         learner("in-context", options)
+    assert refused.value.note == note
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -43,10 +44,14 @@ class Recorder:
         raise AssertionError
 
 
+def said(found: Any) -> list[Any]:
+    return [response.answer for response in found]
+
+
 def answers(of: Instructed, model: Recorder, task: Task = TASK, items: Sequence[Item] = ITEMS):
     tools = Toolbox({}, lambda name: model)
     found = of.fit(task, [], [], seed=0, tools=tools).predict(items)
-    return [response.answer for response in found], tools.counts
+    return said(found), tools.counts
 
 
 def test_a_model_is_asked_in_the_encoding_and_answers_are_read():
@@ -63,8 +68,8 @@ def test_what_does_not_fit_is_dropped_shortened_and_counted():
     long = Item("3", {"input": "word " * 100})
     _, counts = answers(Instructed(), model, items=[ITEMS[0], long])
     assert counts == {
-        "examples dropped, for the context is too short": 3,
-        "inputs shortened to fit the context": 1,
+        "demonstration-dropped": 3,
+        "input-cut": 1,
     }
     assert all(len(text) <= 170 and text.endswith("Output:") for text in model.asked)
 
@@ -72,7 +77,7 @@ def test_what_does_not_fit_is_dropped_shortened_and_counted():
 def test_the_item_itself_is_never_shown():
     model = Recorder()
     _, counts = answers(Instructed(encoding="pos2"), model, items=[Item("9", {"input": "Alas."})])
-    assert counts == {"demonstrations left out: the item itself": 1}
+    assert counts == {"demonstration-is-item": 1}
     assert "Output: sad" not in model.asked[0]
 
 
@@ -87,7 +92,7 @@ def test_labels_are_picked_out_of_what_was_written():
     task = Task(id="t", instruction="", output=Labels(("yes", "no")), metrics=())
     found, counts = answers(Instructed(encoding="def"), Recorder(Reply("The answer is no.", 5)), task)
     assert found == ["no", "no"]
-    assert counts == {"answers picked out of longer ones": 2}
+    assert counts == {"answer-picked": 2}
 
 
 @pytest.mark.parametrize(("right", "answer"), [(True, ()), (False, None)])
@@ -134,4 +139,4 @@ def test_a_demonstration_may_be_copied_of_the_tasks_own_examples():
 
 def test_examples_that_the_task_has_not_are_counted():
     _, counts = answers(Instructed(encoding="def+pos4+neg1"), Recorder())
-    assert counts == {"examples that the encoding asks for and the task has not": 3}
+    assert counts == {"example-missing": 3}

@@ -92,7 +92,7 @@ def test_options_set_a_learner():
 def test_an_unknown_option_fails_with_the_nearest():
     with pytest.raises(UnknownNameError, match="unknown option of learner 'bm25': 'k_1'; did you mean k1"):
         learner("bm25", {"k_1": 1})
-    with pytest.raises(UnknownNameError, match="unknown option of learner 'majority': 'version'; none are known"):
+    with pytest.raises(UnknownNameError, match="unknown option of learner 'majority': 'version'; known: none"):
         learner("majority", {"version": 2})
 
 

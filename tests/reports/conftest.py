@@ -97,7 +97,7 @@ def outcome(suite: Suite, task: str, learner: str, skill: float, shots: int, see
         cell=f"{learner}-{task}-{shots}-{seed}", task=task, learner=learner, shots=shots, seed=seed, index=0,
         pool="all", rows=tuple(range(start, start + size)), items=tuple(e.item.id for e in examples),
         answers=answers, gold=gold,
-        scores=scored(suite.tasks[task], gold, answers), counts={"prompts cut": 1}, cost=Cost(seconds=0.5),
+        scores=scored(suite.tasks[task], gold, answers), counts={"prompt-cut": 1}, cost=Cost(seconds=0.5),
     )  # fmt: skip
 
 

@@ -241,7 +241,7 @@ def test_the_interval_of_a_mean_ends_where_scores_do(lines: Callable[..., Path])
 
 def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
     tests = tuple(f"t{n}" for n in range(2, 10))
-    made = many(10, folds={"default": {"meta": ("t0", "t1"), "target": tests}})
+    made = many(10, folds={"default": {"train": ("t0", "t1"), "test": tests}})
     path = lines({"id": "t2-0", "prediction": ["right"]}, {"id": "t3-0", "prediction": "right"})
     found = score_predictions(made, read(path))
     assert (found.untouched, found.aside) == (tests[2:], ("t0", "t1"))

@@ -47,7 +47,7 @@ def test_counts(results, summary):
     c = summary.counts
     assert (c.done, c.failed, c.missing) == (len(results.outcomes), 1, 2)
     assert c.left_out == {"classes with too few examples": 3}
-    assert Tally("weak", "prompts cut", 30) in c.noted
+    assert Tally("weak", "prompt-cut", 30) in c.noted
     assert c.costs["weak"].seconds == pytest.approx(15)
     assert c.cells["broken"] == 0
 
@@ -57,8 +57,8 @@ def test_an_unusable_answer_is_counted_once_however_many_metrics_score_it(result
     none = sum(answer is None for o in plain for answer in o.answers)
     tally = next(t for t in summary.counts.unusable if (t.learner, t.what) == ("weak", "unparsable"))
     assert (tally.count, tally.of) == (none, sum(len(o.answers) for o in plain))
-    parts = {t.what for t in summary.counts.unusable if ":" in t.what}
-    assert parts == {"title: unparsable", "category: unparsable"}
+    parts = {t.what for t in summary.counts.unusable if "/" in t.what}
+    assert parts == {"title/unparsable", "category/unparsable"}
 
 
 def test_samples_are_chosen_by_content_and_marked(results, summary):

@@ -10,6 +10,7 @@ import pytest
 from taskloom import __version__
 from taskloom.core import Answer, Fields, Labels, Number, Output, Ranking, Terms, Text
 from taskloom.errors import ScoreError, UnknownNameError
+from taskloom.messages import Note
 from taskloom.scores import MANY, METRICS, Metric, metric, score, signature
 from taskloom.scores.reduce import mean
 
@@ -139,26 +140,32 @@ def test_the_nearest_names_are_found_whatever_is_written_beside_the_name():
 
 
 @pytest.mark.parametrize(
-    ("typed", "message"),
+    ("typed", "code", "values"),
     [
         (
             "rouge-l:publishd",
-            "no variant 'publishd', only corrected, published, cross-lingual: 'rouge-l:publishd'",
+            "variant-unknown",
+            {"variant": "publishd", "known": ["corrected", "published", "cross-lingual"]},
         ),
-        ("bleu-4:published", "metric has no variant 'published', only corrected: 'bleu-4:published'"),
-        ("rouge-l:variant=x", "has no variant 'x'"),
-        ("rouge-l:beta=2", "metric 'rouge-l' has no option beta: 'rouge-l:beta=2'"),
-        ("mse:z=1,a=2", "metric 'mse' has no option a, z"),
-        ("map@10", "metric 'map' has no option k: 'map@10'"),
-        ("p", "metric 'p' needs more: a depth, as in p@5"),
-        ("r:corrected", "needs more: a depth"),
-        ("macro-f1", "metric 'macro-f1' needs more: a task with labels"),
-        ("f1:positive=a", "metric 'f1:positive=a' needs more: a task with labels"),
+        ("bleu-4:published", "variant-unknown", {"variant": "published", "known": ["corrected"]}),
+        (
+            "rouge-l:variant=x",
+            "variant-unknown",
+            {"variant": "x", "known": ["corrected", "published", "cross-lingual"]},
+        ),
+        ("rouge-l:beta=2", "option-unknown", {"name": "rouge-l", "options": ["beta"]}),
+        ("mse:z=1,a=2", "option-unknown", {"name": "mse", "options": ["a", "z"]}),
+        ("map@10", "option-unknown", {"name": "map", "options": ["k"]}),
+        ("p", "depth-missing", {}),
+        ("r:corrected", "depth-missing", {}),
+        ("macro-f1", "labels-missing", {}),
+        ("f1:positive=a", "labels-missing", {}),
     ],
 )
-def test_unknown_variants_and_options_and_missing_ones_are_named(typed, message):
-    with pytest.raises(ScoreError, match=message):
+def test_unknown_variants_and_options_and_missing_ones_are_named(typed, code, values):
+    with pytest.raises(ScoreError) as refused:
         metric(typed)
+    assert refused.value.note == Note.of(code, metric=typed, **values)
 
 
 @pytest.mark.parametrize("typed", ["f1", "f1:positive=z"])
@@ -347,32 +354,32 @@ def test_nothing_to_score_is_an_error():
 @pytest.mark.parametrize(
     ("typed", "output", "gold", "answer", "reason"),
     [
-        ("accuracy", LABELS, "a", "A", "label not declared"),
-        ("accuracy", LABELS, "a", ("a",), "label not declared"),
-        ("accuracy", LABELS, "a", ["a"], "label not declared"),
-        ("macro-f1", LABELS, "a", "z: y", "label not declared"),
-        ("micro-f1", Labels(("a", "b"), many=True), ("a",), "a", "not a tuple of labels"),
-        ("micro-f1", Labels(("a", "b"), many=True), ("a",), ("a", "z"), "label not declared"),
-        ("rouge-l", Text(), "x", " ", "empty output"),
-        ("exact-match", Text(), "7", 7, "not a text"),
-        ("bleu-4", Text(), "a b c d", ("a b c d",), "not a text"),
-        ("list-f1", Terms(), ("x",), "x", "not a tuple of terms"),
-        ("list-f1", Terms(), ("x",), ["x"], "not a tuple of terms"),
-        ("character-f1", Terms(), ("x",), ("x", 1), "not a tuple of terms"),
-        ("bpref", Terms(), ("x",), (), "empty output"),
-        ("bpref:published", Terms(), ("x",), ("x", " "), "empty output"),
-        ("ndcg", Ranking(), (("p", 1.0),), (("p", 1.0), ("p", 2.0)), "a candidate is graded twice"),
-        ("map", Ranking(), (("p", 1.0),), (("p", math.nan),), "not a finite grade"),
-        ("mrr", Ranking(), (("p", 1.0),), (("p", "1"),), "not a finite grade"),
-        ("p@1", Ranking(), (("p", 1.0),), "p", "not (candidate, grade) pairs"),
-        ("r@1", Ranking(), (("p", 1.0),), ["p"], "not (candidate, grade) pairs"),
-        ("ndcg", Ranking(), (("p", 1.0),), ("pq",), "not (candidate, grade) pairs"),
-        ("ndcg", Ranking(), (("p", 1.0),), (), "empty output"),
-        ("b-cubed", Terms(), ("a", "a", "b"), ("x", "x"), "not a cluster for each element"),
-        ("b-cubed", Labels(("a", "b"), many=True), ("a", "a", "b"), ("a",) * 4, "not a cluster for each element"),
+        ("accuracy", LABELS, "a", "A", "label-unknown"),
+        ("accuracy", LABELS, "a", ("a",), "label-unknown"),
+        ("accuracy", LABELS, "a", ["a"], "label-unknown"),
+        ("macro-f1", LABELS, "a", "z: y", "label-unknown"),
+        ("micro-f1", Labels(("a", "b"), many=True), ("a",), "a", "labels-expected"),
+        ("micro-f1", Labels(("a", "b"), many=True), ("a",), ("a", "z"), "label-unknown"),
+        ("rouge-l", Text(), "x", " ", "empty-output"),
+        ("exact-match", Text(), "7", 7, "text-expected"),
+        ("bleu-4", Text(), "a b c d", ("a b c d",), "text-expected"),
+        ("list-f1", Terms(), ("x",), "x", "terms-expected"),
+        ("list-f1", Terms(), ("x",), ["x"], "terms-expected"),
+        ("character-f1", Terms(), ("x",), ("x", 1), "terms-expected"),
+        ("bpref", Terms(), ("x",), (), "empty-output"),
+        ("bpref:published", Terms(), ("x",), ("x", " "), "empty-output"),
+        ("ndcg", Ranking(), (("p", 1.0),), (("p", 1.0), ("p", 2.0)), "candidate-twice"),
+        ("map", Ranking(), (("p", 1.0),), (("p", math.nan),), "grade-not-finite"),
+        ("mrr", Ranking(), (("p", 1.0),), (("p", "1"),), "grade-not-finite"),
+        ("p@1", Ranking(), (("p", 1.0),), "p", "pairs-expected"),
+        ("r@1", Ranking(), (("p", 1.0),), ["p"], "pairs-expected"),
+        ("ndcg", Ranking(), (("p", 1.0),), ("pq",), "pairs-expected"),
+        ("ndcg", Ranking(), (("p", 1.0),), (), "empty-output"),
+        ("b-cubed", Terms(), ("a", "a", "b"), ("x", "x"), "clusters-differ"),
+        ("b-cubed", Labels(("a", "b"), many=True), ("a", "a", "b"), ("a",) * 4, "clusters-differ"),
     ],
 )
-def test_an_answer_of_another_form_is_counted_by_reason_and_gets_the_unit_of_none(typed, output, gold, answer, reason):
+def test_an_answer_of_another_form_is_counted_by_code_and_gets_the_unit_of_none(typed, output, gold, answer, reason):
     of = metric(typed, output)
     found = score(of, [(gold,)] * 3, [answer, gold, None], output)
     assert found.unusable == {reason: 1, "unparsable": 1}
@@ -384,7 +391,7 @@ def test_an_answer_of_another_form_is_counted_by_reason_and_gets_the_unit_of_non
 @pytest.mark.parametrize("typed", ["mse", "pearson", "spearman", "tau-b"])
 def test_what_is_no_number_is_counted_and_left_out(typed, answer):
     found = score(metric(typed), [(1.0,), (2.0,), (1.0,)], [1.0, 2.0, answer], Number())
-    assert found.unusable == {"not a finite number": 1}
+    assert found.unusable == {"not-finite": 1}
     assert np.isnan(found.units[2]).all()
     assert found.value == pytest.approx(0 if typed == "mse" else 1)
 
@@ -392,13 +399,13 @@ def test_what_is_no_number_is_counted_and_left_out(typed, answer):
 @pytest.mark.parametrize("answer", [((),), ("",), (1.0,), (None, ("p", 1.0))])
 def test_an_answer_that_has_no_pairs_is_counted_and_ends_nothing(answer):
     found = score(metric("ndcg"), [((("p", 1.0),),)], [answer], Ranking())
-    assert found.unusable == {"not (candidate, grade) pairs": 1}
+    assert found.unusable == {"pairs-expected": 1}
 
 
-def test_an_answer_of_several_fields_is_counted_by_field_and_reason():
+def test_an_answer_of_several_fields_is_counted_by_field_and_code():
     output = Fields({"title": Text()})
     found = score(metric("rouge-l"), [({"title": "x"},)], [{"title": " "}], output)
-    assert found.unusable == {"title: empty output": 1}
+    assert found.unusable == {"title/empty-output": 1}
 
 
 @pytest.mark.parametrize("typed", ["rouge-l", "macro-f1", "list-f1", "mse", "bleu-4", "ndcg"])
@@ -411,7 +418,7 @@ def test_an_item_without_gold_answers_is_an_error(typed):
 def test_published_scores_count_what_is_no_label_too(typed):
     found = score(made(typed), [("a",), ("a",)], ["zzz", "a"], LABELS)
     assert found.value == 1  # taken for the first label, as the released script does
-    assert found.unusable == {"label not declared": 1}
+    assert found.unusable == {"label-unknown": 1}
 
 
 def test_without_an_output_only_missing_answers_are_counted():

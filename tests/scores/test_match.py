@@ -258,5 +258,5 @@ def test_b_cubed_without_an_answer_takes_each_element_for_a_cluster_of_its_own()
 def test_b_cubed_needs_a_cluster_for_each_element():
     with pytest.raises(ScoreError, match="3 elements have 2 clusters"):
         BCubed().unit((("a", "a", "b"),), ("x", "x"))
-    with pytest.raises(ScoreError, match="a tuple of labels is needed: 'xxx'"):
+    with pytest.raises(ScoreError, match="not a tuple of labels: 'xxx'"):
         BCubed().unit((("a", "a", "b"),), "xxx")

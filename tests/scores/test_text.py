@@ -266,5 +266,5 @@ def test_character_f1_worked_by_hand(gold, answer, expected):
 @pytest.mark.parametrize("name", ["list-f1", "character-f1", "bpref"])
 def test_lists_are_tuples_of_terms(name):
     assert metric(name).unit((("a",),), None) == (0.0,)
-    with pytest.raises(ScoreError, match="a list of terms is needed: 'abc'"):
+    with pytest.raises(ScoreError, match="not a tuple of terms: 'abc'"):
         metric(name).unit((("a",),), "abc")

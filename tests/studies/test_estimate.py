@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
+from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
 from taskloom.studies.estimate import Spent, expected_seconds
-from taskloom.studies.plan import Cell
 
 IDS = itertools.count()
 

@@ -100,7 +100,7 @@ def test_metrics_are_checked_before_any_work_all_at_once(tmp_path: Path):
 
 def test_a_name_with_brackets_is_a_name_wherever_names_are_taken(tmp_path: Path):
     name, other = "price [EUR]->t", "price E->t"
-    suite(tmp_path / "suite", task(name), task(other), folds={"f": {"target": (name,), "meta": (other,)}})
+    suite(tmp_path / "suite", task(name), task(other), folds={"f": {"test": (name,), "train": (other,)}})
     folder = tmp_path / "suite"
     for made in (
         plan(study(folder, [name]), tmp_path),
@@ -117,6 +117,34 @@ def test_a_task_may_be_called_as_a_part_of_a_fold_is(tmp_path: Path):
     assert {cell.task for cell in plan(study(tmp_path / "suite", ["@test"]), tmp_path).cells} == {"@test"}
 
 
+@pytest.mark.parametrize(
+    ("wanted", "tasks"),
+    [
+        ("@test", {"a", "b"}),
+        ("@dev", {"c"}),
+        ("@excluded", {"d"}),
+        ("@scenario 1/a/test", {"a"}),
+        ("@scenario 1/a/train", {"b"}),
+        ("@test/test", {"b"}),
+    ],
+)
+def test_tasks_are_named_by_role_or_by_fold_and_role_and_folds_may_have_slashes(
+    tmp_path: Path, wanted: str, tasks: set[str]
+):
+    folds = {
+        "scenario 1/a": {"test": ("a",), "train": ("b",), "dev": ("c",)},
+        "test": {"test": ("b",), "train": ("a",), "excluded": ("d",)},
+    }
+    suite(tmp_path / "suite", *map(task, "abcd"), folds=folds)
+    assert {cell.task for cell in plan(study(tmp_path / "suite", [wanted]), tmp_path).cells} == tasks
+
+
+def test_a_fold_of_a_suite_without_folds_is_refused(tmp_path: Path):
+    suite(tmp_path / "suite", task("a"))
+    with pytest.raises(StudyError, match="no fold of the suite has tasks for '@f/test'; its folds: none"):
+        plan(study(tmp_path / "suite", ["@f/test"]), tmp_path)
+
+
 def test_tasks_of_folds_hide_no_unknown_names(tmp_path: Path):
     suite(tmp_path / "suite", task("a"), task("b"))
     assert len(plan(study(tmp_path / "suite", ["@test"]), tmp_path).cells) == 2
@@ -124,7 +152,7 @@ def test_tasks_of_folds_hide_no_unknown_names(tmp_path: Path):
         plan(study(tmp_path / "suite", ["@test", "@tset", "@train", "nonsuch"]), tmp_path)
     told = refused.value.faults
     assert [fault.partition(":")[0] for fault in told] == [
-        "no such part of a fold",
+        "no such role in a fold",
         "no fold of the suite has tasks for '@train'; its folds",
         "unknown tasks",
     ]

@@ -69,15 +69,15 @@ def said(folder: Path, output: Output, metrics: Sequence[str], answer: Any) -> R
 @pytest.mark.parametrize(
     ("output", "answer", "reason", "shown"),
     [
-        (Number(), "abc", "not a finite number", "abc"),
-        (Number(), "12", "not a finite number", "12"),
-        (Number(), True, "not a finite number", "True"),
-        pytest.param(Number(), 10**400, "not a finite number", f"{10**400}", id="huge"),
-        (Text(), ["a"], "not a text", "('a',)"),
-        (Ranking(), ["ab", "c"], "not (candidate, grade) pairs", "('ab', 'c')"),
-        (Ranking(), [["a", 1.0], ["b"]], "not (candidate, grade) pairs", "(('a', 1.0), ('b',))"),
-        (Ranking(), [["a", "1"]], "not a finite grade", "(('a', '1'),)"),
-        (Labels(("a", "b"), many=True), "a", "not a tuple of labels", "a"),
+        (Number(), "abc", "not-finite", "abc"),
+        (Number(), "12", "not-finite", "12"),
+        (Number(), True, "not-finite", "True"),
+        pytest.param(Number(), 10**400, "not-finite", f"{10**400}", id="huge"),
+        (Text(), ["a"], "text-expected", "('a',)"),
+        (Ranking(), ["ab", "c"], "pairs-expected", "('ab', 'c')"),
+        (Ranking(), [["a", 1.0], ["b"]], "pairs-expected", "(('a', 1.0), ('b',))"),
+        (Ranking(), [["a", "1"]], "grade-not-finite", "(('a', '1'),)"),
+        (Labels(("a", "b"), many=True), "a", "labels-expected", "a"),
     ],
 )
 def test_an_answer_of_another_form_is_unusable_and_shown_as_it_was_given(
@@ -98,7 +98,7 @@ def test_an_answer_of_another_form_is_unusable_and_shown_as_it_was_given(
     ("answer", "unusable"),
     [
         ({"keywords": ["x"]}, {"year": {"unparsable": 2}, "keywords": {}}),
-        ({"keywords": "x", "year": "1"}, {"year": {"not a finite number": 2}, "keywords": {"not a tuple of terms": 2}}),
+        ({"keywords": "x", "year": "1"}, {"year": {"not-finite": 2}, "keywords": {"terms-expected": 2}}),
         ({"keywords": ["x"], "more": 1, "year": 1}, {"year": {}, "keywords": {}}),
         ("x", {"year": {"unparsable": 2}, "keywords": {"unparsable": 2}}),
     ],

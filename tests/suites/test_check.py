@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 from taskloom.core import Example, Folds, Labels, Ranking, Stored, Suite, Task, Text
+from taskloom.messages import FAULTS, TEXTS
 from taskloom.sources.table import Field
 from taskloom.suites import check as checks
 from taskloom.suites import columns, contributed, fields, rows
-from taskloom.suites.check import CODES, Fault, check, imbalance
+from taskloom.suites.check import Fault, check, imbalance
 from taskloom.suites.documents import Documents, documents
 
 Make = Callable[..., Example]
@@ -28,7 +29,7 @@ def faults(suite: Suite) -> list[tuple[str, str]]:
 
 
 def messages(suite: Suite) -> list[str]:
-    return [fault.message for fault in check(suite)]
+    return [str(fault.note) for fault in check(suite)]
 
 
 def suite_of(task: Task, **pools: Sequence[Example] | rows.Rows) -> Suite:
@@ -63,7 +64,7 @@ def two_tasks(example: Make, ours: str, theirs: str, **tags: tuple[str, ...]) ->
     tasks = {id_: replace(TEXT, id=id_, tags=tags) for id_ in ("ours", "theirs")}
     texts = dict(zip(tasks, (ours, theirs), strict=True))
     pools = {id_: {"all": rows.pool(task, [example(id_, texts[id_], "answer")])} for id_, task in tasks.items()}
-    return Suite(id="s", tasks=tasks, pools=pools, folds={"f": {"meta": ("ours",), "target": ("theirs",)}})
+    return Suite(id="s", tasks=tasks, pools=pools, folds={"f": {"train": ("ours",), "test": ("theirs",)}})
 
 
 def doubled() -> Documents:
@@ -78,26 +79,27 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
     good = rows.pool(TEXT, [example("1", "x", "a")])
     twice = [example("1", "x", "a"), example("2", "x", "a")]
     of = papers()
-    shared: Folds = {"f": {"meta": ("title->topic",), "target": ("topic->title", "title->topic")}}
+    shared: Folds = {"f": {"train": ("title->topic",), "test": ("topic->title", "title->topic")}}
     return {
         "E001": (suite_of(TEXT, all=replace(good, digest="0" * 32)), "t/all"),
         "E101": (suite_of(TEXT, all=twice), "t/all"),
         "E102": (suite_of(TEXT, all=[example("1", "x", "a"), example("1", "y", "b")]), "t/all"),
         "E103": (suite_of(TEXT, all=raw(["a"], [""])), "t/all"),
         "E104": (suite_of(TEXT, all=[example("1", " \n", "a")]), "t/all"),
-        "E105": (suite_of(replace(TEXT, output=Ranking(store="papers"))), "t"),
+        "E105": (suite_of(replace(TEXT, output=Ranking(store="papers")), all=[]), "t"),
         "E106": (Suite(id="s", tasks={}, pools={}, stores={"papers": doubled()}), "store-papers"),
         "E201": (suite_of(TEXT, train=twice[:1], test=twice[1:]), "t/train+test"),
         "E202": (
             suite_of(TEXT, train=twice[:1], test=[example("2", "y", "b", group="1")]),
             "t/train+test",
         ),
-        "E301": (table_suite(of, {"f": {"meta": ("title->titel",)}}), "f/meta"),
-        "E302": (table_suite(of, shared), "f/meta+target"),
-        "E303": (two_tasks(example, "one text", "another", source=("wiki",)), "f/meta+target"),
+        "E203": (suite_of(TEXT, one=twice[:1], other=[example("3", "y", "b")]), "t"),
+        "E301": (table_suite(of, {"f": {"train": ("title->titel",)}}), "f/train"),
+        "E302": (table_suite(of, shared), "f/train+test"),
+        "E303": (two_tasks(example, "one text", "another", source=("wiki",)), "f/train+test"),
         "E304": (
             two_tasks(example, "a text of seven words or more words", "A text of seven words, or more words!"),
-            "f/meta+target",
+            "f/train+test",
         ),
         "W101": (
             suite_of(CHOICE, all=[example(str(n), f"x{n}", "no" if n else "yes") for n in range(9)]),
@@ -110,13 +112,14 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
     }
 
 
-@pytest.mark.parametrize("code", [code for code in CODES if code[1] != "4"])  # those are of task files
+@pytest.mark.parametrize("code", [code for code in FAULTS if code[1] != "4"])  # those are of task files
 def test_each_code_is_told_of_its_fault_alone_and_of_its_place(example: Make, code: str) -> None:
     suite, place = one_suite_per_code(example)[code]
     (fault,) = check(suite)
     assert (fault.code, fault.place) == (code, place)
     assert fault.is_error == (code[0] == "E")
-    assert fault.message
+    assert fault.note.code in TEXTS
+    assert str(fault.note)
 
 
 def test_a_clean_suite_of_rows_has_no_fault(example: Make) -> None:
@@ -128,7 +131,7 @@ def test_a_clean_suite_of_rows_has_no_fault(example: Make) -> None:
 
 
 def test_a_clean_table_has_no_fault_and_its_views_share_records_rightly() -> None:
-    folds = {"f": {"meta": ("title->topic",), "target": ("title->keywords",)}}
+    folds = {"f": {"train": ("title->topic",), "test": ("title->keywords",)}}
     assert faults(table_suite(papers(), folds)) == []
 
 
@@ -177,7 +180,7 @@ def test_labels_of_a_suite_and_of_a_task_file_are_judged_alike(example: Make, tm
     chosen = ["yes" if n < yes else "no" for n in range(30)]
     instances = [{"id": str(n), "input": f"x{n}", "output": [label]} for n, label in enumerate(chosen)]
     (tmp_path / "t.json").write_text(json.dumps({"Instances": instances}), encoding="utf-8")
-    of_file = [fault.message for fault in contributed.check(tmp_path / "t.json") if fault.code == "W401"]
+    of_file = [str(fault.note) for fault in contributed.check(tmp_path / "t.json") if fault.code == "W401"]
     assert of_file == messages(suite_of(CHOICE, all=[example(str(n), f"x{n}", c) for n, c in enumerate(chosen)]))
     assert bool(of_file) == (yes < 8)  # 8 of 30 have an entropy of 0.84
 
@@ -209,8 +212,7 @@ def test_empty_outputs_are_found(gold: list[Any]) -> None:
 
 def test_tasks_of_two_roles_that_share_a_source_are_named(example: Make) -> None:
     assert messages(two_tasks(example, "one", "two", source=("wiki", "news"))) == [
-        "source 'news' is shared by ours, theirs",
-        "source 'wiki' is shared by ours, theirs",
+        "ours and theirs share a source: wiki, news"
     ]
     assert faults(two_tasks(example, "one", "two", domain=("wiki",))) == []
 
@@ -229,7 +231,7 @@ def test_english_texts_of_two_roles_are_compared_by_13_words(
     example: Make, ours: list[str], theirs: list[str], leaks: bool
 ) -> None:
     found = faults(two_tasks(example, " ".join(ours), " ".join(theirs)))
-    assert found == ([("E304", "f/meta+target")] if leaks else [])
+    assert found == ([("E304", "f/train+test")] if leaks else [])
 
 
 @pytest.mark.parametrize(
@@ -245,17 +247,17 @@ def test_chinese_texts_of_two_roles_are_compared_by_30_characters(
     example: Make, ours: list[str], theirs: list[str], leaks: bool
 ) -> None:
     found = faults(two_tasks(example, "".join(ours), "".join(theirs)))
-    assert found == ([("E304", "f/meta+target")] if leaks else [])
+    assert found == ([("E304", "f/train+test")] if leaks else [])
 
 
 def test_overlapping_texts_are_named_with_their_share(example: Make) -> None:
     suite = two_tasks(example, " ".join(WORDS[:14]), " ".join([*WORDS[:13], "else"]))
-    assert "ours/all/ours ~ theirs/all/theirs (50%)" in messages(suite)[0]
+    assert messages(suite) == ["ours and theirs share 50% of a text (ours ~ theirs)"]
 
 
 def test_many_faults_of_a_kind_are_one_with_a_few_places(example: Make) -> None:
     (fault,) = check(suite_of(TEXT, all=[example(f"i{n}", "x", "a") for n in range(12)]))
-    assert "i0 = i5 and 6 more" in fault.message
+    assert "i0 = i5, and 6 more" in str(fault.note)
 
 
 def test_progress_is_told_task_by_task(example: Make) -> None:
@@ -265,5 +267,5 @@ def test_progress_is_told_task_by_task(example: Make) -> None:
 
 
 def test_an_error_is_told_from_a_warning() -> None:
-    assert Fault("E101", "p", "m").is_error
-    assert not Fault("W101", "p", "m").is_error
+    assert Fault.of("E101", "p").is_error
+    assert not Fault.of("W101", "p").is_error

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from taskloom.messages import FAULTS, Note
 from taskloom.sources.task_files import KEYS, TAGS
-from taskloom.suites.check import CODES
+from taskloom.suites.check import Fault
 from taskloom.suites.contributed import check, known_names
 
 
@@ -40,10 +41,10 @@ def content(**changed: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Callable[..., list[tuple[str, str, str]]]:
-    def checked(**changed: Any) -> list[tuple[str, str, str]]:
+def found(tmp_path: Path) -> Callable[..., list[Fault]]:
+    def checked(**changed: Any) -> list[Fault]:
         (tmp_path / "one.json").write_text(json.dumps(content(**changed)), encoding="utf-8")
-        return [(fault.code, fault.place, fault.message) for fault in check(tmp_path)]
+        return list(check(tmp_path))
 
     return checked
 
@@ -54,33 +55,36 @@ def test_a_good_file_has_no_fault(found):
 
 @pytest.mark.parametrize("count", [25, 6_501])
 def test_too_few_and_too_many_instances(found, count: int):
-    assert [(code, place) for code, place, _ in found(Instances=instances(count))] == [("E402", "one.json: Instances")]
+    wanted = Fault.of("E402", "one.json: Instances", count=count, fewest=26, most=6_500)
+    assert found(Instances=instances(count)) == [wanted]
 
 
 def test_doubled_inputs_and_ids_are_named_by_index(found):
     doubled = [*instances(), {"id": "t-3", "input": "Line 4.", "output": ["no"]}]
     assert found(Instances=doubled) == [
-        ("E403", "one.json: Instances[30].input", "the same as Instances[4].input"),
-        ("E403", "one.json: Instances[30].id", "the same as Instances[3].id"),
+        Fault.of("E403", "one.json: Instances[30].input", other="Instances[4].input"),
+        Fault.of("E403", "one.json: Instances[30].id", other="Instances[3].id"),
     ]
 
 
 def test_empty_outputs_are_named_by_index(found):
     some = [*instances(), {"id": "x", "input": "y", "output": ["no", " "]}]
-    assert found(Instances=some) == [("E404", "one.json: Instances[30].output[1]", "empty")]
+    assert found(Instances=some) == [Fault.of("E404", "one.json: Instances[30].output[1]")]
 
 
 def test_imbalanced_labels_are_a_warning(found):
     some = [instance | {"output": ["yes" if n else "no"]} for n, instance in enumerate(instances())]
-    ((code, place, told),) = found(Instances=some)
-    assert (code, place) == ("W401", "one.json: Instances")
-    assert told.startswith("normalised entropy 0.21")
+    (fault,) = found(Instances=some)
+    values = dict(fault.note.values)
+    assert (fault.code, fault.place) == ("W401", "one.json: Instances")
+    assert values.pop("entropy") == pytest.approx(0.2108, abs=1e-4)  # of 1 and 29 of 30
+    assert values == {"wanted": 0.8, "label": "yes", "most": 29, "of": 30}
 
 
 def test_a_positive_example_among_the_instances(found):
     some = [{"input": "Line 7.", "output": "yes", "explanation": ""}]
     assert found(**{"Positive Examples": some}) == [
-        ("E405", "one.json: Positive Examples[0].input", "stands in Instances[7] too")
+        Fault.of("E405", "one.json: Positive Examples[0].input", other="Instances[7]")
     ]
 
 
@@ -91,13 +95,19 @@ def test_unknown_names_are_named_by_field_and_index_with_the_nearest(found):
         "Input_language": ["Mandarin Chinese", "Chinese"],
         "Output_language": ["Klingon"],
     }
-    few = f"known: {', '.join(known_names()['languages'][:12])} and 48 more"
+
+    def unknown(place: str, name: str, *near: str) -> Fault:
+        hint = Note.of("names-near", names=near) if near else known
+        return Fault.of("W403", f"one.json: {place}", name=name, hint=hint)
+
+    known = Note.of("names-known", names=sorted(known_names()["languages"]))
     assert found(**named) == [
-        ("W403", "one.json: Categories[1]", "not known: 'Textual Entailement'; did you mean Textual Entailment?"),
-        ("W403", "one.json: Domains[0]", "not known: 'news'; did you mean News?"),
-        ("W403", "one.json: Input_language[0]", "not known: 'Mandarin Chinese'; did you mean Chinese?"),
-        ("W403", "one.json: Output_language[0]", f"not known: 'Klingon'; {few}"),
+        unknown("Categories[1]", "Textual Entailement", "Textual Entailment"),
+        unknown("Domains[0]", "news", "News"),
+        unknown("Input_language[0]", "Mandarin Chinese", "Chinese"),
+        unknown("Output_language[0]", "Klingon"),
     ]
+    assert str(found(Domains=["news"])[0].note) == "not known: 'news'; did you mean News?"
 
 
 def test_the_released_names_are_known(found):
@@ -109,14 +119,14 @@ def test_the_released_names_are_known(found):
 
 
 def test_names_that_are_no_list_are_one_fault_each(found):
-    assert [code for code, *_ in found(Categories="Misc", Domains=None)] == ["E401", "E401"]
+    assert [fault.code for fault in found(Categories="Misc", Domains=None)] == ["E401", "E401"]
 
 
 def test_values_that_are_no_texts_are_of_the_wrong_type(found):
     assert found(Domains=["News", 3, None], Contributors=[5]) == [
-        ("E401", "one.json: Contributors[0]", "must be a text, not a number"),
-        ("E401", "one.json: Domains[1]", "must be a text, not a number"),
-        ("E401", "one.json: Domains[2]", "must be a text, not null"),
+        Fault.of("E401-kind", "one.json: Contributors[0]", wanted="a text", kind="a number"),
+        Fault.of("E401-kind", "one.json: Domains[1]", wanted="a text", kind="a number"),
+        Fault.of("E401-kind", "one.json: Domains[2]", wanted="a text", kind="null"),
     ]
 
 
@@ -124,74 +134,71 @@ def test_values_that_are_no_texts_are_of_the_wrong_type(found):
 def test_every_field_that_is_missing_is_named(tmp_path: Path, key: str):
     some = {name: value for name, value in content().items() if name != key}
     (tmp_path / "one.json").write_text(json.dumps(some))
-    faults = [(fault.code, fault.place, fault.message) for fault in check(tmp_path)]
-    assert faults == [("E401", f"one.json: {key}", "missing")]
+    assert list(check(tmp_path)) == [Fault.of("E401-missing", f"one.json: {key}")]
 
 
 def test_a_licence_that_is_missing_is_a_warning_for_some_released_files_have_none(tmp_path: Path):
     some = {name: value for name, value in content().items() if name != "Instance License"}
     (tmp_path / "one.json").write_text(json.dumps(some))
-    (fault,) = check(tmp_path)
-    assert (fault.code, fault.place, fault.message) == ("W407", "one.json: Instance License", "missing")
+    assert list(check(tmp_path)) == [Fault.of("W407-missing", "one.json: Instance License")]
 
 
 @pytest.mark.parametrize("key", [key for key in TAGS if key != "Reasoning"])
 def test_empty_fields_are_a_warning(found, key: str):
-    assert found(**{key: []}) == [("W407", f"one.json: {key}", "empty")]
-    assert found(**{key: [" "]}) == [("W407", f"one.json: {key}[0]", "empty")]
-    assert found(**{key: [float("nan")]}) == [("W407", f"one.json: {key}[0]", "empty")]
+    assert found(**{key: []}) == [Fault.of("W407-empty", f"one.json: {key}")]
+    assert found(**{key: [" "]}) == [Fault.of("W407-empty", f"one.json: {key}[0]")]
+    assert found(**{key: [float("nan")]}) == [Fault.of("W407-empty", f"one.json: {key}[0]")]
 
 
 def test_broken_instances_are_counted_too(found):
     some = [*instances(18), 3, {"id": "x"}]
-    assert [told for code, _, told in found(Instances=some) if code == "E402"] == [
+    assert [str(fault.note) for fault in found(Instances=some) if fault.code == "E402"] == [
         "20 instances; there must be 26 to 6,500"
     ]
-    assert "E402" not in [code for code, *_ in found(Instances=[*instances(25), 3])]
+    assert "E402" not in [fault.code for fault in found(Instances=[*instances(25), 3])]
 
 
 def test_blank_inputs_are_named_by_index(found):
     some = [*instances(), {"id": "x", "input": " \n", "output": ["no"]}]
-    assert found(Instances=some) == [("E404", "one.json: Instances[30].input", "empty")]
+    assert found(Instances=some) == [Fault.of("E404", "one.json: Instances[30].input")]
 
 
 def test_instances_without_id_are_one_warning(found):
     some = [*instances(), {"input": "x", "output": ["no"]}, {"id": "", "input": "y", "output": ["yes"]}]
-    told = "2 instances without an id: one is made; the first: Instances[30]"
-    assert found(Instances=some) == [("W404", "one.json: Instances", told)]
-    assert found(Instances=[*instances(), {"id": "", "input": "y", "output": ["yes"]}])[0][2].startswith("1 instance ")
+    assert found(Instances=some) == [Fault.of("W404", "one.json: Instances", count=2, first="Instances[30]")]
+    (one,) = found(Instances=[*instances(), {"id": "", "input": "y", "output": ["yes"]}])
+    assert str(one.note) == "1 instance without an id: one is made; the first: Instances[30]"
 
 
 def test_positive_examples_that_are_none_or_lists_are_warnings(found):
-    assert found(**{"Positive Examples": []}) == [("W406", "one.json: Positive Examples", "empty")]
+    assert found(**{"Positive Examples": []}) == [Fault.of("W406", "one.json: Positive Examples")]
     some = [{"input": "So?", "output": ["yes", "no"], "explanation": ""}]
-    told = "a list of 2 texts where a text is wanted: only the first is shown"
-    assert found(**{"Positive Examples": some}) == [("W405", "one.json: Positive Examples[0].output", told)]
+    assert found(**{"Positive Examples": some}) == [Fault.of("W405", "one.json: Positive Examples[0].output", count=2)]
 
 
 def test_no_negative_example_is_a_warning(found):
-    assert found(**{"Negative Examples": []}) == [("W406", "one.json: Negative Examples", "empty")]
+    assert found(**{"Negative Examples": []}) == [Fault.of("W406", "one.json: Negative Examples")]
 
 
 @pytest.mark.parametrize("output", ["", " ", [""]])
 def test_a_positive_example_without_output_is_a_fault(found, output: str | list[str]):
     faults = found(**{"Positive Examples": [{"input": "So?", "output": output, "explanation": ""}]})
-    assert faults[0] == ("E404", "one.json: Positive Examples[0].output", "empty")
+    assert faults[0] == Fault.of("E404", "one.json: Positive Examples[0].output")
 
 
 def test_examples_without_input_are_faults(found):
     some = [{"input": "", "output": "no", "explanation": ""}]
-    assert found(**{"Negative Examples": some}) == [("E404", "one.json: Negative Examples[0].input", "empty")]
+    assert found(**{"Negative Examples": some}) == [Fault.of("E404", "one.json: Negative Examples[0].input")]
 
 
 def test_what_is_no_file_is_a_fault_of_its_own_and_the_others_are_checked(tmp_path: Path):
     (tmp_path / "a.json").mkdir()
     (tmp_path / "b.json").symlink_to(tmp_path / "nowhere")
     (tmp_path / "c.json").write_text(json.dumps(content(Source=[])))
-    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
-        ("E401", "a.json", "can't be read (Is a directory)"),
-        ("E401", "b.json", "can't be read (No such file or directory)"),
-        ("W407", "c.json: Source", "empty"),
+    assert list(check(tmp_path)) == [
+        Fault.of("E401-unreadable", "a.json", reason="Is a directory"),
+        Fault.of("E401-unreadable", "b.json", reason="No such file or directory"),
+        Fault.of("W407-empty", "c.json: Source"),
     ]
 
 
@@ -200,19 +207,19 @@ def test_lists_that_are_not_utf_8_and_names_that_stand_twice_in_one(tmp_path: Pa
     (tmp_path / "splits" / "default").mkdir(parents=True)
     (tmp_path / "splits" / "default" / "train_tasks.txt").write_bytes(b"away\ncaf\xe9\n")
     (tmp_path / "splits" / "default" / "test_tasks.txt").write_text("\ufeffone.json\nother\none\n", encoding="utf-8")
-    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
-        ("E401", "splits/default/train_tasks.txt", "not UTF-8 (invalid continuation byte at byte 8, line 2)"),
-        ("E406", "splits/default/test_tasks.txt: [2]", "one again, after [0]"),
+    reason = "invalid continuation byte"
+    assert list(check(tmp_path)) == [
+        Fault.of("E401-encoding", "splits/default/train_tasks.txt", reason=reason, byte=8, line=2),
+        Fault.of("E406-twice", "splits/default/test_tasks.txt: [2]", task="one", first=0),
     ]
 
 
 def test_keys_that_stand_twice_are_named_with_their_place(tmp_path: Path):
     text = json.dumps(content()).replace('"id": "t-2",', '"id": "t-2", "id": "t-2",')
     (tmp_path / "one.json").write_text(text[:-1] + ', "Reasoning": []}')
-    told = "stands twice, and only the last counts"
-    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
-        ("E407", "one.json: Instances[2].id", told),
-        ("E407", "one.json: Reasoning", told),
+    assert list(check(tmp_path)) == [
+        Fault.of("E407", "one.json: Instances[2].id"),
+        Fault.of("E407", "one.json: Reasoning"),
     ]
 
 
@@ -220,10 +227,10 @@ def test_the_same_ids_in_several_files_are_one_fault_for_each_pair(tmp_path: Pat
     for name, first in (("a", 0), ("b", 40), ("c", 28)):
         some = [one | {"id": f"t-{first + n}"} for n, one in enumerate(instances())]
         (tmp_path / f"{name}.json").write_text(json.dumps(content(Instances=some)))
-    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
-        ("E408", "c.json: Instances[0].id", "the same as a.json: Instances[28].id; 1 more id of that file too"),
-        ("E408", "c.json: Instances[12].id", "the same as b.json: Instances[0].id; 17 more ids of that file too"),
-    ]
+    one, other = check(tmp_path)
+    assert one == Fault.of("E408-more", "c.json: Instances[0].id", other="a.json: Instances[28].id", more=1)
+    assert other == Fault.of("E408-more", "c.json: Instances[12].id", other="b.json: Instances[0].id", more=17)
+    assert str(one.note) == "the same as a.json: Instances[28].id; 1 more id of that file too"
 
 
 def test_only_tasks_in_no_split_of_any_track_are_warned_of(tmp_path: Path):
@@ -233,9 +240,7 @@ def test_only_tasks_in_no_split_of_any_track_are_warned_of(tmp_path: Path):
         if place < 2:
             (tmp_path / "splits" / f"track{place}").mkdir(parents=True)
             (tmp_path / "splits" / f"track{place}" / "test_tasks.txt").write_text(f"{name}\n")
-    assert [(fault.code, fault.place, fault.message) for fault in check(tmp_path)] == [
-        ("W402", "splits", "c is in no split of any track")
-    ]
+    assert list(check(tmp_path)) == [Fault.of("W402", "splits", task="c")]
 
 
 @pytest.mark.parametrize(("name", "faults"), [("superni", ["E404"]), ("superni_xlingual", [])])
@@ -268,7 +273,7 @@ def test_all_faults_come_at_once_and_their_codes_are_listed(tmp_path: Path):
     (tmp_path / "splits" / "default" / "test_tasks.txt").write_text("b\n")
     faults = list(check(tmp_path))
     assert {fault.code for fault in faults} == {"E401", "E402", "E404", "E406", "W402", "W404"}
-    assert {fault.code for fault in faults} <= CODES.keys()
+    assert {fault.code for fault in faults} <= FAULTS.keys()
 
 
 def test_the_command_ends_with_1_where_there_are_faults(taskloom, tmp_path: Path):
@@ -287,9 +292,6 @@ def test_our_own_tasks_keep_to_the_rules(taskloom):
     assert list(check(Path(package.__file__).parent / "data" / "instructions")) == []
 
 
-HALF = "holds half a character (a lone surrogate)"
-
-
 @pytest.mark.parametrize(
     ("changed", "place"),
     [
@@ -305,7 +307,7 @@ HALF = "holds half a character (a lone surrogate)"
     ids=["definition", "text", "tag", "example", "instance", "key"],
 )  # fmt: skip
 def test_half_a_character_is_named_by_its_place(found, changed: dict[str, Any], place: str):
-    assert found(**changed) == [("E401", f"one.json: {place}", HALF)]
+    assert found(**changed) == [Fault.of("E401-half", f"one.json: {place}")]
 
 
 def test_both_halves_of_a_character_are_one(found):
@@ -315,7 +317,7 @@ def test_both_halves_of_a_character_are_one(found):
 def test_half_a_character_far_down_is_found(tmp_path: Path):
     deep = '{"a":' * 400 + r'"\ud800"' + "}" * 400
     (tmp_path / "one.json").write_text(json.dumps(content())[:-1] + f', "More": {deep}}}')
-    assert [fault.message for fault in check(tmp_path)] == [HALF]
+    assert [fault.note.code for fault in check(tmp_path)] == ["E401-half"]
 
 
 def test_a_key_with_half_a_character_that_stands_twice_can_be_shown(tmp_path: Path, taskloom: Any):

@@ -70,7 +70,7 @@ def test_of_a_test_task_the_first_hundred_are_scored(tmp_path: Path):
     splits(at, "default", test="one\ntwo\nelsewhere\n", train="three\n")
     files, found = task_files.read(at)
     made = instructions.suite(files, found, id="s")
-    assert made.folds == {"default": {"meta": ("three",), "target": ("one", "two")}}
+    assert made.folds == {"default": {"train": ("three",), "test": ("one", "two")}}
     sizes = {task: {name: len(pool) for name, pool in pools.items()} for task, pools in made.pools.items()}
     assert sizes == {"one": {"train": 30, "test": 100}, "two": {"test": 30}, "three": {"all": 130}}
     assert made.pools["one"]["test"].take([0, 99])[1].item.id == "t-99"
@@ -116,7 +116,7 @@ def test_splits_are_written_back_too(tmp_path: Path):
     files, found = task_files.read(at)
     store(without_leaks(instructions.suite(files, found, id="s")), tmp_path / "suite")
     made = open_suite(tmp_path / "suite")
-    assert made.folds == {"default": {"meta": (), "target": ("one",), "leaking": ("two",)}}  # both of one source
+    assert made.folds == {"default": {"train": (), "test": ("one",), "excluded": ("two",)}}  # both of one source
     instructions.write(made, tmp_path / "to")
     lists = sorted(path.relative_to(at) for path in (at / "splits").rglob("*.txt"))
     assert len(lists) == 4
@@ -127,13 +127,13 @@ def test_entries_of_lists_may_have_a_mark_an_ending_or_come_twice_and_are_writte
     at = folder(tmp_path / "from", one=content(), two=content(), three=content())
     splits(at, "default", test="\ufeffone\nfar.json\n", train="two.json\nthree\nthree\naway\n")
     made = instructions.suite(*task_files.read(at), id="s")
-    assert made.folds == {"default": {"meta": ("two", "three"), "target": ("one",)}}
+    assert made.folds == {"default": {"train": ("two", "three"), "test": ("one",)}}
     store(made, tmp_path / "suite")
     instructions.write(open_suite(tmp_path / "suite"), tmp_path / "to")
     for name in ("test_tasks.txt", "train_tasks.txt"):
         path = Path("splits") / "default" / name
         assert (tmp_path / "to" / path).read_bytes() == (at / path).read_bytes()
-    edited = replace(made, folds={"default": {"meta": ("one", "three"), "target": ("two",)}})
+    edited = replace(made, folds={"default": {"train": ("one", "three"), "test": ("two",)}})
     assert written(edited, tmp_path / "edited")["default"] == {
         "train": ["three", "three", "away", "one"],
         "test": ["far.json", "two"],
@@ -142,7 +142,7 @@ def test_entries_of_lists_may_have_a_mark_an_ending_or_come_twice_and_are_writte
 
 def test_folds_that_were_not_read_are_written_as_splits(tmp_path: Path):
     files, found = task_files.read(folder(tmp_path / "from", one=content(), two=content()))
-    made = replace(instructions.suite(files, found, id="s"), folds={"mine": {"meta": ("two",), "target": ("one",)}})
+    made = replace(instructions.suite(files, found, id="s"), folds={"mine": {"train": ("two",), "test": ("one",)}})
     instructions.write(made, tmp_path / "to")
     assert task_files.read(tmp_path / "to")[1] == {"mine": {"train": ["two"], "test": ["one"]}}
 
@@ -167,7 +167,7 @@ def three_tasks(at: Path) -> Suite:
 
 def test_edited_folds_decide_for_the_tasks_at_hand(tmp_path: Path):
     made = three_tasks(tmp_path / "from")
-    folds: Folds = {"default": {"meta": ("three", "two"), "target": ("one",)}, "mine": {"meta": ("one",)}}
+    folds: Folds = {"default": {"train": ("three", "two"), "test": ("one",)}, "mine": {"train": ("one",)}}
     assert written(replace(made, folds=folds), tmp_path / "to") == {
         "default": {"train": ["away", "two", "three"], "test": ["far", "one"], "excluded": ["never"]},
         "elsewhere": {"train": ["away"], "test": ["far"], "excluded": ["one"]},  # none of its tasks is at hand
@@ -180,7 +180,7 @@ def test_an_excluded_task_that_was_given_a_role_is_excluded_no_more(tmp_path: Pa
     splits(at, "default", train="one\n", excluded="three\ntwo\none\n")
     made = instructions.suite(*task_files.read(at), id="s")
     assert written(made, tmp_path / "as-read")["default"] == listed(at)["default"]
-    edited = replace(made, folds={"default": {"meta": ("one",), "target": ("two",)}})
+    edited = replace(made, folds={"default": {"train": ("one",), "test": ("two",)}})
     assert written(edited, tmp_path / "edited")["default"] == {
         "train": ["one"],
         "test": ["two"],
@@ -194,7 +194,7 @@ ODD_NAMES = ["../../../escaped", "..", ".", "", "a/b", "a\\b", "C:a", "a..b", "a
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_tracks_that_lead_out_of_the_folder_are_refused_before_anything_is_written(name: str, tmp_path: Path):
     made = instructions.suite([], {name: {"train": ["away"]}}, id="s")
-    for odd in (made, replace(made, about={}, folds={name: {"meta": ("away",)}})):
+    for odd in (made, replace(made, about={}, folds={name: {"train": ("away",)}})):
         with pytest.raises(SuiteError, match="can't be written as files, or in lists") as refused:
             instructions.write(odd, tmp_path / "a" / "b" / "c" / "to")
         assert repr(name) in str(refused.value)
@@ -234,7 +234,7 @@ def test_the_real_splits_are_written_back_byte_by_byte_though_leaks_were_left_ou
     made = open_suite(tmp_path / "suite")
     instructions.write(made, tmp_path / "to")
     lists = sorted(path.relative_to(at) for path in (at / "splits").rglob("*.txt"))
-    assert (len(made.folds["default"]["leaking"]), len(lists)) == (4, 4)
+    assert (len(made.folds["default"]["excluded"]), len(lists)) == (4, 4)
     assert [(tmp_path / "to" / path).read_bytes() for path in lists] == [(at / path).read_bytes() for path in lists]
 
 

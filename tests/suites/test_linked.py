@@ -161,7 +161,7 @@ BROKEN = [
     ("no store", "near", r"no store of this name, did you mean paper\?: 'papers'"),
     ("another store", "near/test", "the pool is linked to a store that is not the suite's: 'papers'"),
     ("not linked", "near/test", "candidates are in store 'papers', and the pool is not linked: Rows"),
-    ("missing document", "near/test", "store 'papers' does not have this document: 'p1'"),
+    ("missing document", "near/test", "store 'papers' does not have p1"),
 ]
 
 
@@ -205,9 +205,9 @@ def test_check_finds_an_empty_query_document():
 def test_check_compares_the_texts_of_documents_between_roles():
     long = " ".join(f"word{n}" for n in range(30))
     papers = [replace(one, fields={"title": long}) if one.id in ("p1", "p3") else one for one in PAPERS]
-    near = {"near": {"test": linked.pool(NEAR, [NEAR_P1], (of := documents("papers", papers)), by_id=True)}}
+    near = {"near": {"all": linked.pool(NEAR, [NEAR_P1], (of := documents("papers", papers)), by_id=True)}}
     topic = {"topic": {"all": linked.pool(TOPIC, [example("1", "p3", (), "water")], of, by_id=True)}}
-    folds = {"f": {"meta": ("near",), "target": ("topic",)}}
+    folds = {"f": {"train": ("near",), "test": ("topic",)}}
     tasks = {"near": NEAR, "topic": TOPIC}
     suite = Suite(id="s", tasks=tasks, pools=near | topic, stores={"papers": of}, folds=folds)
     assert [fault.code for fault in check(suite)] == ["E304"]

@@ -12,6 +12,7 @@ import pytest
 from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
 from taskloom.errors import StoreError, UsageError
 from taskloom.suites import rows, store
+from taskloom.suites.instructions import LEAKING
 
 
 def mixed_suite() -> Suite:
@@ -29,7 +30,7 @@ def mixed_suite() -> Suite:
         task = Task(id=f"t{number}", instruction="do", output=output, metrics=("m",), tags={"source": ("s",)})
         tasks[task.id] = task
         pools[task.id] = {"train": rows.pool(task, [example] * 3), "test": rows.pool(task, [example])}
-    return Suite(id="mixed", tasks=tasks, pools=pools, folds={"f": {"meta": ("t0",), "target": ("t1",)}})
+    return Suite(id="mixed", tasks=tasks, pools=pools, folds={"f": {"train": ("t0",), "test": ("t1",)}})
 
 
 def test_what_was_written_is_read_back(tmp_path: Path, small_suite: Suite):
@@ -49,7 +50,7 @@ def test_what_was_written_is_read_back(tmp_path: Path, small_suite: Suite):
 
 def test_names_by_content_are_what_they_were_before_there_were_stores():
     suite = mixed_suite()
-    assert suite.fingerprint == "8e01658be922cd55c233c1022a66083b"
+    assert suite.fingerprint == "18413a2382cba7ce133d127885bb31ca"
     assert suite.digest("t5") == "720a5a041c5e3096e2e444f0f014514e"  # a ranking of texts
 
 
@@ -82,6 +83,38 @@ def test_a_pool_of_an_unknown_kind_is_refused(tmp_path: Path, small_suite: Suite
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match=r"unknown kind of pool: 'graph'; known: linked, rows, view"):
         store.open_suite(tmp_path / "s")
+
+
+def of_old_roles(folder: Path, roles: dict[str, list[str]], fingerprint: str) -> Path:
+    """Write four tasks as a taskloom did that had other names for roles."""
+    tasks = {name: Task(id=name, instruction="Say it.", output=Text(), metrics=("rouge-l",)) for name in "abcd"}
+    one = Example(Item("1", {"text": "x"}), ("y",), "1")
+    made = Suite(id="old", tasks=tasks, pools={name: {"all": rows.pool(of, [one])} for name, of in tasks.items()})
+    store.write(made, folder)
+    manifest = json.loads((folder / store.MANIFEST).read_text(encoding="utf-8"))
+    manifest |= {"format": 1, "folds": {"f": roles}, "fingerprint": fingerprint}
+    (folder / store.MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+OLD = "e4434a327267b4c95fc829c4598d7d17"  # as version 0.1.0 named it before roles were train, dev, test and excluded
+
+
+def test_roles_of_older_suites_are_read_by_their_names_of_today(tmp_path: Path):
+    roles = {"meta": ["a"], "target": ["b", "c"], "leaking": ["d", "c"]}
+    opened = store.open_suite(of_old_roles(tmp_path / "s", roles, OLD))
+    assert opened.folds == {"f": {"train": ("a",), "test": ("b", "c"), "excluded": ("d",)}}
+    assert opened.about[LEAKING] == {"f": {"train": ["d", "c"]}}
+    again = store.write(opened, tmp_path / "again")
+    assert (again.folds, again.about, again.fingerprint) == (opened.folds, opened.about, opened.fingerprint)
+
+
+def test_older_folds_that_were_edited_and_roles_that_never_were_are_refused(tmp_path: Path):
+    edited = {"meta": ["a"], "target": ["b"], "leaking": ["d", "c"]}
+    with pytest.raises(StoreError, match="its fingerprint differs"):
+        store.open_suite(of_old_roles(tmp_path / "edited", edited, OLD))
+    with pytest.raises(StoreError, match="unknown role in fold 'f': 'tests'; did you mean test"):
+        store.open_suite(of_old_roles(tmp_path / "odd", {"tests": ["a"]}, OLD))
 
 
 def test_a_pool_larger_than_a_row_group_is_read_whole(tmp_path: Path):

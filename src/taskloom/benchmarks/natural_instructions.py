@@ -59,9 +59,10 @@ def build(source: str, fields: Sequence[Field], reading: Reading, language: str)
 
 
 def _untrained(suite: Suite) -> Iterator[str]:
-    for fold, roles in suite.folds.items():
-        if (leaking := len(roles.get(instructions.LEAKING, ()))) and not roles.get("meta"):
-            yield f"no task is left to train on in split {fold}, for all {leaking:,} leak"
+    for fold in suite.folds:
+        leaking = instructions.leaking_tasks(suite, fold).get("train")
+        if leaking and not suite.tasks_with("train", fold):
+            yield f"no task is left to train on in split {fold}, for all {len(leaking):,} leak"
 
 
 def held_out(files: Sequence[task_files.TaskFile], wanted: Sequence[str]) -> dict[str, list[str]]:

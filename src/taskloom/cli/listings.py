@@ -17,13 +17,13 @@ from ..errors import UnknownNameError, UsageError
 from ..learners import FLOORS, learner
 from ..learners import names as learner_names
 from ..learners.instructed import Instructed, left_out
+from ..messages import text_of
 from ..models import load as load_models
 from ..models.load import NAMED
 from ..reports import card as cards
 from ..scores import METRICS, Entry, metric, signature
 from ..scores.tasks import split_name
 from ..sources import packages
-from ..studies.plan import ROLES
 from ..studies.study import load
 from ..studies.study import names as study_names
 from ..suites.bridges import Partition
@@ -41,7 +41,6 @@ LOG = "by logarithm"
 ABOUT = ("task", "category", "role", "output", "metrics", "examples")  # columns of a suite's tasks
 OPTIONAL = ("category", "role")  # of these, those that not all suites have
 WEIGHTY = ("task", "role", "category", "examples", "metrics", "output")  # where there is no room for all, the last go
-LISTS = {role: name for name, role in ROLES.items()}  # of a fold: by the names of the lists that are released
 
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Value]], *, as_json: bool) -> None:
@@ -94,12 +93,7 @@ def _about_task(suite: Suite, name: str, *, briefly: bool) -> dict[str, str]:
 
 def _role(suite: Suite, task: str) -> str:
     """Say what a task is for in each fold, or in the only one."""
-    found = [
-        (fold, LISTS.get(role, role))
-        for fold, roles in suite.folds.items()
-        for role, names in roles.items()
-        if task in names
-    ]
+    found = [(fold, role) for fold, roles in suite.folds.items() for role, names in roles.items() if task in names]
     return ", ".join(role if len(suite.folds) == 1 else f"{fold}: {role}" for fold, role in found)
 
 
@@ -154,8 +148,8 @@ def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> 
     length = f"{measure.count(found.text):,} of {measure.room:,} tokens of {model}" if measure else (
         f"{counted(len(found.text), 'character')}; --model counts tokens, and shows what fits")  # fmt: skip
     console.note(f"item {example.item.id}: {length}")
-    for what, count in left_out(found).items():
-        console.note(f"{what}: {count}")
+    for code, count in left_out(found).items():
+        console.note(f"{text_of(code)}: {count}")
 
 
 def _asked(suite: Suite, name: str, item: str) -> Example:
@@ -205,12 +199,18 @@ def show_faults(of: str, faults: Sequence[Fault], *, fingerprint: str = "", as_j
     """Show what a check found."""
     errors = sum(fault.is_error for fault in faults)
     if as_json:
-        listed = [asdict(fault) for fault in faults]
+        listed = [_fault(fault) for fault in faults]
         console.as_json({"fingerprint": fingerprint, "errors": errors, "faults": listed})
         return
     if faults:
-        console.table(["code", "place", "what"], [(fault.code, fault.place, fault.message) for fault in faults])
+        console.table(["code", "place", "what"], [(fault.code, fault.place, str(fault.note)) for fault in faults])
     console.note(f"{counted(errors, 'error')}, {counted(len(faults) - errors, 'warning')}; {of}")
+
+
+def _fault(fault: Fault) -> dict[str, Any]:
+    told = {"code": fault.code, "place": fault.place, "message": str(fault.note), "note": fault.note.code}
+    values = {name: list(map(str, v)) if isinstance(v, tuple) else v for name, v in fault.note.values}
+    return told | {"values": values}
 
 
 def show_bridge(suite: Suite, target: str, meta: Sequence[str], *, as_json: bool) -> None:

@@ -60,8 +60,9 @@ def compare(
 
 
 def _tell_drawn(drawn: Questions, wanted: int) -> None:
-    for what, count in sorted(drawn.left_out.items()):
-        console.note(f"left out: {what}" + (f" ({count:,})" if count > 1 or not what.startswith("learner ") else ""))
+    for note, count in sorted(drawn.left_out.items(), key=lambda told: str(told[0])):
+        alone = note.code == "learner-without-texts"  # and so named, not counted
+        console.note(f"left out: {note}" + ("" if alone else f" ({count:,})"))
     tasks = len({pair.task for pair in drawn.key})
     names = sorted({pair.learner for pair in drawn.key})
     fewer = f", for there are no more than {tasks:,}" if tasks < wanted else ""

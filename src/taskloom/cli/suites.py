@@ -164,7 +164,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Read a whole suite, verify its fingerprint, and name its faults; ends with 1 if there are any."""
-    from ..suites.check import CODES
+    from ..messages import FAULTS
     from ..suites.check import check as faults_of
     from ..suites.contributed import check as check_files
     from ..suites.contributed import is_contribution
@@ -172,7 +172,7 @@ def check(
     from . import listings
 
     if codes:
-        listings.show_rows(["code", "meaning"], list(CODES.items()), as_json=as_json)
+        listings.show_rows(["code", "meaning"], list(FAULTS.items()), as_json=as_json)
         return
     if suite is None:
         raise UsageError("name a suite's folder")

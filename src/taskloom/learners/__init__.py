@@ -26,7 +26,7 @@ class Tools(Protocol):
     """What the runner gives a learner to work with."""
 
     def count(self, what: str, n: int = 1) -> None:
-        """Note something that a report should show beside the score: a text cut short, a record dropped."""
+        """Count something that a report should show beside the score, by a code: `prompt-cut`, or one of your own."""
 
     def model(self, name: str) -> LanguageModel:
         """Give a model, loaded once for all that ask for it."""

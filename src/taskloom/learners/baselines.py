@@ -17,6 +17,7 @@ import numpy as np
 from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
 from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
+from ..messages import Note
 from ..texts import tokens
 from . import Learner, Predictor, Tools
 
@@ -161,7 +162,7 @@ class Bm25(Learner):
             candidates = list(dict.fromkeys(item.candidates))
             grades = self.grades(_text(task, item), _candidate_texts(task, candidates, tools))
             if not any(grades):
-                tools.count("no word in common")
+                tools.count("no-common-word")
             return tuple(zip(candidates, grades, strict=True)) or None
 
         return _Each(answer)
@@ -206,7 +207,7 @@ class _Rows:
             return []
         rows = self.words.rows(items)
         if unknown := int((np.diff(rows.indptr) == 0).sum()):
-            self.words.tools.count("no word in common", unknown)
+            self.words.tools.count("no-common-word", unknown)
         return self.answers(rows)
 
 
@@ -249,7 +250,7 @@ class _Fitting:
             model.fit(self.rows, targets)
         for warning in caught:
             if issubclass(warning.category, ConvergenceWarning):
-                self.tools.count("not converged")
+                self.tools.count("not-converged")
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         return model
@@ -356,12 +357,12 @@ def first_best(scores: Any, decimals: int) -> list[int]:
 
 def _refuse_none(task: Task, support: Examples) -> None:
     if not support:
-        raise LearnerError(f"this learner needs support examples, and there are none of task {task.id!r}")
+        raise LearnerError(Note.of("support-missing", task=task.id))
 
 
 def settle(learner: object, name: str, *, least: float, most: float = 1e6) -> None:
     """Make a setting a float, so that 2 and 2.0 are one learner, or refuse it."""
     value = getattr(learner, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise LearnerError(f"{name} must be a number from {least:g} to {most:g}: {value!r}")
+        raise LearnerError(Note.of("number-expected", name=name, least=least, most=most, given=repr(value)))
     object.__setattr__(learner, name, float(value))

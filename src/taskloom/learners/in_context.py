@@ -13,6 +13,7 @@ from .. import prompts
 from ..core import Answer, Example, Item, Labels, Task
 from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
+from ..messages import Note
 from ..models import Ability, Decoding, LanguageModel, Odds, Reply
 from ..prompts import WORDINGS, Wording
 from . import Learner, Predictor, Response, Tools
@@ -49,7 +50,7 @@ class InContext(Learner):
     def __post_init__(self) -> None:
         wordings = (self.wording,) if isinstance(self.wording, str) else tuple(self.wording)
         if not wordings:
-            raise LearnerError(f"wording must be one at least of {', '.join(WORDINGS)}: {self.wording!r}")
+            raise LearnerError(Note.of("wording-missing", known=list(WORDINGS), given=repr(self.wording)))
         object.__setattr__(self, "wording", wordings[0] if len(wordings) == 1 else wordings)
         for what, value, known in [
             *(("wording", wording, WORDINGS) for wording in wordings),
@@ -61,10 +62,10 @@ class InContext(Learner):
                 raise UnknownNameError(what, str(value), known)
         for name, least in (("most", 0), ("tokens", 1)):
             if isinstance(value := getattr(self, name), bool) or not isinstance(value, int) or value < least:
-                raise LearnerError(f"{name} must be a whole number from {least} on: {value!r}")
+                raise LearnerError(Note.of("whole-number-expected", name=name, least=least, given=repr(value)))
         for name in ("calibrate", "per_token", "show_labels", "chat"):
             if not isinstance(value := getattr(self, name), bool):  # YAML's no is a text, and true if it is asked
-                raise LearnerError(f"{name} must be true or false: {value!r}")
+                raise LearnerError(Note.of("true-or-false-expected", name=name, given=repr(value)))
         settle(self, "temperature", least=0, most=100)
 
     @property
@@ -136,9 +137,7 @@ class _Asking:
             order = [self.shown[at] for at in nearest[place]] if nearest else self.shown
             others = tuple(shot for shot in order if not _same(shot.item, item))
             if len(others) < len(order):
-                self.tools.count(
-                    "demonstrations left out, each the item that was asked about", len(order) - len(others)
-                )
+                self.tools.count("demonstration-is-item", len(order) - len(others))
             chosen = others[:most]
             yield chosen[::-1] if nearest else chosen  # the nearest stands last, before the item
 
@@ -155,7 +154,7 @@ class _Asking:
         )
         kept = shots[dropped:]
         if kept != shots:
-            self.tools.count("demonstrations dropped, for the context is too short", len(shots) - len(kept))
+            self.tools.count("demonstration-dropped", len(shots) - len(kept))
         return kept
 
     # --- questions and answers ---------------------------------------------------------------------------------------
@@ -181,7 +180,7 @@ class _Asking:
             return self._likeliest(model, asked, texts, output.names)
         golds = [shot.gold[0] for shot in self.shown]
         replies = zip(texts, model.generate(texts, self._decoding), strict=True)
-        return [read_reply(self.task, text, reply, self._decoding, self.tools, golds) for text, reply in replies]
+        return [read_reply(self.task, text, reply, self.tools, golds) for text, reply in replies]
 
     def _likeliest(
         self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], texts: Sequence[str], names: Sequence[str]
@@ -205,7 +204,7 @@ class _Asking:
 
     def _weights(self, odds: Odds | None) -> list[float]:
         if odds is None:
-            self.tools.count("prompts that the model refused")
+            self.tools.count("prompt-refused")
             return []
         _count_cut(odds.cut, self.tools)
         if not self.how.per_token:
@@ -224,27 +223,25 @@ class _Asking:
         return [means[_names(shots)] for _, shots in asked]
 
 
-def read_reply(
-    task: Task, prompt: str, reply: Reply | None, how: Decoding, tools: Tools, shown: Sequence[Answer]
-) -> Response:
+def read_reply(task: Task, prompt: str, reply: Reply | None, tools: Tools, shown: Sequence[Answer]) -> Response:
     """Read the answer out of what a model wrote, and count what went wrong on the way."""
     if reply is None:
-        tools.count("prompts that the model refused")
+        tools.count("prompt-refused")
         return Response(None, prompt=prompt)
     _count_cut(reply.cut, tools)
     if not reply.ended:
-        tools.count(f"answers cut at {how.tokens} tokens")
+        tools.count("answer-cut")
     if not reply.text.strip():
-        tools.count("replies that were empty")
+        tools.count("reply-empty")
     answer = prompts.read(task, reply.text, shown)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
-        tools.count("answers picked out of longer ones")
+        tools.count("answer-picked")
     return Response(answer, reply.text, prompt=prompt)
 
 
 def _count_cut(tokens: int, tools: Tools) -> None:
     if tokens:
-        tools.count("prompts cut to fit the context")
+        tools.count("prompt-cut")
 
 
 def _own_examples(task: Task) -> list[Example]:

@@ -11,6 +11,7 @@ from ..core import Example, Item, Task
 from ..encodings import DEFAULT, Encoded, Encoding, encoding, fitted, lacking, tagged
 from ..errors import LearnerError
 from ..ids import Json
+from ..messages import Note
 from ..models import Ability, Decoding
 from . import Learner, Predictor, Response, Tools
 from .baselines import settle
@@ -35,9 +36,9 @@ class Instructed(Learner):
     def __post_init__(self) -> None:
         encoding(self.encoding)  # refuses what is none
         if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 1:
-            raise LearnerError(f"tokens must be a whole number from 1 on: {self.tokens!r}")
+            raise LearnerError(Note.of("whole-number-expected", name="tokens", least=1, given=repr(self.tokens)))
         if not isinstance(self.chat, bool):
-            raise LearnerError(f"chat must be true or false: {self.chat!r}")
+            raise LearnerError(Note.of("true-or-false-expected", name="chat", given=repr(self.chat)))
         settle(self, "temperature", least=0, most=100)
 
     @property
@@ -69,7 +70,7 @@ class Instructed(Learner):
     ) -> Predictor:
         """Learn nothing: all that the model is told is in the task."""
         if short := lacking(task, encoding(self.encoding)):
-            tools.count("examples that the encoding asks for and the task has not", short)
+            tools.count("example-missing", short)
         several = any("\n" in prompts.write(task, shown.answer) for shown in task.examples)
         stop = (prompts.GAP if several else "\n",)
         how = Decoding(tokens=self.tokens, stop=stop, chat=self.chat, temperature=self.temperature, seed=seed)
@@ -92,20 +93,20 @@ class _Told:
         texts = []
         for item in items:
             found = fitted(self.task, item, self.encoding, lambda text: model.fits(text, self.how))
-            for what, count in left_out(found).items():
-                self.tools.count(what, count)
+            for code, count in left_out(found).items():
+                self.tools.count(code, count)
             texts.append(found.text)
         golds = [shown.answer for shown in self.task.examples if shown.right]
         replies = zip(texts, model.generate(texts, self.how), strict=True)
-        return [read_reply(self.task, text, reply, self.how, self.tools, golds) for text, reply in replies]
+        return [read_reply(self.task, text, reply, self.tools, golds) for text, reply in replies]
 
 
 def left_out(found: Encoded) -> dict[str, int]:
-    """Say what is not in a prompt, and how often."""
-    told = {
-        "demonstrations left out: the item itself": found.own,
-        "examples dropped, for the context is too short": found.dropped,
-        "inputs shortened to fit the context": int(found.cut > 0),
-        "definitions shortened to fit the context": int(found.untold > 0),
+    """Count what is not in a prompt, by code."""
+    counts = {
+        "demonstration-is-item": found.own,
+        "demonstration-dropped": found.dropped,
+        "input-cut": int(found.cut > 0),
+        "instruction-cut": int(found.untold > 0),
     }
-    return {what: count for what, count in told.items() if count}
+    return {code: count for code, count in counts.items() if count}

@@ -19,6 +19,7 @@ import httpx2 as httpx
 
 from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..ids import Json, canonical, fingerprint
+from ..messages import Note
 from ..progress import Progress
 from . import LANGUAGE, Ability, Decoding, LanguageModel, Odds, Reply, Usage, completions
 from .replies import NAME, Price, Replies
@@ -57,15 +58,15 @@ class Endpoint:
         whole = (self.concurrency, self.tries, self.token_budget)
         numbers = (*whole, self.timeout, self.backoff, self.price_in, self.price_out, self.budget)
         if any(isinstance(n, bool) or not isinstance(n, int | float) or not 0 <= n < math.inf for n in numbers):
-            raise UsageError(f"sizes, prices and budgets are numbers, none below nought: {name!r}")
+            raise UsageError(Note.of("endpoint-numbers-expected", model=name))
         if not all(isinstance(n, int) for n in whole):
-            raise UsageError(f"concurrency, tries and token_budget are whole numbers: {name!r}")
+            raise UsageError(Note.of("endpoint-whole-numbers-expected", model=name))
         if min(self.concurrency, self.tries, self.timeout) < 1:
-            raise UsageError(f"concurrency, tries and timeout are 1 at least: {name!r}")
+            raise UsageError(Note.of("endpoint-numbers-too-small", model=name))
         if self.budget and not (self.price_in or self.price_out):
-            raise UsageError(f"a budget in dollars needs price_in and price_out: {name!r}")
+            raise UsageError(Note.of("price-missing", model=name))
         if not isinstance(self.key, str) or not re.fullmatch(r"\w*", self.key, re.ASCII):
-            raise UsageError("`key` names a variable of the environment; a key itself is written nowhere")
+            raise UsageError(Note.of("key-not-a-variable"))
         self._check_body()
 
     def _check_body(self) -> None:
@@ -73,12 +74,12 @@ class Endpoint:
         try:
             canonical(dict(self.body))
         except (TypeError, ValueError):
-            raise UsageError(f"`body` must be a mapping that JSON can write: {name!r}") from None
+            raise UsageError(Note.of("body-not-json", model=name)) from None
         if ours := sorted(OURS & self.body.keys()):
-            raise UsageError(f"`body` can't set {', '.join(ours)}: {name!r}")
+            raise UsageError(Note.of("body-sets-ours", names=ours, model=name))
         unlimited = self.body.get("max_tokens", 0) is None and not self.body.get("max_completion_tokens")
         if unlimited and (self.budget or self.token_budget):
-            raise UsageError(f"a budget needs a limit of what is written, as max_completion_tokens in `body`: {name!r}")
+            raise UsageError(Note.of("budget-without-limit", model=name))
 
     @property
     def _name(self) -> str:
@@ -95,12 +96,9 @@ class Endpoint:
         except httpx.InvalidURL:
             parsed = httpx.URL("")
         if parsed.userinfo or parsed.query or parsed.fragment:
-            raise UsageError("an endpoint's address must hold no key; keys are read from the environment (`key`)")
+            raise UsageError(Note.of("address-with-key"))
         if not name or parsed.scheme not in ("http", "https") or not parsed.host:
-            raise UsageError(
-                "a model at an endpoint is named api:MODEL@https://HOST/v1, or api:MODEL where OPENAI_BASE_URL is set: "
-                f"{self._name!r}"
-            )
+            raise UsageError(Note.of("address-missing", model=self._name))
         return name, url
 
     @property
@@ -149,7 +147,7 @@ class Api:
     def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
         """Have prompts with their options read back, with the log-probabilities of each token."""
         if decoding.chat:
-            raise ModelUnavailableError("chat endpoints don't say how likely an answer is: set `answers: generate`")
+            raise ModelUnavailableError(Note.of("no-log-probabilities-in-chat"))
         pairs = [(p, option) for p, each in zip(prompts, options, strict=True) for option in each]
         read = {"max_tokens": 0, "temperature": 0, "logprobs": 1, "echo": True}
         bodies = self._asked([("completions", {"model": self.name, "prompt": p + o, **read}) for p, o in pairs])
@@ -231,13 +229,14 @@ class Api:
             if not failed.paid:
                 self.replies.give_back(self.model, most)
             if attempt >= self.endpoint.tries:
-                raise self._given_up(attempt, str(failed))
+                raise self._given_up(attempt, failed)
             stop.wait(_pause(self.endpoint.backoff, attempt, failed.wait))
         raise AssertionError
 
-    def _given_up(self, tries: int, reason: str) -> ModelError:
-        kind = ModelError if reason.startswith("HTTP 5") else ModelUnavailableError
-        return kind(f"no answer from {self.url} after {tries} tries; the last: {reason}")
+    def _given_up(self, tries: int, last: _TryAgainError) -> ModelError:
+        """Take an error of the server for a fault of this request alone; after any other, all can only wait."""
+        kind = ModelError if last.status >= httpx.codes.INTERNAL_SERVER_ERROR else ModelUnavailableError
+        return kind(Note.of("no-reply", url=self.url, tries=tries, reason=last.note))
 
     def _post(self, path: str, body: dict[str, Json]) -> tuple[int, Any]:
         try:
@@ -245,35 +244,35 @@ class Api:
             with self.client.stream("POST", f"{self.url}/{path}", content=content, headers=JSON) as given:
                 content = _limited(given)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _TryAgainError(f"can't be reached ({error})", paid=False) from None
+            raise _TryAgainError(Note.of("unreachable", reason=error), paid=False) from None
         except httpx.HTTPError as error:  # cut, or too slow: it may have been answered, and paid for
-            raise _TryAgainError(f"{type(error).__name__} ({error})") from None
-        if given.status_code in AGAIN or given.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-            raise _TryAgainError(f"HTTP {given.status_code} {self._told(content)}", _after(given), paid=False)
-        if given.status_code != httpx.codes.OK:
-            return given.status_code, self._refused(given.status_code, content)
+            raise _TryAgainError(Note.of("connection-broken", kind=type(error).__name__, reason=error)) from None
+        status = given.status_code
+        if status in AGAIN or status >= httpx.codes.INTERNAL_SERVER_ERROR:
+            told = Note.of("http-error", status=status, said=self._told(content))
+            raise _TryAgainError(told, status=status, wait=_after(given), paid=False)
+        if status != httpx.codes.OK:
+            return status, self._refused(status, content)
         try:
             found = json.loads(content)
         except (ValueError, RecursionError):
             found = None
         if not completions.is_completion(found):
-            raise _TryAgainError(f"not a completion: {self._told(content)}")
+            raise _TryAgainError(Note.of("not-a-completion", said=self._told(content)))
         return httpx.codes.OK, found
 
     def _refused(self, status: int, content: bytes) -> Any:
         """Give a refusal of one prompt, which is an answer too; any other is an error."""
-        told = self._told(content)
-        if status in REFUSED and TOO_LONG.search(told):
-            return {"refused": told}
-        if status in (401, 403) and not _key(self.endpoint.key):
-            raise ModelUnavailableError(
-                f"{self.url} wants a key, and ${self.endpoint.key} has none (HTTP {status}): {told}"
-            )
+        said, url, key = self._told(content), self.url, self.endpoint.key
+        if status in REFUSED and TOO_LONG.search(said):
+            return {"refused": said}
+        if status in (401, 403) and not _key(key):
+            raise ModelUnavailableError(Note.of("key-missing", url=url, key=key, status=status, said=said))
         if status in (401, 403):
-            raise ModelUnavailableError(f"{self.url} refuses the key of ${self.endpoint.key} (HTTP {status}): {told}")
+            raise ModelUnavailableError(Note.of("key-refused", url=url, key=key, status=status, said=said))
         if status in REFUSED:
-            raise ModelError(f"{self.url} refuses the request (HTTP {status}): {told}")
-        raise ModelUnavailableError(f"{self.url} answers HTTP {status} for model {self.name!r}: {told}")
+            raise ModelError(Note.of("request-refused", url=url, status=status, said=said))
+        raise ModelUnavailableError(Note.of("model-refused", url=url, status=status, model=self.name, said=said))
 
     def _told(self, content: bytes) -> str:
         """Give the beginning of what an endpoint said, and never the key, which it may repeat."""
@@ -309,9 +308,9 @@ class Api:
 class _TryAgainError(Exception):
     """Something that may go better next time."""
 
-    def __init__(self, reason: str, wait: float = 0.0, *, paid: bool = True) -> None:
-        super().__init__(reason)
-        self.wait, self.paid = wait, paid
+    def __init__(self, note: Note, *, status: int = 0, wait: float = 0.0, paid: bool = True) -> None:
+        super().__init__(note)
+        self.note, self.status, self.wait, self.paid = note, status, wait, paid
 
 
 class _StoppedError(Exception):
@@ -325,7 +324,7 @@ def _key(variable: str) -> str:
 def _headers(variable: str) -> dict[str, str]:
     key = _key(variable)
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ModelUnavailableError(f"the key in ${variable} has characters that no key has")
+        raise ModelUnavailableError(Note.of("key-malformed", key=variable))
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
@@ -335,7 +334,7 @@ def _limited(given: httpx.Response) -> bytes:
         parts.append(part)
         size += len(part)
         if size > LARGEST:
-            raise _TryAgainError(f"a reply of more than {LARGEST:,} bytes")
+            raise _TryAgainError(Note.of("reply-too-large", most=LARGEST))
     return b"".join(parts)
 
 

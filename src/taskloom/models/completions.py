@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ModelUnavailableError
+from ..messages import Note
 from . import Odds, Reply
 
 MANY = 1 << 40  # tokens that no request has
-NO_LOGS = "the endpoint gives no log-probabilities of what it reads: set `answers: generate`"
+NO_LOGS = Note.of("no-log-probabilities")
 
 
 def used(body: Any) -> tuple[int | None, int | None]:

@@ -13,6 +13,7 @@ import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ..errors import ModelError
+from ..messages import Note
 
 
 def convert(file: Path, folder: Path) -> None:
@@ -28,9 +29,9 @@ def convert(file: Path, folder: Path) -> None:
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
     except (OSError, ValueError, TypeError, LookupError, RuntimeError, ImportError, struct.error) as error:
         first = (str(error).strip().splitlines() or [""])[0][:200]
-        raise ModelError(f"not a GGUF file that can be read ({type(error).__name__}: {first}): {file}") from None
+        raise ModelError(Note.of("gguf-unreadable", kind=type(error).__name__, reason=first, path=file)) from None
     if missing := sorted(info["missing_keys"]):  # which would be drawn at random
-        raise ModelError(f"not a GGUF file that can be read (it has no weights for {missing[0]}): {file}")
+        raise ModelError(Note.of("gguf-weights-missing", part=missing[0], path=file))
     if hasattr(read.config, "quantization_config"):
         del read.config.quantization_config
     plain = type(read)(read.config)  # what was read from GGUF refuses to be saved

@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from ..errors import ModelError
+from ..messages import Note
 from . import Decoding, Odds, Reply, Usage
 from .causal import Causal, Ids, common_prefix
 from .seq2seq import Seq2Seq
@@ -57,9 +58,9 @@ class LM:
             ImportError,
             SafetensorError,
         ) as e:
-            raise ModelError(f"can't be loaded as a language model ({_brief(e)}): {folder}") from e
+            raise ModelError(Note.of("weights-unreadable", reason=_brief(e), path=folder)) from e
         if missing := sorted(info["missing_keys"]):  # which would be drawn at random
-            raise ModelError(f"can't be loaded as a language model (it has no weights for {missing[0]}): {folder}")
+            raise ModelError(Note.of("weights-missing", part=missing[0], path=folder))
         return cls(net, tokenizer, context)
 
     def fits(self, prompt: str, decoding: Decoding) -> bool:
@@ -114,7 +115,7 @@ class LM:
         if not decoding.chat:
             return prompt
         if not self.tokenizer.chat_template:
-            raise ModelError("the model has no chat template; leave `chat` out")
+            raise ModelError(Note.of("chat-template-missing"))
         turns = [{"role": "user", "content": prompt}]
         framed: str = self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
         start = self.tokenizer.bos_token or ""
@@ -220,7 +221,7 @@ def room_for(config: Any, context: int, written: int) -> int:
     """Say how many tokens a prompt may have, where so many are written after it."""
     room = context if config.is_encoder_decoder else context - written
     if room < 1:
-        raise ModelError(f"no room for a prompt: {written} tokens to be written, a context of {context}")
+        raise ModelError(Note.of("context-too-small", written=written, context=context))
     return room
 
 
@@ -229,7 +230,7 @@ def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:
     for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
         if isinstance(size := getattr(config, name, None), int) and size > 0:
             if wanted > size:
-                raise ModelError(f"the model was made for {size:,} tokens, and `context` asks for {wanted:,}")
+                raise ModelError(Note.of("context-too-large", most=size, wanted=wanted))
             return wanted or size
     return wanted or min(int(tokenizer.model_max_length), LONG)
 

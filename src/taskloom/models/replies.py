@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, ModelUnavailableError
+from ..messages import Note
 from ..transactions import transaction, write_ahead
 
 NAME = "replies.db"
@@ -50,7 +51,7 @@ class Replies:
                     self.db.execute(statement)
         except sqlite3.Error as error:
             self.db.close()
-            raise ModelError(f"replies can't be kept ({error}): {path}") from None
+            raise ModelError(Note.of("replies-not-kept", reason=error, path=path)) from None
 
     def find(self, key: str) -> tuple[int, Any] | None:
         """Give the status and the body of a reply, if there was one."""
@@ -63,13 +64,11 @@ class Replies:
             spent = self._spent(model)
             if budget.dollars and spent.dollars + most.dollars > budget.dollars:
                 raise ModelUnavailableError(
-                    f"the budget of ${budget.dollars:,.2f} is spent: ${spent.dollars:,.4f} so far, and the next one "
-                    f"may cost ${most.dollars:,.4f}; raise `budget` to go on"
+                    Note.of("budget-spent", budget=budget.dollars, spent=spent.dollars, most=most.dollars)
                 )
             if budget.tokens and spent.tokens + most.tokens > budget.tokens:
                 raise ModelUnavailableError(
-                    f"the budget of {budget.tokens:,} tokens is spent: {spent.tokens:,} so far, and the next request "
-                    f"may take {most.tokens:,}; raise `token_budget` to go on"
+                    Note.of("token-budget-spent", budget=budget.tokens, spent=spent.tokens, most=most.tokens)
                 )
             self._add(model, most.tokens, most.dollars)
 
@@ -118,4 +117,4 @@ class Replies:
             with self.lock, transaction(self.db):
                 yield
         except sqlite3.Error as error:
-            raise ModelUnavailableError(f"replies can't be kept ({error}): {self.path}") from error
+            raise ModelUnavailableError(Note.of("replies-not-kept", reason=error, path=self.path)) from error

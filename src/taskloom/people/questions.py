@@ -14,6 +14,7 @@ from typing import TypeAlias
 from ..core import Answer, Item, Suite, Text
 from ..errors import SuiteError, UnknownNameError, UsageError
 from ..ids import fingerprint, raw_bits
+from ..messages import Note
 from ..studies.results import Outcome, Results
 from .judgements import ITEMS, TASKS, Pair, Question, Settled, Side
 
@@ -55,7 +56,7 @@ class Questions:
     asked: tuple[Question, ...]
     key: tuple[Pair, ...]
     shots: int
-    left_out: Mapping[str, int]
+    left_out: Mapping[Note, int]
 
 
 def tidy(text: str) -> str:
@@ -83,7 +84,7 @@ def draw(
     """
     if tasks < 1 or items < 1:
         raise UsageError(f"at least one task, and one item of each: {tasks} and {items}")
-    left_out: Counter[str] = Counter()
+    left_out: Counter[Note] = Counter()
     texts = _texts(results, left_out)
     shots = _shots(texts, shots)
     names = _learners(results, [outcome for outcome in texts if outcome.shots == shots], learners, left_out)
@@ -103,14 +104,14 @@ def draw(
 # --- what there is ---------------------------------------------------------------------------------------------------
 
 
-def _texts(results: Results, left_out: Counter[str]) -> list[Outcome]:
+def _texts(results: Results, left_out: Counter[Note]) -> list[Outcome]:
     """Keep the answers of tasks that ask for a text: what people can compare."""
     if not results.outcomes:
         raise UsageError(f"the run has no answers yet: {results.name!r}")
     found = [o for o in results.outcomes if isinstance(results.suite.tasks[o.task].output, Text)]
     if not found:
         raise UsageError(f"no task of the run asks for a text, which is what people can compare: {results.name!r}")
-    left_out["tasks that ask for no text"] += len({o.task for o in results.outcomes} - {o.task for o in found})
+    left_out[Note.of("task-without-text")] += len({o.task for o in results.outcomes} - {o.task for o in found})
     return found
 
 
@@ -121,7 +122,7 @@ def _shots(texts: Sequence[Outcome], wanted: int | None) -> int:
     return there[-1] if wanted is None else wanted
 
 
-def _learners(results: Results, texts: Sequence[Outcome], wanted: Sequence[str], left_out: Counter[str]) -> list[str]:
+def _learners(results: Results, texts: Sequence[Outcome], wanted: Sequence[str], left_out: Counter[Note]) -> list[str]:
     for name in wanted:
         if name not in results.learners:
             raise UnknownNameError("learner of the run", name, results.learners)
@@ -131,11 +132,11 @@ def _learners(results: Results, texts: Sequence[Outcome], wanted: Sequence[str],
     serious = [name for name in results.learners if name not in results.floors]
     chosen = {name for name in wanted or serious if name in there}
     passed_over = [name for name in serious if name not in there and not wanted]
-    left_out.update(f"learner {name}: no texts with {texts[0].shots} shots" for name in passed_over)
+    left_out.update(Note.of("learner-without-texts", learner=name, shots=texts[0].shots) for name in passed_over)
     return sorted(chosen or there)
 
 
-def _answers(texts: Sequence[Outcome], names: Sequence[str], left_out: Counter[str]) -> dict[Place, dict[str, Given]]:
+def _answers(texts: Sequence[Outcome], names: Sequence[str], left_out: Counter[Note]) -> dict[Place, dict[str, Given]]:
     """Gather answers by place and learner, where all have answered and there is a reference."""
     found: dict[Place, dict[str, Given]] = {}
     for outcome in texts:
@@ -148,8 +149,8 @@ def _answers(texts: Sequence[Outcome], names: Sequence[str], left_out: Counter[s
     kept = {place: by for place, by in whole.items() if by[names[0]].reference}
     if not kept:
         raise UsageError(f"no item has a reference to compare with: {whole.popitem()[0][0]!r}")
-    left_out["items that not all learners have answered"] += len(found) - len(whole)
-    left_out["items without a reference"] += len(whole) - len(kept)
+    left_out[Note.of("item-not-answered-by-all")] += len(found) - len(whole)
+    left_out[Note.of("item-without-reference")] += len(whole) - len(kept)
     return kept
 
 

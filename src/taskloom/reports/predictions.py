@@ -71,7 +71,7 @@ def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequen
 
 def _test_tasks(suite: Suite) -> set[str]:
     """Give the tasks that the folds ask about; all, where they ask about none."""
-    return {name for roles in suite.folds.values() for name in roles.get("target", ())} or set(suite.tasks)
+    return {*suite.tasks_with("test")} or set(suite.tasks)
 
 
 def _scores(suite: Suite, found: Mapping[str, Scored]) -> Scores:

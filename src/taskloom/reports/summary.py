@@ -60,7 +60,7 @@ class Tally:
     """How often something was counted with one learner, and out of how many where that is known."""
 
     learner: str
-    what: str
+    what: str  # the key of a note; `messages.text_of` has the words
     count: int
     of: int = 0
 
@@ -254,7 +254,7 @@ def _unusable(outcomes: Iterable[Outcome]) -> tuple[Tally, ...]:
                 reasons[at] = max(reasons.get(at, 0), count)
         found.update({(o.learner, *at): count for at, count in reasons.items()})
     return tuple(
-        Tally(learner, f"{part}: {reason}" if part else reason, count, answers[learner, part])
+        Tally(learner, f"{part}/{reason}" if part else reason, count, answers[learner, part])
         for (learner, part, reason), count in sorted(found.items())
         if count
     )

@@ -13,6 +13,7 @@ from contextlib import redirect_stdout
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ..messages import text_of
 from ..stats import Estimate
 from ..studies.costs import Cost
 from ..texts import counted, inert
@@ -142,9 +143,9 @@ def tally(summary: Summary) -> str:
 def dropped(summary: Summary) -> Rows:
     """Give a row for each thing that was left out, cut, or could not be used."""
     c = summary.counts
-    skipped = [["", f"skipped: {why}", f"{count:,}"] for why, count in sorted(c.skipped.items(), key=str)]
-    unusable = [[t.learner, f"unusable answer: {t.what}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
-    noted = [[t.learner, t.what, f"{t.count:,}"] for t in c.noted]
+    skipped = [["", f"skipped: {why}", f"{c.skipped[why]:,}"] for why in sorted(c.skipped, key=str)]
+    unusable = [[t.learner, f"unusable answer: {text_of(t.what)}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
+    noted = [[t.learner, text_of(t.what), f"{t.count:,}"] for t in c.noted]
     return [*skipped, *unusable, *noted]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -17,6 +17,7 @@ from .. import __version__
 from ..core import Answer, Fields, Labels, Output, faults_of
 from ..errors import ScoreError, UnknownNameError
 from ..ids import fingerprint
+from ..messages import Note
 
 if TYPE_CHECKING:
     from .reduce import Array
@@ -36,7 +37,7 @@ class Metric(Protocol):
 
 
 class UnusableError(ScoreError):
-    """An answer that a metric can't use, as its gold answer tells; up to a colon, the reason it is counted by."""
+    """An answer that a metric can't use, as its gold answer tells; it is counted by its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,42 +100,45 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     if found["k"]:
         options["k"] = int(found["k"])
         if not options["k"]:
-            raise ScoreError(f"a depth is at least 1: {typed!r}")
+            raise ScoreError(Note.of("depth-too-small", metric=typed))
     module, _, name = entry.of.partition(":")
     kind = getattr(import_module(f".{module}", __package__), name)
     takes = {f.name for f in fields(kind)}
     if "labels" in takes and isinstance(output, Labels):
         options["labels"] = output.names
     if wrong := sorted((options.keys() - takes) | (given.keys() - TYPED_OPTIONS)):
-        raise ScoreError(f"metric {found['name']!r} has no option {', '.join(wrong)}: {typed!r}")
-    try:
-        made: Metric = kind(**options)
-    except TypeError as error:
-        raise ScoreError(f"metric {typed!r} needs more: {_needs(error)}") from None
+        raise ScoreError(Note.of("option-unknown", name=found["name"], options=wrong, metric=typed))
+    _refuse_lacking(typed, kind, options)
+    made: Metric = kind(**options)
     return made
 
 
 def _refuse_misfit(typed: str, entry: Entry, output: Output | None) -> None:
     """Refuse a metric that can't score an output, and name those that can."""
     if isinstance(output, Fields):
-        raise ScoreError(f"name the field to score, as in {next(iter(output.parts), 'title')}/{typed}: {typed!r}")
+        raise ScoreError(Note.of("metric-without-field", part=next(iter(output.parts), "title"), metric=typed))
     kind = MANY if isinstance(output, Labels) and output.many else output.kind if output else None
     if kind and kind not in entry.takes:
-        fits = ", ".join(name for name, other in METRICS.items() if kind in other.takes)
-        raise ScoreError(f"a metric of {kind} is wanted, one of {fits}: {typed!r}")
+        fits = [name for name, other in METRICS.items() if kind in other.takes]
+        raise ScoreError(Note.of("metric-unfit", kind=kind, fits=fits, metric=typed))
 
 
 def _options(typed: str, text: str, entry: Entry) -> dict[str, str]:
     pairs = (option.partition("=") for option in text.split(",") if option)
     given = {name if equals else "variant": value if equals else name for name, equals, value in pairs}
     if given.get("variant", "corrected") not in entry.variants:
-        raise ScoreError(f"metric has no variant {given['variant']!r}, only {', '.join(entry.variants)}: {typed!r}")
+        known = list(entry.variants)
+        raise ScoreError(Note.of("variant-unknown", variant=given["variant"], known=known, metric=typed))
     return given if len(entry.variants) > 1 else {name: value for name, value in given.items() if name != "variant"}
 
 
-def _needs(error: TypeError) -> str:
-    missing = re.findall(r"'(\w+)'", str(error))
-    return " and ".join({"k": "a depth, as in p@5", "labels": "a task with labels"}.get(name, name) for name in missing)
+def _refuse_lacking(typed: str, kind: type[Any], options: Mapping[str, Any]) -> None:
+    """Refuse a metric without what it can't do without: a depth, or labels."""
+    lacking = {f.name for f in fields(kind) if f.default is MISSING and f.name not in options}
+    if "k" in lacking:
+        raise ScoreError(Note.of("depth-missing", metric=typed))
+    if "labels" in lacking:
+        raise ScoreError(Note.of("labels-missing", metric=typed))
 
 
 def signature(of: Metric) -> str:
@@ -152,7 +156,7 @@ def signature(of: Metric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The units of a list of answers, and how many could not be used, by reason."""
+    """The units of a list of answers, and how many could not be used, by the key of a note."""
 
     metric: Metric
     units: Array
@@ -176,11 +180,11 @@ def score(
     import numpy as np
 
     if len(gold) != len(answers):
-        raise ScoreError(f"{len(gold):,} gold answers, and {len(answers):,} predictions")
+        raise ScoreError(Note.of("lengths-differ", gold=len(gold), answers=len(answers)))
     if not gold:
-        raise ScoreError("nothing to score")
+        raise ScoreError(Note.of("nothing-to-score"))
     if missing := [at for at, right in enumerate(gold) if not right]:
-        raise ScoreError(f"no gold answer for {len(missing):,} of {len(gold):,} items, counted from 0: {missing[:10]}")
+        raise ScoreError(Note.of("items-without-gold", count=len(missing), of=len(gold), items=missing[:10]))
     unusable: Counter[str] = Counter()
     units = []
     for right, answer in zip(gold, answers, strict=True):
@@ -188,7 +192,7 @@ def score(
         try:
             units.append(of.unit(right, None if reason else answer))
         except UnusableError as error:
-            reason = str(error).partition(":")[0]
+            reason = error.note.key
             units.append(of.unit(right, None))
         unusable[reason] += 1
     del unusable[""]
@@ -196,13 +200,11 @@ def score(
 
 
 def _reason(output: Output | None, answer: Answer | None) -> str:
-    """Say in a few words why an answer can't be used, or nothing."""
+    """Give what an answer that can't be used is counted by, or nothing."""
     if answer is None:
         return "unparsable"
     if output is None:
         return ""
     pairs = answer if isinstance(answer, tuple) and output.kind == "ranking" else ()
     candidates = [pair[0] for pair in pairs if isinstance(pair, tuple) and pair]
-    fault = next(faults_of(output, answer, candidates), "")
-    field = next((f"{name}: " for name in getattr(output, "parts", ()) if fault.startswith(f"{name}: ")), "")
-    return field + fault.removeprefix(field).partition(":")[0]
+    return next((fault.key for fault in faults_of(output, answer, candidates)), "")

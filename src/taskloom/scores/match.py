@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core import Answer
 from ..errors import ScoreError
+from ..messages import Note
 from . import UnusableError
 from . import reduce as reduced
 from .reduce import Array
@@ -83,7 +84,7 @@ class F1:
 
     def __post_init__(self) -> None:
         if self.average == "binary" and self.positive not in self.labels:
-            raise ScoreError(f"f1 needs positive= one of {', '.join(self.labels)}: {self.positive!r}")
+            raise ScoreError(Note.of("positive-unknown", labels=self.labels, positive=self.positive))
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Mark the gold labels, then the predicted ones."""
@@ -123,7 +124,7 @@ class BCubed:
         right = _labels(gold[0])
         found = tuple(map(str, range(len(right)))) if answer is None else _labels(answer)
         if len(found) != len(right):
-            raise UnusableError(f"not a cluster for each element: {len(right)} elements have {len(found)} clusters")
+            raise UnusableError(Note.of("clusters-differ", elements=len(right), clusters=len(found)))
         both, ours, theirs = Counter(zip(right, found, strict=True)), Counter(found), Counter(right)
         precision = sum(n * n / ours[cluster] for (_, cluster), n in both.items())
         recall = sum(n * n / theirs[cluster] for (cluster, _), n in both.items())
@@ -155,5 +156,5 @@ def _set_of(answer: Answer | None) -> Collection[str]:
 
 def _labels(answer: Answer | None) -> tuple[str, ...]:
     if not isinstance(answer, tuple):
-        raise ScoreError(f"a tuple of labels is needed: {answer!r}")
+        raise ScoreError(Note.of("labels-expected", given=repr(answer)))
     return tuple(str(label) for label in answer)

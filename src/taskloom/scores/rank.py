@@ -6,6 +6,7 @@ A gold answer grades candidates; those above zero are relevant. What was not gra
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,7 @@ from typing import ClassVar
 
 from ..core import Answer, ranked
 from ..errors import ScoreError
+from ..messages import Note
 from . import reduce as reduced
 from .match import Variant
 from .text import terms_of
@@ -20,7 +22,7 @@ from .text import terms_of
 
 def _graded(gold: tuple[Answer, ...]) -> dict[str, float]:
     if len(gold) != 1:
-        raise ScoreError(f"one gold ranking is needed: {gold!r}")
+        raise ScoreError(Note.of("one-ranking-expected", given=repr(gold)))
     return dict(_pairs(gold[0]))
 
 
@@ -28,15 +30,16 @@ def _ranked(answer: Answer | None) -> list[str]:
     """Order candidates by score, the higher first; of equals the later name first."""
     pairs = _pairs(answer) if answer is not None else []
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ScoreError(f"a candidate stands twice in a ranking: {[name for name, _ in pairs][:10]}")
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ScoreError(Note.of("candidate-twice", given=repr(twice)))
     if any(math.isnan(score) for _, score in pairs):
-        raise ScoreError(f"a score is nan in a ranking: {pairs[:10]}")
+        raise ScoreError(Note.of("grade-not-finite", given=repr(pairs[:10])))
     return [name for name, _ in ranked(pairs)]
 
 
 def _pairs(answer: Answer) -> list[tuple[str, float]]:
     if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
-        raise ScoreError(f"(candidate, score) pairs are needed: {answer!r}")
+        raise ScoreError(Note.of("pairs-expected", given=repr(answer)))
     return [(str(pair[0]), float(pair[1])) for pair in answer]
 
 

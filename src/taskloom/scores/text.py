@@ -15,6 +15,7 @@ from rapidfuzz.distance import LCSseq
 
 from ..core import Answer
 from ..errors import ScoreError
+from ..messages import Note
 from ..texts import tokens
 from . import reduce as reduced
 from .match import Variant
@@ -186,7 +187,7 @@ def terms_of(answer: Answer | None) -> tuple[str, ...]:
     if answer is None:
         return ()
     if not isinstance(answer, tuple):
-        raise ScoreError(f"a list of terms is needed: {answer!r}")
+        raise ScoreError(Note.of("terms-expected", given=repr(answer)))
     return tuple(str(term) for term in answer)
 
 

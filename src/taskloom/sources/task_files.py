@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..core import ROLES
 from ..errors import SourceError
+from ..messages import Note
 from ..texts import LONE_SURROGATE
 
-LISTS = ("train", "test", "excluded")  # of a track
+LISTS = ROLES  # of a track: its tasks by their role
 LARGEST = 50 << 20  # bytes of a file
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character, alone or beside its other half
 MARK = "\ufeff"  # a byte order mark, with which some editors begin a file
@@ -54,16 +56,16 @@ class TaskFile:
 class FileFaults:
     """What is wrong with task files, each by its place (file, field and index)."""
 
-    found: list[tuple[str, str]] = field(default_factory=list)
+    found: list[tuple[str, Note]] = field(default_factory=list)
 
-    def add(self, file: str, place: str, what: str) -> None:
+    def add(self, file: str, place: str, code: str, **values: Any) -> None:
         """Note a fault."""
-        self.found.append((f"{file}: {place}" if place else file, what))
+        self.found.append((f"{file}: {place}" if place else file, Note.of(code, **values)))
 
     def settle(self, folder: Path) -> None:
         """Refuse, with all faults at once, if there are any."""
         if self.found:
-            faults = [f"{place}: {what}" for place, what in self.found]
+            faults = [f"{place}: {note}" for place, note in self.found]
             raise SourceError(f"task files that can't be used in {folder}:", faults)
 
 
@@ -94,7 +96,7 @@ def task_paths(folder: Path) -> list[Path]:
 def load(path: Path, faults: FileFaults, hook: Hook | None = None) -> dict[str, Any] | None:
     """Read one file, or note why it can't be; a hook sees the keys of each object, doubled ones too."""
     if LONE_SURROGATE.search(path.name):
-        faults.add(whole(path.name), "", "its name is not UTF-8: rename it")
+        faults.add(escaped(path.name), "", "E401-name")
         return None
     text = _text_of(path, path.name, faults)
     if text is None:
@@ -102,14 +104,14 @@ def load(path: Path, faults: FileFaults, hook: Hook | None = None) -> dict[str, 
     try:
         content = json.loads(text.removeprefix(MARK), object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:
-        faults.add(path.name, "", f"not JSON ({error})")
+        faults.add(path.name, "", "E401-json", reason=str(error))
         return None
     if not isinstance(content, dict):
-        faults.add(path.name, "", f"a task file is an object, not {kind_of(content)}")
+        faults.add(path.name, "", "E401-object", kind=kind_of(content))
         return None
     if SURROGATE.search(text):
         for place in _halves(content):
-            faults.add(path.name, place, "holds half a character (a lone surrogate)")
+            faults.add(path.name, place, "E401-half")
     return content
 
 
@@ -124,13 +126,13 @@ def _halves(content: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, list):
             pending += reversed([(f"{place}[{number}]", one) for number, one in enumerate(value)])
         elif isinstance(value, str) and LONE_SURROGATE.search(value):
-            yield whole(place)
+            yield escaped(place)
 
 
-def whole(text: str) -> str:
+def escaped(text: str) -> str:
     r"""Write half characters as JSON does, so that a text can be shown.
 
-    >>> print(whole("caf\udce9"))
+    >>> print(escaped("caf\udce9"))
     caf\udce9
     """
     return text.encode("utf-8", "backslashreplace").decode()
@@ -142,12 +144,12 @@ def _text_of(path: Path, name: str, faults: FileFaults) -> str | None:
         size = path.stat().st_size
         if size <= LARGEST:
             return path.read_bytes().decode("utf-8")
-        faults.add(name, "", f"{size:,} bytes, and a file may have {LARGEST:,}")
+        faults.add(name, "", "E401-size", bytes=size, most=LARGEST)
     except OSError as error:
-        faults.add(name, "", f"can't be read ({error.strerror})")
+        faults.add(name, "", "E401-unreadable", reason=error.strerror)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        faults.add(name, "", f"not UTF-8 ({error.reason} at byte {error.start}, line {line})")
+        faults.add(name, "", "E401-encoding", reason=error.reason, byte=error.start, line=line)
     return None
 
 
@@ -155,34 +157,36 @@ def faults_of_shape(file: str, content: Mapping[str, Any], faults: FileFaults) -
     """Note what keeps a file from being a task: missing fields, and wrong types."""
     for key in NEEDED:
         if key not in content:
-            faults.add(file, key, "missing")
+            faults.add(file, key, "E401-missing")
     definition = content.get(DEFINITION, "-")
     if not _is_text(definition) and not (
         isinstance(definition, list) and definition and all(map(_is_text, definition))
     ):
-        faults.add(file, DEFINITION, "must be a text, or a list of texts, and not empty")
+        faults.add(file, DEFINITION, "E401-definition")
     for key in TAGS:
         if key in content and not isinstance(content[key], list):
-            faults.add(file, key, f"must be a list, not {kind_of(content[key])}")
+            faults.add(file, key, "E401-kind", wanted="a list", kind=kind_of(content[key]))
     for key, parts in PARTS.items():
         for place, one in _listed(file, content, key, faults):
             for part in parts:
                 if wrong := _wrong(one, part):
-                    faults.add(file, f"{place}.{part}", wrong)
+                    faults.add(file, f"{place}.{part}", wrong.code, **dict(wrong.values))
 
 
-def _wrong(of: Mapping[str, Any], part: str) -> str:
+def _wrong(of: Mapping[str, Any], part: str) -> Note | None:
     """Say what is wrong with the type of a part, or nothing."""
     value, is_output = of.get(part), part == "output"
     if part not in of:
-        return "" if part == "id" else "missing"
+        return None if part == "id" else Note.of("E401-missing")
     if isinstance(value, str) or (is_output and texts_of(value)):
-        return ""
+        return None
     if is_output and value == []:
-        return "an empty list: give at least one text"
+        return Note.of("E401-no-text")
     odd = [kind_of(one) for one in value if not isinstance(one, str)] if isinstance(value, list) else []
     wanted = "a text, or a list of texts" if is_output else "a text"
-    return f"must be {wanted}, not {kind_of(value)}{f' with {odd[0]}' if odd and is_output else ''}"
+    if odd and is_output:
+        return Note.of("E401-part", wanted=wanted, kind=kind_of(value), part=odd[0])
+    return Note.of("E401-kind", wanted=wanted, kind=kind_of(value))
 
 
 def _listed(
@@ -191,17 +195,17 @@ def _listed(
     """Yield the objects of a list, each with its place."""
     values = content.get(key, [])
     if not isinstance(values, list):
-        faults.add(file, key, f"must be a list, not {kind_of(values)}")
+        faults.add(file, key, "E401-kind", wanted="a list", kind=kind_of(values))
         return
     for number, value in enumerate(values):
         if isinstance(value, dict):
             yield f"{key}[{number}]", value
         else:
-            faults.add(file, f"{key}[{number}]", f"must be an object, not {kind_of(value)}")
+            faults.add(file, f"{key}[{number}]", "E401-kind", wanted="an object", kind=kind_of(value))
 
 
 def splits(folder: Path, faults: FileFaults) -> Splits:
-    """Read `splits/TRACK/{train,test,excluded}_tasks.txt` as they are, or note why they can't be."""
+    """Read `splits/TRACK/{train,dev,test,excluded}_tasks.txt` as they are, or note why they can't be."""
     tracks = sorted(path for path in (folder / "splits").glob("*") if path.is_dir())
     paths = {track: {name: track / f"{name}_tasks.txt" for name in LISTS} for track in tracks}
     return {

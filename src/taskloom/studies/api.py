@@ -188,7 +188,7 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
         floors=plan.floors,
         settings={name: settings(of) for name, of in plan.learners.items()},
         digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
-        skipped=[(note.code, dict(note.values), count) for note, count in plan.skipped.items()],
+        skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
     )
     text = canonical(asdict(about))
     ledger.keep_plan(limit, fingerprint([cell.id for cell in plan.cells], text), text, plan.cells)

@@ -41,7 +41,7 @@ SCHEMA = f"""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (
     id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL,
-    code TEXT NOT NULL DEFAULT '', told TEXT NOT NULL DEFAULT '', trace TEXT NOT NULL DEFAULT ''
+    why TEXT NOT NULL DEFAULT '', trace TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE TABLE keys (cell TEXT PRIMARY KEY, key TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE results (cell TEXT PRIMARY KEY, body BLOB NOT NULL);
@@ -295,7 +295,7 @@ class Ledger:
                 self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
             self.db.execute(
                 "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
-                "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, code = '', told = '', trace = ''",
+                "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''",
                 (cell.id,),
             )
 
@@ -317,19 +317,18 @@ class Ledger:
         """Keep why a cell gave nothing, unless its owner lost it to another meanwhile."""
         with self.writing():
             self.db.execute(
-                "UPDATE cells SET state = ?, owner = '', beat = 0, code = ?, told = ?, trace = ? "
+                "UPDATE cells SET state = ?, owner = '', beat = 0, why = ?, trace = ? "
                 "WHERE id = ? AND owner = ? AND state = 'claimed'",
-                (state, why.code, _told(why), _encodable(trace), cell, owner),
+                (state, _written(why), _encodable(trace), cell, owner),
             )
 
     def skip(self, cells: Iterable[str], why: Note) -> None:
         """Keep why cells were not even tried; those that are finished, or that somebody works at, stay as they are."""
         with self.writing():
             self.db.executemany(
-                "INSERT INTO cells (id, state, owner, beat, code, told) VALUES (?1, 'skipped', '', 0, ?2, ?3) "
-                "ON CONFLICT (id) DO UPDATE SET state = 'skipped', code = ?2, told = ?3 "
-                "WHERE state IN ('failed', 'skipped')",
-                [(cell, why.code, _told(why)) for cell in cells],
+                "INSERT INTO cells (id, state, owner, beat, why) VALUES (?1, 'skipped', '', 0, ?2) "
+                "ON CONFLICT (id) DO UPDATE SET state = 'skipped', why = ?2 WHERE state IN ('failed', 'skipped')",
+                [(cell, _written(why)) for cell in cells],
             )
 
     def result(self, cell: str) -> dict[str, Any] | None:
@@ -371,8 +370,8 @@ class Ledger:
 
     def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
         """Give why cells of a state gave nothing, with the trace where there is one."""
-        rows = self.db.execute("SELECT id, code, told, trace FROM cells WHERE state = ?", (state,))
-        return {cell: (Note.of(code, **json.loads(told or "{}")), trace) for cell, code, told, trace in rows}
+        rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
+        return {cell: (Note.from_json(json.loads(why)), trace) for cell, why, trace in rows}
 
     def costs(self) -> list[tuple[str, str, Any, Cost]]:
         """Give what every finished cell cost, those of trials too: learner, task, shots and cost."""
@@ -414,7 +413,7 @@ class Ledger:
             self.db.execute(f"INSERT OR IGNORE INTO {table} SELECT t.* FROM other.{table} t {same}")  # noqa: S608 (ours)
         self.db.execute(
             "INSERT INTO cells SELECT * FROM other.cells WHERE state = 'done' "
-            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, code = '', told = '', trace = ''"
+            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''"
         )
         return new, differ
 
@@ -435,8 +434,8 @@ def _cost(row: Sequence[Any]) -> Cost:
     return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
 
-def _told(why: Note) -> str:
-    return _encodable(json.dumps(dict(why.values), default=str))
+def _written(why: Note) -> str:
+    return _encodable(json.dumps(why.to_json()))
 
 
 def _encodable(text: str) -> str:

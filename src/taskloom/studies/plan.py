@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core import Suite
+from ..core import ROLES, Suite
 from ..episodes import Sampler, Shots, draw, shots_order
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json
@@ -24,7 +24,6 @@ from .study import Study, chosen_tasks, named
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
-ROLES = {"test": "target", "train": "meta"}  # as splits are named -> as folds are
 Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
 Skipped: TypeAlias = Mapping[Note, int]  # why cells or tasks are not run, and how many
 
@@ -40,19 +39,13 @@ class Plan:
     models: Mapping[str, Source | Trained]
     model_ids: Mapping[str, Json]  # what each is named by
     cells: tuple[Cell, ...]
-    chosen: frozenset[str]  # ids of the cells to run
+    to_run: tuple[Cell, ...]  # those that were chosen, each once: equal learners share theirs
     skipped: Skipped
 
     @property
     def floors(self) -> tuple[str, ...]:
         """Name the learners that are only lines to be above."""
         return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in FLOORS)
-
-    @property
-    def to_run(self) -> tuple[Cell, ...]:
-        """Give the cells to run, each once: equal learners share theirs."""
-        once = {cell.id: cell for cell in reversed(self.cells) if cell.id in self.chosen}
-        return tuple(reversed(once.values()))
 
 
 def sampler(study: Study, task: str, shots: Shots) -> Sampler:
@@ -84,13 +77,12 @@ def plan(
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(study=study, suite=suite, models=models, ids={**(known or {}), **ids}, limit=limit, skipped=skipped)
     cells = tuple(naming.cells(parts))
-    chosen = {c.id for c in cells if c.kind == "adapt" and c.task in some_tasks and c.learner in some_learners}
-    if not chosen:
+    to_run = _chosen(cells, some_tasks, some_learners)
+    if not to_run:
         raise StudyError("\n  skipped: ".join(["nothing to run", *sorted(map(str, skipped))]))
-    chosen |= {id_ for cell in cells if cell.id in chosen for _, id_ in cell.uses}
     return Plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
-        chosen=frozenset(chosen), skipped=dict(skipped),
+        to_run=to_run, skipped=dict(skipped),
     )  # fmt: skip
 
 
@@ -130,19 +122,19 @@ def _tasks(study: Study, suite: Suite) -> list[str]:
 
 
 def _of_fold(suite: Suite, text: str) -> list[str]:
-    """Put names in the place of `@test` and `@train`, or of `@FOLD/test`: the tasks that have this role in a fold."""
+    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one."""
     if text in suite.tasks or not text.startswith("@"):
         return [text]
-    fold, _, role = text.removeprefix("@").rpartition("/")
-    if ROLES.get(role, role) not in ROLES.values():
-        raise StudyError(f"no such part of a fold: {text!r}; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}")
-    if not suite.folds and ROLES.get(role) == "target":
+    fold, _, name = text.removeprefix("@").rpartition("/")
+    role = next((role for role in ROLES if role == name), None)
+    if role is None:
+        raise StudyError(f"no such role in a fold: {text!r}; {nearest(f'@{name}', [f'@{role}' for role in ROLES])}")
+    if not suite.folds and text == "@test":
         return list(suite.tasks)  # of a suite without folds, every task may be asked about
-    folds = {name: roles for name, roles in suite.folds.items() if not fold or name == fold}
-    names = [name for roles in folds.values() for name in roles.get(ROLES.get(role, role), ())]
+    names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
     if not names:
         raise StudyError(f"no fold of the suite has tasks for {text!r}; its folds: {', '.join(suite.folds) or 'none'}")
-    return names
+    return list(names)
 
 
 def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
@@ -283,6 +275,18 @@ def _only(
     kept = {name for some in found.values() for name in some}
     some_learners = {name: of for name, of in learners.items() if name in kept}
     return [task for task in tasks if task in kept] or tasks, some_learners or learners
+
+
+def _chosen(cells: Sequence[Cell], tasks: Sequence[str], learners: Mapping[str, Learner]) -> tuple[Cell, ...]:
+    """Keep the cells of some tasks and learners, with those that train their models; each once."""
+    wanted = {*tasks}
+    adapting = [c for c in cells if c.kind == "adapt" and c.task in wanted and c.learner in learners]
+    used = {id_ for cell in adapting for _, id_ in cell.uses}
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        if cell.id in used or (cell.kind == "adapt" and cell.task in wanted and cell.learner in learners):
+            found.setdefault(cell.id, cell)
+    return tuple(found.values())
 
 
 def _can_draw(suite: Suite, study: Study, task: str, skipped: Counter[Note]) -> bool:

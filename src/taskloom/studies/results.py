@@ -92,11 +92,11 @@ class PlanAbout:
     floors: Sequence[str]
     settings: Mapping[str, Mapping[str, Json]]
     digests: Mapping[str, str]  # of the tasks
-    skipped: Sequence[tuple[str, Mapping[str, Any], int]]  # code, values, count
+    skipped: Sequence[tuple[Mapping[str, Any], int]]  # notes, and how often each
 
     def notes(self) -> dict[Note, int]:
         """Give what was skipped when the plan was made."""
-        return {Note.of(code, **values): count for code, values, count in self.skipped}
+        return {Note.from_json(note): count for note, count in self.skipped}
 
 
 def read_results(

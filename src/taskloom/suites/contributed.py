@@ -19,6 +19,7 @@ from ..sources.task_files import (
     POSITIVE,
     TAGS,
     FileFaults,
+    escaped,
     faults_of_shape,
     kind_of,
     load,
@@ -27,9 +28,7 @@ from ..sources.task_files import (
     task_paths,
     tasks_in,
     texts_of,
-    whole,
 )
-from ..texts import counted
 from .check import Fault, imbalance
 
 FEWEST, MOST = 26, 6_500  # instances
@@ -75,7 +74,7 @@ def check(path: Path) -> Iterator[Fault]:
         content = load(file, faults, doubled)
         if content is not None:
             faults_of_shape(file.name, content, faults)
-        yield from (Fault("E401", *fault) for fault in faults.found)
+        yield from (Fault(*fault) for fault in faults.found)
         if content is not None:
             yield from _doubled(file.name, content, doubled)
             yield from _header(file.name, content)
@@ -101,23 +100,21 @@ def _doubled(file: str, content: Mapping[str, Any], doubled: Doubled) -> Iterato
     places = {id(one): f"{key}[{number}]." for key, value in lists.items() for number, one in enumerate(value)}
     for made, keys in doubled.found:
         for key in keys:
-            yield Fault(
-                "E407", f"{file}: {places.get(id(made), '')}{whole(key)}", "stands twice, and only the last counts"
-            )
+            yield Fault.of("E407", f"{file}: {places.get(id(made), '')}{escaped(key)}")
 
 
 def _header(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
     """Look for fields that are missing, empty, or no lists of texts."""
     for key in TAGS:
         if key not in content:
-            yield Fault("W407" if key in LACKED else "E401", f"{file}: {key}", "missing")
+            yield Fault.of("W407-missing" if key in LACKED else "E401-missing", f"{file}: {key}")
         elif content[key] == [] and key not in UNFILLED:
-            yield Fault("W407", f"{file}: {key}", "empty")
+            yield Fault.of("W407-empty", f"{file}: {key}")
         for number, value in _numbered(content.get(key)):
             if value != value or (isinstance(value, str) and not value.strip()):  # NaN is what an empty cell became
-                yield Fault("W407", f"{file}: {key}[{number}]", "empty")
+                yield Fault.of("W407-empty", f"{file}: {key}[{number}]")
             elif not isinstance(value, str):
-                yield Fault("E401", f"{file}: {key}[{number}]", f"must be a text, not {kind_of(value)}")
+                yield Fault.of("E401-kind", f"{file}: {key}[{number}]", wanted="a text", kind=kind_of(value))
 
 
 def _names(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
@@ -126,7 +123,7 @@ def _names(file: str, content: Mapping[str, Any]) -> Iterator[Fault]:
         known = known_names()[kind]
         for number, name in _numbered(content.get(key)):
             if isinstance(name, str) and name.strip() and name not in known:
-                yield Fault("W403", f"{file}: {key}[{number}]", f"not known: {name!r}; {nearest(name, known)}")
+                yield Fault.of("W403", f"{file}: {key}[{number}]", name=name, hint=nearest(name, known))
 
 
 def _numbered(value: object) -> list[tuple[int, Any]]:
@@ -147,8 +144,7 @@ def _lists(file: str, content: Mapping[str, Any], first: dict[str, tuple[str, in
 
 def _count(file: str, count: int) -> Iterator[Fault]:
     if not FEWEST <= count <= MOST:
-        told = f"{counted(count, 'instance')}; there must be {FEWEST} to {MOST:,}"
-        yield Fault("E402", f"{file}: {INSTANCES}", told)
+        yield Fault.of("E402", f"{file}: {INSTANCES}", count=count, fewest=FEWEST, most=MOST)
 
 
 def _instances(file: str, instances: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Fault]:
@@ -158,19 +154,19 @@ def _instances(file: str, instances: Sequence[tuple[int, Mapping[str, Any]]]) ->
             if isinstance(value := instance.get(part), str) and value:
                 if value in first:
                     place = f"{file}: {INSTANCES}[{number}].{part}"
-                    yield Fault("E403", place, f"the same as {INSTANCES}[{first[value]}].{part}")
+                    yield Fault.of("E403", place, other=f"{INSTANCES}[{first[value]}].{part}")
                 first.setdefault(value, number)
     if unnamed := [number for number, instance in instances if instance.get("id", "") == ""]:
-        told = f"{counted(len(unnamed), 'instance')} without an id: one is made; the first: {INSTANCES}[{unnamed[0]}]"
-        yield Fault("W404", f"{file}: {INSTANCES}", told)
+        first_place = f"{INSTANCES}[{unnamed[0]}]"
+        yield Fault.of("W404", f"{file}: {INSTANCES}", count=len(unnamed), first=first_place)
     for number, instance in instances:
         if isinstance(given := instance.get("input"), str) and not given.strip():
-            yield Fault("E404", f"{file}: {INSTANCES}[{number}].input", "empty")
+            yield Fault.of("E404", f"{file}: {INSTANCES}[{number}].input")
     outputs = [(number, texts_of(instance.get("output"))) for number, instance in instances]
     for number, texts in outputs:
         for at, text in enumerate(texts or ()):
             if not text.strip():
-                yield Fault("E404", f"{file}: {INSTANCES}[{number}].output[{at}]", "empty")
+                yield Fault.of("E404", f"{file}: {INSTANCES}[{number}].output[{at}]")
     yield from imbalance("W401", f"{file}: {INSTANCES}", [texts[0] for _, texts in outputs if texts])
 
 
@@ -181,22 +177,21 @@ def _repeated(
     at = {instance["input"]: number for number, instance in instances if isinstance(instance.get("input"), str)}
     for number, example in _numbered(content.get(POSITIVE)):
         if isinstance(example, dict) and isinstance(given := example.get("input"), str) and given in at:
-            yield Fault("E405", f"{file}: {POSITIVE}[{number}].input", f"stands in {INSTANCES}[{at[given]}] too")
+            yield Fault.of("E405", f"{file}: {POSITIVE}[{number}].input", other=f"{INSTANCES}[{at[given]}]")
 
 
 def _examples(file: str, content: Mapping[str, Any], key: str) -> Iterator[Fault]:
     """Look at the examples of a list; the output of a negative one may be wrong for being empty."""
     if content.get(key) == []:
-        yield Fault("W406", f"{file}: {key}", "empty")
+        yield Fault.of("W406", f"{file}: {key}")
     for number, example in _numbered(content.get(key)):
         for part in ("input", "output") if isinstance(example, dict) else ():
             place, value = f"{file}: {key}[{number}].{part}", example.get(part)
             texts = texts_of(value) or ()
             if texts and not texts[0].strip() and (part, key) != ("output", NEGATIVE):
-                yield Fault("E404", place, "empty")
+                yield Fault.of("E404", place)
             if isinstance(value, list) and part == "output" and texts:
-                told = f"a list of {counted(len(texts), 'text')} where a text is wanted: only the first is shown"
-                yield Fault("W405", place, told)
+                yield Fault.of("W405", place, count=len(texts))
 
 
 def _shared_ids(
@@ -211,27 +206,28 @@ def _shared_ids(
                 shared.setdefault(other, []).append((number, at))
     for other, pairs in shared.items():
         here, there = pairs[0]
-        more = f"; {counted(len(pairs) - 1, 'more id')} of that file too" if len(pairs) > 1 else ""
-        yield Fault("E408", f"{file}: {INSTANCES}[{here}].id", f"the same as {other}: {INSTANCES}[{there}].id{more}")
+        place, same = f"{file}: {INSTANCES}[{here}].id", f"{other}: {INSTANCES}[{there}].id"
+        more = len(pairs) - 1
+        yield Fault.of("E408-more", place, other=same, more=more) if more else Fault.of("E408", place, other=same)
 
 
 def _splits(folder: Path, known: set[str]) -> Iterator[Fault]:
     faults = FileFaults()
     tracks = splits(folder, faults)
-    yield from (Fault("E401", *fault) for fault in faults.found)
+    yield from (Fault(*fault) for fault in faults.found)
     for track, lists in tracks.items():
         for split, entries in lists.items():
             yield from _twice(f"splits/{track}/{split}_tasks.txt", list(map(task_of, entries)))
         for one, other in itertools.combinations(lists, 2):
             for name in sorted({*tasks_in(lists[one])} & {*tasks_in(lists[other])}):
-                yield Fault("E406", f"splits/{track}", f"{name} is in {one} and in {other}")
+                yield Fault.of("E406-lists", f"splits/{track}", task=name, one=one, other=other)
     placed = {name for lists in tracks.values() for entries in lists.values() for name in tasks_in(entries)}
     for name in sorted(known - placed if tracks else ()):
-        yield Fault("W402", "splits", f"{name} is in no split of any track")
+        yield Fault.of("W402", "splits", task=name)
 
 
 def _twice(file: str, names: Sequence[str]) -> Iterator[Fault]:
     first: dict[str, int] = {}
     for number, name in enumerate(names):
         if first.setdefault(name, number) != number:
-            yield Fault("E406", f"{file}: [{number}]", f"{name} again, after [{first[name]}]")
+            yield Fault.of("E406-twice", f"{file}: [{number}]", task=name, first=first[name])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from ..core import Example, Folds, Item, Pool, Shown, Suite, Task, Text
+from ..core import ROLES, Example, Folds, Item, Pool, Shown, Suite, Task, Text
 from ..errors import SuiteError
 from ..ids import Json, fingerprint
 from ..sources.task_files import (
@@ -32,31 +32,32 @@ from . import rows
 TEST = 100  # instances of a test task that are scored: the first of its file
 METRICS = ("rouge-l:published", "rouge-l", "exact-match:published", "exact-match")
 CROSS_LINGUAL = ("rouge-l:cross-lingual", *METRICS[1:])  # of tasks with another language than English
+USED = tuple(role for role in ROLES if role != "excluded")
 MATCHED = frozenset({  # categories whose answers are a few words: whether they match says more than what they share
     "Textual Entailment", "Cause Effect Classification", "Coreference Resolution", "Dialogue Act Recognition",
     "Answerability Classification", "Word Analogy",
 })  # fmt: skip
-EMPTY = ("empty output",)  # some released instances have no answer; they count as published, and `check` names them
+EMPTY = ("empty-output",)  # some released instances have no answer; they count as published, and `check` names them
 KEPT = "task_files"  # in a suite's `about`: what its tasks can't hold
-KEPT_SPLITS = "task_splits"  # and what its folds can't: excluded tasks, and those that are not at hand
-LEAKING = "leaking"  # the role of training tasks that are not trained on, for they would give a test task away
-SPLITS: Mapping[
-    str, tuple[str, ...]
-] = {  # the lists of a track -> the roles of their tasks in a fold; read as the first
-    "train": ("meta", LEAKING),
-    "test": ("target",),
-    "excluded": (),
-}
+KEPT_SPLITS = "task_splits"  # and what its folds can't: tasks that are not at hand
+LEAKING = "leaking_tasks"  # and by fold and role, the tasks that are excluded, for they would give a test task away
 
 
 def folds_of(found: Splits, known: Sequence[str]) -> Folds:
-    """Make each track a fold, of the tasks that are at hand."""
+    """Make each track that has tasks to train, choose or test on a fold, of the tasks that are at hand."""
     here = set(known)
     folds = {
-        track: {SPLITS[name][0]: tuple(n for n in tasks_in(lists[name]) if n in here) for name in lists if SPLITS[name]}
+        track: {name: tuple(n for n in tasks_in(entries) if n in here) for name, entries in lists.items()}
         for track, lists in found.items()
     }
-    return {track: roles for track, roles in folds.items() if any(roles.values())}
+    used = {track: {name for role in USED for name in roles.get(role, ())} for track, roles in folds.items()}
+    return {track: _without_used(roles, used[track]) for track, roles in folds.items() if used[track]}
+
+
+def _without_used(roles: Mapping[str, tuple[str, ...]], used: set[str]) -> dict[str, tuple[str, ...]]:
+    """Exclude no task that has another role; the role is there only where there are such tasks."""
+    left = tuple(name for name in roles.get("excluded", ()) if name not in used)
+    return {role: names for role, names in roles.items() if role in USED} | ({"excluded": left} if left else {})
 
 
 # --- suites ----------------------------------------------------------------------------------------------------------
@@ -65,9 +66,9 @@ def folds_of(found: Splits, known: Sequence[str]) -> Folds:
 def suite(files: Sequence[TaskFile], found: Splits, *, id: str, about: Mapping[str, Json] | None = None) -> Suite:
     """Make a suite of task files: of test tasks the first instances are scored, and the others may be learnt from."""
     folds = folds_of(found, [file.name for file in files])
-    targets = {name for roles in folds.values() for name in roles.get("target", ())}
+    tested = {name for roles in folds.values() for name in roles.get("test", ())}
     tasks = {file.name: task(file) for file in files}
-    pools = {file.name: _pools(tasks[file.name], file, file.name in targets) for file in files}
+    pools = {file.name: _pools(tasks[file.name], file, is_tested=file.name in tested) for file in files}
     kept = {file.name: odd for file in files if (odd := _odd(file, tasks[file.name]))}
     lists: Json = {track: {name: list(names) for name, names in part.items()} for track, part in found.items()}
     told: dict[str, Json] = dict(about or {}) | {KEPT: kept, KEPT_SPLITS: lists}
@@ -99,9 +100,9 @@ def _is_english(tags: Mapping[str, Sequence[str]]) -> bool:
     return {*tags["input_language"], *tags["output_language"]} <= {"English"}
 
 
-def _pools(of: Task, file: TaskFile, is_target: bool) -> dict[str, Pool]:
+def _pools(of: Task, file: TaskFile, *, is_tested: bool) -> dict[str, Pool]:
     examples = [_example(of, number, instance) for number, instance in enumerate(file.content[INSTANCES])]
-    parts = {"train": examples[TEST:], "test": examples[:TEST]} if is_target else {"all": examples}
+    parts = {"train": examples[TEST:], "test": examples[:TEST]} if is_tested else {"all": examples}
     return {name: rows.pool(of, part, but=EMPTY) for name, part in parts.items() if part or name != "train"}
 
 
@@ -110,12 +111,6 @@ def _example(of: Task, number: int, instance: Mapping[str, Any]) -> Example:
     gold = tuple(texts_of(instance["output"]) or ())
     id_ = instance.get("id") or f"{of.id}-{number}"
     return Example(Item(id_, {"input": instance["input"]}), gold, fingerprint(instance["input"])[:16])
-
-
-def taught(suite: Suite, name: str) -> Pool | None:
-    """Give the examples of a task that may be taught: never those that are scored, and none where all are."""
-    pools = suite.pools[suite.task(name).id]
-    return pools.get("train", pools.get("all"))
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -161,10 +156,31 @@ def _splits_of(suite: Suite) -> Splits:
     gone = [  # tracks without a fold, though they had one: it was taken away
         track
         for track, lists in kept.items()
-        if track not in suite.folds and any(SPLITS[name] and here & {*tasks_in(names)} for name, names in lists.items())
+        if track not in suite.folds and here & {name for role in USED for name in tasks_in(lists.get(role, ()))}
     ]
     tracks = [track for track in dict.fromkeys([*kept, *suite.folds]) if track not in gone]
-    return {track: _lists(kept.get(track, {}), suite.folds.get(track, {}), here) for track in tracks}
+    return {track: _lists(kept.get(track, {}), roles_with_leaks(suite, track), here) for track in tracks}
+
+
+def leaking_tasks(suite: Suite, fold: str) -> dict[str, list[str]]:
+    """Give by role the tasks of a fold that were excluded for leaking, as the suite tells."""
+    kept: Any = suite.about.get(LEAKING, {})
+    roles: Any = kept.get(fold, {}) if isinstance(kept, Mapping) else kept
+    if not isinstance(roles, Mapping) or not all(map(_are_names, roles.values())):
+        raise SuiteError(f"leaking tasks must be lists of names, by fold and role: {roles!r}")
+    return dict(roles)
+
+
+def roles_with_leaks(suite: Suite, fold: str) -> dict[str, tuple[str, ...]]:
+    """Give the roles of a fold as they were before its leaks were excluded; what was given a role since, keeps it."""
+    roles = dict(suite.folds.get(fold, {}))
+    kept = {name for role in ("excluded", "test") for name in roles.get(role, ())}
+    for role, names in leaking_tasks(suite, fold).items():
+        leaks = [name for name in names if name in kept]
+        roles[role] = (*roles.get(role, ()), *leaks)
+        if left := tuple(name for name in roles.pop("excluded", ()) if name not in leaks):
+            roles["excluded"] = left
+    return roles
 
 
 def _kept_splits(suite: Suite) -> Splits:
@@ -173,8 +189,8 @@ def _kept_splits(suite: Suite) -> Splits:
     lists = [*kept.values()] if isinstance(kept, Mapping) else [kept]
     if odd := [part for part in lists if not isinstance(part, Mapping) or not all(map(_are_names, part.values()))]:
         raise SuiteError(f"the splits that were kept must be lists of names, by track and list: {odd[0]!r}")
-    if unknown := [name for part in lists for name in part if name not in SPLITS]:
-        raise SuiteError(f"a track has the lists {', '.join(SPLITS)}, and no other: {', '.join(map(repr, unknown))}")
+    if unknown := [name for part in lists for name in part if name not in ROLES]:
+        raise SuiteError(f"a track has the lists {', '.join(ROLES)}, and no other: {', '.join(map(repr, unknown))}")
     return dict(kept)
 
 
@@ -186,16 +202,16 @@ def _lists(
     kept: Mapping[str, Sequence[str]], roles: Mapping[str, Sequence[str]], here: set[str]
 ) -> dict[str, list[str]]:
     """Merge the lists of a track with the roles of its fold: in the order that was read, and what is new after it."""
-    known = {name for split, entries in kept.items() if SPLITS[split] for name in tasks_in(entries)}
-    placed = {name for names in roles.values() for name in names}
-    found = {}
-    for split, of in SPLITS.items():
-        wanted = dict.fromkeys(name for role in of for name in roles.get(role, ()))
-        away = (here | placed if of else placed - known) - wanted.keys()  # what folds have taken off the list
-        old = [entry for entry in kept.get(split, ()) if task_of(entry) not in away]
-        if split in kept or any(role in roles for role in of):
+    known = {name for role in USED for name in tasks_in(kept.get(role, ()))}
+    used = {name for role in USED for name in roles.get(role, ())}
+    found: dict[str, list[str]] = {}
+    for role in ROLES:
+        wanted = dict.fromkeys(roles.get(role, ()))
+        away = (here | used if role in USED else used - known) - wanted.keys()  # what folds have taken off the list
+        old = [entry for entry in kept.get(role, ()) if task_of(entry) not in away]
+        if role in kept or wanted or (role in roles and role in USED):
             listed = {*tasks_in(old)}
-            found[split] = [*old, *(name for name in wanted if name not in listed)]
+            found[role] = [*old, *(name for name in wanted if name not in listed)]
     return found
 
 

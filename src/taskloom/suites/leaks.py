@@ -1,4 +1,7 @@
-"""Training tasks that would give test tasks away: of the same source, or with texts in common; left out, and told."""
+"""Tasks that would give held-out tasks away: of the same source, or with texts in common.
+
+One set of rules serves the certificate of a suite that was built without leaks, and the check of any suite.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TypeAlias
 
 from ..core import Pool, Suite, Task
 from ..ids import Json
+from ..messages import Note
 from ..sources.task_files import NEGATIVE, POSITIVE
 from ..texts import (
     SHINGLE_CHARACTERS,
@@ -21,8 +25,11 @@ from ..texts import (
     overlaps,
     tokens,
 )
-from .instructions import LEAKING, taught
+from .fields import FieldPool
+from .instructions import LEAKING, roles_with_leaks
 
+COMPARED_ROLES = (("train", "test"), ("dev", "test"), ("train", "dev"))  # learnt from -> held out
+NAMES: Mapping[str, str] = {"train": "training", "dev": "dev", "test": "test"}
 COMPARED = 100  # instances of each task whose texts are compared
 SHOWN = 80  # characters of a text that is told
 LEAKAGE = "leakage"  # in a suite's `about`: the certificate
@@ -43,22 +50,17 @@ Roles: TypeAlias = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A training task, the test task that it shares something with, and what."""
+    """A task that is learnt from, and what it shares with which task that is held out."""
 
-    fold: str
     task: str
-    other: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.fold}: {self.task} is not trained on, for {self.why} {self.other}"
+    note: Note
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The training tasks of a fold, or its test tasks, with the texts to compare."""
+    """The tasks of a role, with the texts to compare."""
 
-    kind: str
+    kind: str  # training, dev or test
     sources: Mapping[str, Mapping[str, str]]  # by task: as they are compared -> as they are written
     texts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # the task of each text
@@ -82,56 +84,70 @@ class Side:
 
 
 def without_leaks(suite: Suite) -> Suite:
-    """Give training tasks that would give a test task away a role of their own, and keep a certificate of that."""
+    """Exclude tasks that would give a held-out task away, and keep a certificate of that."""
     folds: dict[str, Roles] = {}
+    leaking: dict[str, Json] = {}
     told: list[Json] = []
-    for fold, roles in suite.folds.items():
-        training = list(dict.fromkeys((*roles.get("meta", ()), *roles.get(LEAKING, ()))))
-        test = roles.get("target", ())
-        folds[fold] = roles
-        if training and test:
-            ours, theirs = sides(suite, training, test)
-            leaks = find(fold, ours, theirs)
-            folds[fold] = _apart(roles, training, {leak.task for leak in leaks})
-            told += [*_certified(fold, ours, theirs, len(leaks)), *map(str, leaks)]
-        else:
-            told.append(f"{fold}: no {'test' if training else 'training'} tasks at hand, nothing to compare")
-    return replace(suite, folds=folds, about={**suite.about, LEAKAGE: told}) if told else suite
+    for fold in suite.folds:
+        before = {role: tuple(dict.fromkeys(names)) for role, names in roles_with_leaks(suite, fold).items()}
+        kept, lines = _parted(suite, before)
+        folds[fold] = _with_excluded(kept, before)
+        gone = {role: [n for n in names if n not in kept[role]] for role, names in before.items()}
+        leaking |= {fold: {role: names for role, names in gone.items() if names}} if any(gone.values()) else {}
+        told += [f"{fold}: {line}" for line in lines]
+    about = {name: value for name, value in suite.about.items() if name != LEAKING}
+    about |= {LEAKAGE: told} | ({LEAKING: leaking} if leaking else {})
+    return replace(suite, folds=folds, about=about) if folds else suite
 
 
-def _apart(roles: Roles, training: Sequence[str], bad: set[str]) -> Roles:
-    """Part training tasks from those that leak; the role of these is there only where there are any."""
-    found = {
-        **roles,
-        "meta": tuple(n for n in training if n not in bad),
-        LEAKING: tuple(n for n in training if n in bad),
-    }
-    return {role: names for role, names in found.items() if names or role != LEAKING}
+def _parted(suite: Suite, roles: Roles) -> tuple[Roles, list[str]]:
+    """Give the roles of a fold without the tasks that leak, and what is told of that."""
+    kept, told = dict(roles), list[str]()
+    for ours, theirs in COMPARED_ROLES:
+        learnt, held_out = kept.get(ours, ()), kept.get(theirs, ())
+        if learnt and held_out:
+            sides = sides_of(suite, (ours, learnt), (theirs, held_out))
+            leaks = {leak.task: leak for leak in reversed(find(*sides))}  # of several, the first is told
+            kept[ours] = tuple(name for name in learnt if name not in leaks)
+            told += _certified(*sides, len(leaks))
+            told += [f"left out: {leaks[name].note}" for name in learnt if name in leaks]
+        elif (ours, theirs) == COMPARED_ROLES[0]:
+            told.append(f"no {NAMES[theirs] if learnt else NAMES[ours]} tasks at hand, nothing to compare")
+    return kept, told
 
 
-def _certified(fold: str, ours: Side, theirs: Side, count: int) -> Iterator[str]:
+def _with_excluded(kept: Roles, before: Roles) -> Roles:
+    """Exclude the tasks that have no role left; the role is there only where there are such tasks."""
+    placed = {name for names in kept.values() for name in names}
+    gone = dict.fromkeys(name for names in before.values() for name in names if name not in placed)
+    excluded = (*kept.get("excluded", ()), *gone)
+    others = {role: names for role, names in kept.items() if role != "excluded"}
+    return others | ({"excluded": excluded} if excluded else {})
+
+
+def _certified(ours: Side, theirs: Side, count: int) -> Iterator[str]:
     """Say what was compared, and what could not be."""
     ways, other_ways = ours.ways(), theirs.ways()
-    compared = _tasks(len(ways) - ways.count(frozenset()), len(other_ways) - other_ways.count(frozenset()))
-    yield f"{fold}: {count or 'none'} left out; {compared} were compared {HOW}"
+
+    def tasks(number: int, other: int) -> str:
+        return f"{counted(number, f'{ours.kind} task')} and {counted(other, f'{theirs.kind} task')}"
+
+    compared = tasks(len(ways) - ways.count(frozenset()), len(other_ways) - other_ways.count(frozenset()))
+    yield f"{count or 'none'} left out; {compared} were compared {HOW}"
     if not all((*ours.able, *theirs.able)):
         short = [f"{s.able.count(False):,} of {counted(len(s.texts), f'{s.kind} text')}" for s in (ours, theirs)]
-        yield f"{fold}: too short to compare: {' and '.join(short)}"
+        yield f"too short to compare: {' and '.join(short)}"
     for way, told in PARTLY.items():
         if way in (*ways, *other_ways):
-            yield f"{fold}: {told}: {_tasks(ways.count(way), other_ways.count(way))}"
+            yield f"{told}: {tasks(ways.count(way), other_ways.count(way))}"
     if apart := sum(not way & other for way in ways for other in other_ways):
-        yield f"{fold}: compared in neither way: {apart:,} of {counted(len(ways) * len(other_ways), 'pair')} of tasks"
+        yield f"compared in neither way: {apart:,} of {counted(len(ways) * len(other_ways), 'pair')} of tasks"
 
 
-def _tasks(training: int, test: int) -> str:
-    return f"{counted(training, 'training task')} and {counted(test, 'test task')}"
-
-
-def sides(suite: Suite, training: Sequence[str], test: Sequence[str]) -> tuple[Side, Side]:
-    """Collect what training tasks may teach, the examples in their prompts too, and what is scored of test tasks."""
-    ours, theirs = _side(suite, "training", training, taught), _side(suite, "test", test, Suite.asked_pool)
-    for name in training:
+def sides_of(suite: Suite, learnt: tuple[str, Sequence[str]], held_out: tuple[str, Sequence[str]]) -> tuple[Side, Side]:
+    """Collect what tasks of one role may teach, the examples in their prompts too, and what is scored of another's."""
+    ours, theirs = _side(suite, *learnt, Suite.taught_pool), _side(suite, *held_out, Suite.asked_pool)
+    for name in ours.sources:
         shown = suite.task(name).examples
         for key, right in ((POSITIVE, True), (NEGATIVE, False)):
             for number, one in enumerate(one for one in shown if one.right is right):
@@ -139,11 +155,13 @@ def sides(suite: Suite, training: Sequence[str], test: Sequence[str]) -> tuple[S
     return ours, theirs
 
 
-def _side(suite: Suite, kind: str, tasks: Sequence[str], pool_of: Callable[[Suite, str], Pool | None]) -> Side:
-    side = Side(kind, {name: sources_of(suite.task(name)) for name in tasks})
+def _side(suite: Suite, role: str, tasks: Sequence[str], pool_of: Callable[[Suite, str], Pool | None]) -> Side:
+    """Collect the texts of tasks; views of one table share its records by design, and are drawn apart by record."""
+    side = Side(NAMES[role], {name: sources_of(suite.task(name)) for name in tasks})
     for name in side.sources:
         pool = pool_of(suite, name)
-        for example in pool.take(range(min(COMPARED, len(pool)))) if pool else ():
+        compared = None if isinstance(pool, FieldPool) else pool
+        for example in compared.take(range(min(COMPARED, len(compared)))) if compared else ():
             side.add(name, example.item.id, example.item.fields)
     return side
 
@@ -162,50 +180,51 @@ def source_key(source: str) -> str:
     return " ".join(tokens(source)).casefold()
 
 
-def find(fold: str, training: Side, test: Side) -> list[Leak]:
-    """Find the training tasks that are a test task, or share a source or texts with one; each is named once."""
-    both = [name for name in training.sources if name in test.sources]
-    same = {name: Leak(fold, name, name, "it is also the test task") for name in both}
-    found = _equal(fold, training, test) | _overlapping(fold, training, test) | _related(fold, training, test) | same
-    return [found[name] for name in training.sources if name in found]
+def find(ours: Side, theirs: Side) -> list[Leak]:
+    """Find the tasks that are a held-out task, or share a source or texts with one: by task, in this order."""
+    both = [name for name in ours.sources if name in theirs.sources]
+    same = {name: Note.of("E302-held-out", task=name, kind=theirs.kind) for name in both}
+    found = (same, _related(ours, theirs), _overlapping(ours, theirs), _equal(ours, theirs))
+    return [Leak(name, notes[name]) for name in ours.sources for notes in found if name in notes]
 
 
-def _related(fold: str, training: Side, test: Side) -> dict[str, Leak]:
+def _related(ours: Side, theirs: Side) -> dict[str, Note]:
     """Find tasks of the same source."""
     first: dict[str, str] = {}
-    for name, sources in test.sources.items():
+    for name, sources in theirs.sources.items():
         first |= {source: name for source in sources if source not in first}
-    return {
-        name: Leak(fold, name, first[source], f"source {written!r} is also that of")
-        for name, sources in training.sources.items()
-        for source, written in sources.items()
-        if source in first
-    }
+    found: dict[str, Note] = {}
+    for name, sources in ours.sources.items():
+        if other := next((first[source] for source in sources if source in first), ""):
+            shared = tuple(written for source, written in sources.items() if source in theirs.sources[other])
+            found[name] = Note.of("E303", task=name, other=other, sources=shared)
+    return found
 
 
-def _overlapping(fold: str, training: Side, test: Side) -> dict[str, Leak]:
+def _overlapping(ours: Side, theirs: Side) -> dict[str, Note]:
     """Find tasks with half of a text in common: of the pairs of texts the one with most, the first of equals."""
     best: dict[str, tuple[float, int, int]] = {}
-    for theirs, ours, share in overlaps(test.texts, training.texts):
-        name = training.names[ours]
+    for their_at, our_at, share in overlaps(theirs.texts, ours.texts):
+        name = ours.names[our_at]
         if name not in best or share > best[name][0]:
-            best[name] = (share, ours, theirs)
+            best[name] = (share, our_at, their_at)
     return {
-        name: Leak(
-            fold,
-            name,
-            test.names[theirs],
-            f"{share:.0%} of a text is shared ({training.places[ours]} ~ {test.places[theirs]}) with",
-        )
-        for name, (share, ours, theirs) in best.items()
+        name: Note.of("E304-overlap", share=share, **_pair(ours, our_at, theirs, their_at))
+        for name, (share, our_at, their_at) in best.items()
     }
 
 
-def _equal(fold: str, training: Side, test: Side) -> dict[str, Leak]:
+def _equal(ours: Side, theirs: Side) -> dict[str, Note]:
     """Find tasks with a text in common that is too short for runs of words."""
-    found: dict[str, Leak] = {}
-    for theirs, ours in equals(test.texts, training.texts):
-        name, text = training.names[ours], training.texts[ours].strip()[:SHOWN]
-        why = f"a short text ({text!r}; {training.places[ours]} ~ {test.places[theirs]}) is equal to one of"
-        found.setdefault(name, Leak(fold, name, test.names[theirs], why))
+    found: dict[str, Note] = {}
+    for their_at, our_at in equals(theirs.texts, ours.texts):
+        text = ours.texts[our_at].strip()[:SHOWN]
+        note = Note.of("E304-equal", text=text, **_pair(ours, our_at, theirs, their_at))
+        found.setdefault(ours.names[our_at], note)
     return found
+
+
+def _pair(ours: Side, our_at: int, theirs: Side, their_at: int) -> dict[str, str]:
+    """Say which texts of which tasks are alike."""
+    other = {"other": theirs.names[their_at], "other_place": theirs.places[their_at]}
+    return {"task": ours.names[our_at], "place": ours.places[our_at]} | other

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from ..core import Example, Ints, Ranking, Suite, Task
 from ..errors import SuiteError, nearest
 from ..ids import fingerprint
+from ..messages import Note
 from . import rows
-from .documents import Documents, listed
+from .documents import Documents
 from .rows import Rows
 
 
@@ -76,21 +77,21 @@ def of_rows(made: Rows, store: Documents, *, by_id: bool) -> Linked:
     return replace(linked, digest=fingerprint("linked", by_id, made.digest, store.digest(linked.named())))
 
 
-def faults(suite: Suite, task: Task) -> Iterator[tuple[str, str]]:
+def faults(suite: Suite, task: Task) -> Iterator[tuple[str, Note]]:
     """Yield what is wrong with the links of a task's pools, each fault with its place; no text is read."""
     wanted = task.output.store if isinstance(task.output, Ranking) else ""
     if wanted and wanted not in suite.stores:
-        yield task.id, f"no store of this name, {nearest(wanted, suite.stores)}: {wanted!r}"
+        yield task.id, Note.of("E105-store", store=wanted, hint=nearest(wanted, suite.stores))
         return
     for name, of in suite.pools[task.id].items():
         place = f"{task.id}/{name}"
         if not isinstance(of, Linked):
             if wanted:
-                yield place, f"candidates are in store {wanted!r}, and the pool is not linked: {type(of).__name__}"
+                yield place, Note.of("E105-unlinked", store=wanted, kind=type(of).__name__)
         elif suite.stores.get(of.store.name) is not of.store:
-            yield place, f"the pool is linked to a store that is not the suite's: {of.store.name!r}"
+            yield place, Note.of("E105-other", store=of.store.name)
         elif lost := of.store.missing(of.named()) or of.store.lost_members():
-            yield place, f"store {of.store.name!r} does not have {listed(lost)}"
+            yield place, Note.of("E105-documents", store=of.store.name, ids=lost)
 
 
 def refuse_broken(suite: Suite, tasks: Iterable[str]) -> None:

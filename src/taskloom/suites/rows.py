@@ -13,6 +13,7 @@ import pyarrow as pa
 from ..core import Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
+from ..messages import Note
 from ..texts import LONE_SURROGATE
 from . import columns
 
@@ -67,10 +68,10 @@ class Rows:
 
 
 def pool(task: Task, examples: Iterable[Example], *, but: Collection[str] = ()) -> Rows:
-    """Check examples against their task, once, and make a pool of them; `but` has faults that are let pass."""
+    """Check examples against their task, once, and make a pool of them; `but` has codes of faults that are let pass."""
     kept = list(examples)
     found = ((n, e, f) for n, e in enumerate(kept) for f in faults_in(task.output, e, kept[0]))
-    if faults := [f"row {n} ({e.item.id}): {f}" for n, e, f in found if f not in but]:
+    if faults := [f"row {n} ({e.item.id}): {f}" for n, e, f in found if f.code not in but]:
         more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         raise SuiteError("\n  ".join([f"bad examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
     names = tuple(kept[0].item.fields) if kept else ()
@@ -92,15 +93,15 @@ def digest(names: Sequence[str], table: pa.Table) -> str:
     return fingerprint("rows", list(names), parts)
 
 
-def faults_in(output: Output, example: Example, first: Example) -> Iterable[str]:
+def faults_in(output: Output, example: Example, first: Example) -> Iterable[Note]:
     """Say what is wrong with an example; all examples of a pool have the fields of the first."""
     if list(example.item.fields) != list(first.item.fields):
-        yield f"has the fields {', '.join(example.item.fields)}, the first row {', '.join(first.item.fields)}"
+        yield Note.of("row-fields-differ", fields=list(example.item.fields), first=list(first.item.fields))
     if not example.gold:
-        yield "has no gold answer"
+        yield Note.of("gold-missing")
     texts = [example.item.id, example.group, *example.item.fields.values(), *example.item.candidates, example.gold]
     if LONE_SURROGATE.search(json.dumps(texts, **AS_IS)):
-        yield "holds half a character (a lone surrogate)"
+        yield Note.of("half-character")
     for answer in example.gold:
         yield from faults_of(output, answer, example.item.candidates)
 

@@ -22,10 +22,12 @@ from .. import __version__
 from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
+from ..ids import Json
 from ..sources.table import Field
 from . import linked
 from .documents import NAME, OWN, Documents, refuse_name
 from .fields import FieldPool, Records, view_digest
+from .instructions import LEAKING
 from .linked import Linked
 from .rows import SCHEMA, Rows
 
@@ -34,6 +36,8 @@ MANIFEST, ROWS, RECORDS = "suite.json", "rows.parquet", "records.arrow"
 STORE = re.compile(rf"store-({NAME.pattern})\.arrow")
 POOLS = ("rows", "view", "linked")
 MAX_MANIFEST = 1 << 30
+OLD_LEAKING = "leaking"
+OLD_ROLES = {"meta": "train", "target": "test", OLD_LEAKING: "excluded"}  # as suites of format 1 may name them
 KEPT = 8  # tables that were read last
 ROW_GROUP = 8192  # a task is read in a few of these; small enough to be quick, large enough to compress
 
@@ -70,7 +74,7 @@ def open_suite(folder: Path) -> Suite:
     """
     manifest = _manifest(Path(folder))
     suite = _suite_of(manifest, Path(folder))
-    if suite.fingerprint != manifest["fingerprint"]:
+    if suite.fingerprint_with(manifest["folds"]) != manifest["fingerprint"]:
         raise StoreError(f"the manifest was changed after it was written (its fingerprint differs): {folder}")
     return suite
 
@@ -114,11 +118,25 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
             declared["id"]: {name: open_pool(tasks[declared["id"]], kept) for name, kept in declared["pools"].items()}
             for declared in manifest["tasks"]
         }
-        folds = {fold: {r: tuple(ids) for r, ids in roles.items()} for fold, roles in manifest["folds"].items()}
-        about = manifest["about"]
+        folds = {fold: _roles(roles) for fold, roles in manifest["folds"].items()}
+        about = {**manifest["about"], **_leaking(manifest["folds"])}
         return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=about, stores=stores)
     except (KeyError, TypeError, ValueError, AttributeError, UnknownNameError) as error:
         raise StoreError(f"the manifest does not say what it should ({error}): {folder / MANIFEST}") from None
+
+
+def _roles(written: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Give roles their names of today; a test task that was also marked as leaking is a test task."""
+    roles = {OLD_ROLES.get(role, role): tuple(names) for role, names in written.items()}
+    if OLD_LEAKING in written:
+        roles["excluded"] = tuple(name for name in roles["excluded"] if name not in roles.get("test", ()))
+    return roles
+
+
+def _leaking(folds: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Json]:
+    """Give what older folds say of leaks, which had a role of their own."""
+    found = {fold: {"train": list(roles[OLD_LEAKING])} for fold, roles in folds.items() if OLD_LEAKING in roles}
+    return {LEAKING: found} if found else {}
 
 
 def _task(declared: Mapping[str, Any]) -> Task:
