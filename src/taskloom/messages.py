@@ -144,4 +144,4 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "W407-empty": "empty",
     "more": "and {count:,} more",  # in a list, after the first
 }
-TEXTS |= FAULT_TEXTS
+TEXTS |= FAULT_TEXTS | {"surrogates-replaced": "answers or replies with half a character, replaced by U+FFFD"}

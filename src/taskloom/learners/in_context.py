@@ -14,7 +14,7 @@ from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
 from ..models import Decoding, LanguageModel, Odds, Reply
 from ..prompts import WORDINGS, Wording
-from . import Predictor, Tools
+from . import SURROGATES, Predictor, Tools
 from .baselines import Words, settle
 
 From: TypeAlias = Literal["support", "task"]
@@ -216,6 +216,8 @@ def read_reply(task: Task, reply: Reply | None, how: Decoding, tools: Tools, sho
         tools.count(f"answers cut at {how.tokens} tokens")
     if not reply.text.strip():
         tools.count("replies that were empty")
+    if reply.surrogates:
+        tools.count(SURROGATES)
     answer = prompts.read(task, reply.text, shown)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
         tools.count("answers picked out of longer ones")

@@ -15,6 +15,7 @@ from ..core import Answer, Item, Suite, Text
 from ..errors import SuiteError, UnknownNameError, UsageError
 from ..ids import fingerprint, raw_bits
 from ..studies.results import Outcome, Results
+from ..texts import without_surrogates
 from .judgements import ITEMS, TASKS, Pair, Question, Settled, Side
 
 CHUNK = 4096  # examples that are read at a time
@@ -65,7 +66,7 @@ def tidy(text: str) -> str:
     'so be it'
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    return lines.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return without_surrogates(lines)
 
 
 def draw(
