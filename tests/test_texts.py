@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.texts import SHINGLE_CHARACTERS, SHINGLE_WORDS, comparable, equals, length, overlaps, shingles, tokens
+from taskloom.texts import (
+    LONE_SURROGATE,
+    SHINGLE_CHARACTERS,
+    SHINGLE_WORDS,
+    comparable,
+    equals,
+    length,
+    overlaps,
+    shingles,
+    tokens,
+    without_surrogates,
+)
 
 
 def words(start: int, stop: int) -> str:
@@ -140,3 +151,29 @@ def test_overlaps_are_the_same_whatever_the_hash_seed() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("", ""),
+        ("tree 🌳", "tree 🌳"),
+        ("\ud83c\udf33", "🌳"),
+        ("\ud83c", "\ufffd"),
+        ("a\udf33b", "a\ufffdb"),
+        ("\udf33\ud83c", "\ufffd\ufffd"),  # in the wrong order
+        ("\ud83c\ud83c\udf33", "\ufffd🌳"),
+        ("\ufeff\ud800", "\ufeff\ufffd"),  # a byte order mark is a character
+    ],
+)
+def test_halves_of_a_character_are_joined_or_replaced(text: str, whole: str) -> None:
+    assert without_surrogates(text) == whole
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_what_is_left_can_be_written_and_stays(text: str) -> None:
+    whole = without_surrogates(text)
+    assert not LONE_SURROGATE.search(whole)
+    assert whole.encode().decode() == whole
+    assert without_surrogates(whole) == whole
+    assert whole == text or LONE_SURROGATE.search(text)

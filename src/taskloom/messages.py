@@ -54,6 +54,7 @@ COUNTS = {  # by learners, each many times
     "no-common-word": "no word in common",
     "not-converged": "not converged",
     "class-short": "classes with too few examples",
+    "surrogates-replaced": "answers or replies with half a character, replaced by U+FFFD",
 }
 STUDIES = {  # why cells are skipped, or fail
     "model-unavailable": "model {model} is unavailable ({reason}), and so are learners {learners}",

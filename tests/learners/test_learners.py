@@ -13,7 +13,7 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.episodes import Episode
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.ids import fingerprint
-from taskloom.learners import FLOORS, LEARNERS, Learner, Toolbox, can_do, identity, learner, names
+from taskloom.learners import FLOORS, LEARNERS, SURROGATES, Learner, Toolbox, can_do, identity, learner, names
 from taskloom.learners import answer as responses
 from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, TfidfLinear
 
@@ -338,6 +338,15 @@ def test_kinds_of_texts_and_numbers_are_taken_for_those_that_they_are(mine: Path
     (found,) = answer(of, episode(Text(), [("x", "y")], ["a"]), seed=0, tools=Toolbox({}))
     assert (found, type(found)) == (plain, type(plain))
     assert pickle.loads(pickle.dumps(found)) == plain  # as it goes from a worker to its driver
+
+
+def test_half_characters_in_answers_are_replaced_and_counted(mine: Path):
+    given = r'["\ud800", ["x\udc00", "y"], {"a\ud800": 0.5}, "\ud83c" "\udf33", "z", None]'
+    of = learner("mine.py:Mine", {}, rewritten(mine, '[f"{HEAD} {item.id}{self.tail}" for item in items]', given))
+    tools = Toolbox({})
+    found = answer(of, episode(Text(), [("x", "y")], list("abcdef")), seed=0, tools=tools)
+    assert found == ["\ufffd", ("x\ufffd", "y"), {"a\ufffd": 0.5}, "🌳", "z", None]
+    assert tools.counts == {SURROGATES: 4}
 
 
 def test_an_unknown_kind_of_output_fails_with_the_nearest(mine: Path):

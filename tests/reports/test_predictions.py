@@ -117,15 +117,16 @@ def test_all_that_is_wrong_with_lines_is_named(lines: Callable[..., Path]):
     )
 
 
-def test_half_a_character_in_an_answer_is_scored_as_it_is_and_in_an_id_refused(lines: Callable[..., Path]):
+def test_half_a_character_is_replaced_and_its_line_counted(lines: Callable[..., Path]):
     given = [{"id": "a0", "prediction": "0\ud800"}, {"id": "a1", "prediction": "1", "input": "\udc00"}]
     metrics = ["exact-match", "exact-match:published", "rouge-l", "rouge-l:published", "bleu-4"]
     found = score_predictions(suite(), read(lines(*given)), metrics)
     assert (over(found, "exact-match"), found.missing, found.unlike) == (0.25, {"a": 2}, {})
-    with pytest.raises(SourceError) as refused:
-        read(lines(given[0], {"id": "a\ud800", "prediction": "1"}))
-    told = r"predictions.jsonl:2: the id of an item holds half a character (a lone surrogate): 'a\ud800'"
-    assert refused.value.faults == (told,)
+    assert (found.surrogates, found.unknown) == (2, 0)
+    answers = read(lines(*given, {"id": "a\ud800", "prediction": "1"}, {"id": "a2", "prediction": "2"}))
+    assert [one.answer for one in answers] == ["0\ufffd", "1", "1", "2"]
+    found = score_predictions(suite(), answers)
+    assert (found.surrogates, found.unknown) == (3, 1)  # an id with half a character is that of no item
 
 
 def test_of_many_faults_the_first_are_named(lines: Callable[..., Path]):

@@ -267,10 +267,12 @@ def test_bad_json_is_placed_by_line_and_column_and_the_good_lines_are_kept(write
     assert "a JSON object is needed" in shown[1]
 
 
-def test_half_a_character_in_json_is_a_fault_since_no_file_could_hold_it(write: Write) -> None:
-    rows, shown = skipping(write("p.jsonl", '{"a": "\\ud83d"}\n{"a": "\\ud83d\\ude00"}\n'))
-    assert rows == [{"a": "😀"}]
-    assert [fault.partition(": ")[0] for fault in shown] == ["p.jsonl:1"]
+def test_half_a_character_in_json_is_replaced_and_its_row_counted_since_no_file_could_hold_it(write: Write) -> None:
+    faults = RowFaults()
+    path = write("p.jsonl", '{"a": "x\\ud83d"}\n{"a": "\\ud83d\\ude00"}\n{"\\udc00": [{"b": ["\\ud83d"]}, null, 1]}\n')
+    rows = [row for _, row in read(path, faults)]
+    assert rows == [{"a": "x\ufffd"}, {"a": "😀"}, {"\ufffd": [{"b": ["\ufffd"]}, None, 1]}]
+    assert (faults.surrogates, faults.count) == (2, 0)
 
 
 def test_nul_bytes_do_not_end_the_reading(write: Write) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from taskloom.errors import SourceError, UsageError
 from taskloom.sources.table import Field
-from taskloom.suites.build import Reading, field_suite
+from taskloom.suites.build import SURROGATES, Reading, field_suite
 
 FIELDS = (Field("title", "text", "title"), Field("category", "label", "category"))
 
@@ -45,6 +45,15 @@ def test_what_is_skipped_is_counted_and_named(tmp_path: Path):
     suite = build(tmp_path / "t.csv", on_error="skip")
     assert suite.about["left_out"] == {"rows with faults": 1}
     assert suite.about["faults"] == ["t.csv:3: 3 cells, the header has 2"]
+
+
+def test_half_characters_are_replaced_and_their_rows_counted(tmp_path: Path):
+    rows = [r'{"title": "a\ud83c", "category": "x"}', r'{"title": "\ud83c\udf33", "category": "y"}']
+    (tmp_path / "t.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    suite = build(tmp_path / "t.jsonl")
+    examples = suite.pools["title->category"]["all"].take([0, 1])
+    assert [example.item.fields["title"] for example in examples] == ["a\ufffd", "🌳"]
+    assert suite.about["left_out"] == {SURROGATES: 1}
 
 
 def test_one_field_makes_no_suite(tmp_path: Path):

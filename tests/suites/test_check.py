@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from taskloom.core import Example, Folds, Labels, Ranking, Stored, Suite, Task, Text
-from taskloom.messages import FAULTS, TEXTS
+from taskloom.messages import FAULT_TEXTS, FAULTS, TEXTS
 from taskloom.sources.table import Field
 from taskloom.suites import check as checks
 from taskloom.suites import columns, contributed, fields, rows
@@ -264,6 +264,22 @@ def test_progress_is_told_task_by_task(example: Make) -> None:
     told: list[tuple[int, int]] = []
     list(check(two_tasks(example, "one", "two"), lambda done, of: told.append((done, of))))
     assert told == [(1, 2), (2, 2)]
+
+
+def test_every_code_has_a_meaning_and_a_text() -> None:
+    assert {code.partition("-")[0] for code in FAULT_TEXTS} - {"more"} == FAULTS.keys()
+
+
+def test_faults_are_values_and_rewording_them_changes_nothing_but_words(
+    example: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "a")])
+    before = list(check(suite))
+    assert before == [Fault.of("E101", "t/all", count=1, shown=("1 = 2",))]
+    assert str(before[0]) == "E101 t/all: the same content in 1 more row: 1 = 2"
+    monkeypatch.setitem(TEXTS, "E101", "doppelt: {shown}")
+    assert list(check(suite)) == before
+    assert str(before[0]) == "E101 t/all: doppelt: 1 = 2"
 
 
 def test_an_error_is_told_from_a_warning() -> None:

@@ -84,6 +84,9 @@ def _note_faults(found: PredictionScores) -> None:
         console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not ask about")
     if found.doubled:
         console.note(f"{counted(found.doubled, 'line')} for an item that was answered before: the last counts")
+    if found.surrogates:
+        told = "with half a character (a lone surrogate), replaced by U+FFFD"
+        console.note(f"{counted(found.surrogates, 'line')} {told}")
 
 
 def _first_few(names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
 from ..models import Ability, LanguageModel
+from ..texts import without_surrogates
 
 
 class Tools(Protocol):
@@ -103,8 +104,8 @@ LEARNERS: Mapping[str, str] = {
 FLOORS = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
 ENTRY_POINTS = "taskloom.learners"
 DECLARED = ("version", "outputs", "unaided", "takes_examples", "models", "needs", "facets", "shown", "fit")
+SURROGATES = "surrogates-replaced"  # counted of texts with half a character
 PLAIN: Mapping[type, Callable[[Any], object]] = {  # as JSON writes them, whatever a kind of theirs says that it is
-    str: str.__str__,
     int: int.__int__,
     float: float.__float__,
 }
@@ -262,25 +263,35 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox) -> list[R
     found = list(fitted.predict(items))
     if len(found) != len(items):
         raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
-    return [_response(one, episode.task.output) for one in found]
+    return [_response(one, episode.task.output, tools) for one in found]
 
 
-def _response(given: Any, output: Output) -> Response:
+def _response(given: Any, output: Output, tools: Tools) -> Response:
     """Take an answer for a response that says no more; rankings are cut, so that what is scored is what is kept."""
     response = given if isinstance(given, Response) else Response(given)
-    return replace(response, answer=cut(output, _plain(response.answer)))
+    return replace(response, answer=cut(output, _plain(response.answer, tools)))
 
 
-def _plain(answer: Any) -> Any:
+def _plain(answer: Any, tools: Tools) -> Any:
     """Take lists for tuples, numpy's numbers for numbers, and kinds of texts and numbers for those that they are."""
     if isinstance(answer, Mapping):
-        return {_plain(name): _plain(part) for name, part in answer.items()}
+        return {_plain(name, tools): _plain(part, tools) for name, part in answer.items()}
     if isinstance(answer, list | tuple):
-        return tuple(_plain(part) for part in answer)
+        return tuple(_plain(part, tools) for part in answer)
+    if isinstance(answer, str):
+        return _text(str.__str__(answer), tools)
     if type(answer).__module__ == "numpy" and hasattr(answer, "item"):
         return answer.item()
     plain = (of(answer) for kind, of in PLAIN.items() if isinstance(answer, kind) and not isinstance(answer, bool))
     return next(plain, answer)
+
+
+def _text(answer: str, tools: Tools) -> str:
+    """Replace half characters, and count such answers."""
+    text = without_surrogates(answer)
+    if text != answer:
+        tools.count(SURROGATES)
+    return text
 
 
 def _part(episode: Episode, name: str) -> Episode:

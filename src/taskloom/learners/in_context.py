@@ -16,7 +16,7 @@ from ..ids import shuffled
 from ..messages import Note
 from ..models import Ability, Decoding, LanguageModel, Odds, Reply
 from ..prompts import WORDINGS, Wording
-from . import Learner, Predictor, Response, Tools
+from . import SURROGATES, Learner, Predictor, Response, Tools
 from .baselines import Words, settle
 
 From: TypeAlias = Literal["support", "task"]
@@ -233,6 +233,8 @@ def read_reply(task: Task, prompt: str, reply: Reply | None, tools: Tools, shown
         tools.count("answer-cut")
     if not reply.text.strip():
         tools.count("reply-empty")
+    if reply.surrogates:
+        tools.count(SURROGATES)
     answer = prompts.read(task, reply.text, shown)
     if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
         tools.count("answer-picked")

@@ -29,6 +29,7 @@ class Reply:
     tokens: int
     ended: bool = True  # by itself or at a stop, not because it had no tokens left
     cut: int = 0  # tokens of the prompt that did not fit
+    surrogates: bool = False  # whether half characters of it were replaced by U+FFFD
 
 
 @dataclass(frozen=True, slots=True)

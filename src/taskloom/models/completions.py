@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ModelUnavailableError
 from ..messages import Note
+from ..texts import without_surrogates
 from . import Odds, Reply
 
 MANY = 1 << 40  # tokens that no request has
@@ -34,13 +35,14 @@ def reply(body: Any, stops: Sequence[str]) -> Reply | None:
     if body is None:
         return None
     choice = body["choices"][0]
-    text = (choice.get("message") or {}).get("content") if "message" in choice else choice.get("text")
-    if not isinstance(text, str):
+    given = (choice.get("message") or {}).get("content") if "message" in choice else choice.get("text")
+    if not isinstance(given, str):
         return None
+    text = without_surrogates(given)
     blank = len(text) - len(text.lstrip())  # not every endpoint heeds stops
     end = min((at for stop in stops if (at := text.find(stop, blank)) >= 0 and text.strip()), default=len(text))
     ended = end < len(text) or choice.get("finish_reason") != "length"
-    return Reply(text[:end], used(body)[1] or 0, ended)
+    return Reply(text[:end], used(body)[1] or 0, ended, surrogates=text != given)
 
 
 def odds(body: Any, prompt: str, option: str) -> tuple[float, int] | None:

@@ -14,6 +14,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from ..errors import ModelError
 from ..messages import Note
+from ..texts import without_surrogates
 from . import Decoding, Odds, Reply, Usage
 from .causal import Causal, Ids, common_prefix
 from .seq2seq import Seq2Seq
@@ -108,7 +109,7 @@ class LM:
 
     def _apart(self, prompts: Sequence[str], options: Sequence[Sequence[str]]) -> list[tuple[Ids, list[Ids]]]:
         """Give prompts to the encoder and options to the decoder, each with the end that it was taught."""
-        each = [self.tokenizer(text_target=[_whole(option) for option in some])["input_ids"] for some in options]
+        each = [self.tokenizer(text_target=[*map(without_surrogates, some)])["input_ids"] for some in options]
         return list(zip(self._encode(prompts), each, strict=True))
 
     def _framed(self, prompt: str, decoding: Decoding) -> str:
@@ -127,7 +128,7 @@ class LM:
         return bool(first) and first[0] == self.tokenizer.bos_token_id
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        rows: list[list[int]] = self.tokenizer([_whole(text) for text in texts], verbose=False)["input_ids"]
+        rows: list[list[int]] = self.tokenizer([*map(without_surrogates, texts)], verbose=False)["input_ids"]
         return [row or self._start for row in rows]
 
     @property
@@ -183,15 +184,6 @@ class _Writing:
         """Give what a row has written, up to the first stop."""
         text = self._written(row)
         return text[: min((at for stop in self.decoding.stop if (at := _end(text, stop)) >= 0), default=len(text))]
-
-
-def _whole(text: str) -> str:
-    r"""Put halves of characters together; one that is left alone is no text and becomes U+FFFD.
-
-    >>> _whole("\ud83c\udf33"), _whole("a\ud83c")
-    ('🌳', 'a�')
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _end(text: str, stop: str) -> int:

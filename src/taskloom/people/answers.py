@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from ..errors import SourceError, UsageError
 from ..sources.files import Layout, Row, RowFaults, format_of, lines, read
-from ..texts import alive
+from ..texts import alive, counted
 from .judgements import CHOICES, SCALE, Choice, Comparison, Pair, Rating, Settled, Side
 from .sheets import KEY, TOLD, key_path
 
@@ -101,8 +101,14 @@ def _rows(path: Path, encoding: str, faults: list[str]) -> list[Line]:
         if any(map(line.text, cells)):
             found.append(replace(line, rater=line.text("rater")))
     faults += [_where(path, fault) for fault in own.shown]
+    faults += _surrogates(path, own)
     faults += [f"{path}: and {own.count - len(own.shown):,} more"] if own.count > len(own.shown) else []
     return found
+
+
+def _surrogates(path: Path, own: RowFaults) -> list[str]:
+    """Refuse half characters, which no sheet or key of ours holds."""
+    return [f"{path}: {counted(own.surrogates, 'row')} with half a character (a lone surrogate)"] * bool(own.surrogates)
 
 
 def _shortened(cells: Row) -> Row:
@@ -273,7 +279,7 @@ def read_key(path: Path) -> dict[str, Pair]:
             faults.append(f"{place}: " + ("no row of a key" if pair is None else f"stands twice: {pair.id!r}"))
         else:
             found[pair.id] = pair
-    _settle([*odd.shown, *faults], f"not a key to a sheet: {path}")
+    _settle([*odd.shown, *faults, *_surrogates(path, odd)], f"not a key to a sheet: {path}")
     if not found:
         raise SourceError(f"the key is empty: {path}")
     return found

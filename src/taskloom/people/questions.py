@@ -16,6 +16,7 @@ from ..errors import SuiteError, UnknownNameError, UsageError
 from ..ids import fingerprint, raw_bits
 from ..messages import Note
 from ..studies.results import Outcome, Results
+from ..texts import without_surrogates
 from .judgements import ITEMS, TASKS, Pair, Question, Settled, Side
 
 CHUNK = 4096  # examples that are read at a time
@@ -66,7 +67,7 @@ def tidy(text: str) -> str:
     'so be it'
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    return lines.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return without_surrogates(lines)
 
 
 def draw(

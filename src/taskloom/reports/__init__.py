@@ -11,6 +11,7 @@ from typing import cast
 
 from ..errors import UnknownNameError
 from ..studies.results import Results
+from ..texts import without_surrogates
 from .boards import Board, Standing, differs
 from .intervals import How
 from .summary import Comparison, Summary, comparisons, summarise
@@ -33,7 +34,7 @@ def render(results: Results | Summary, to: str, how: How | None = None) -> str:
     summary = summarise(results, how) if isinstance(results, Results) else results
     module, _, name = FORMS[to].partition(":")
     write = cast(Callable[[Summary], str], getattr(import_module(f".{module}", __package__), name))
-    return write(summary).encode("utf-8", "replace").decode("utf-8")  # half a character pair can't be written to a file
+    return without_surrogates(write(summary))  # names and errors may hold half a character, which no file can
 
 
 def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:

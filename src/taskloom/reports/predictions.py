@@ -45,6 +45,7 @@ class PredictionScores:
     aside: tuple[str, ...]  # tasks without any that are no test tasks
     unknown: int  # predictions for items that the suite does not ask about
     doubled: int  # lines whose item was answered before: the last counts
+    surrogates: int = 0  # lines with half a character, replaced by U+FFFD
 
 
 def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = ()) -> PredictionScores:
@@ -66,6 +67,7 @@ def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequen
         aside=tuple(name for name in untouched if name not in tests),
         unknown=marks.unknown,
         doubled=marks.doubled,
+        surrogates=sum(one.surrogates for one in given),
     )
 
 

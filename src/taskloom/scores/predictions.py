@@ -12,7 +12,6 @@ from ..core import Example, Fields, Labels, Number, Output, Ranking, Suite, Task
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
 from ..sources.files import FORMATS, Layout, Row, RowFaults
 from ..sources.task_files import kind_of
-from ..texts import LONE_SURROGATE
 from . import Scored
 from .tasks import parts_of, score_task
 
@@ -28,6 +27,7 @@ class Prediction:
     item: str
     answer: Any
     task: str = ""
+    surrogates: bool = False  # whether half characters of the line were replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,14 @@ def read(path: Path) -> tuple[Prediction, ...]:
     if _is_array(path):
         raise SourceError(f"a JSON array, and one object on each line is wanted (jq -c '.[]' makes it so): {path}")
     faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
-    given = []
-    for place, row in FORMATS["jsonl"](path, faults, Layout(half_characters=True)):
-        found = _prediction(place, row)
+    given, before = list[Prediction](), 0
+    for place, row in FORMATS["jsonl"](path, faults, Layout()):
+        found, replaced = _prediction(place, row), faults.surrogates
         if isinstance(found, Prediction):
-            given.append(found)
+            given.append(replace(found, surrogates=replaced > before))
         else:
             faults.add(place, found)
+        before = replaced
     _settle(f"not predictions, one JSON object on each line: {path}", faults.shown, faults.count)
     if not given:
         raise SourceError(f"no predictions in {path}")
@@ -101,8 +102,6 @@ def _prediction(place: str, row: Row) -> Prediction | str:
     if item is None:
         odd = next((value for value in ids if value is not None), None)
         return f"no id of an item ({' or '.join(IDS)})" if odd is None else f"the id must be a text: {odd!r:.40}"
-    if LONE_SURROGATE.search(item):
-        return f"the id of an item holds half a character (a lone surrogate): {item!r}"
     task = row.get("task")
     if not isinstance(task, str | None):
         return f"the task is {kind_of(task)}, and its name is wanted"

@@ -16,7 +16,7 @@ from rapidfuzz.distance import LCSseq
 from ..core import Answer
 from ..errors import ScoreError
 from ..messages import Note
-from ..texts import tokens
+from ..texts import tokens, without_surrogates
 from . import reduce as reduced
 from .match import Variant
 from .reduce import Array
@@ -59,7 +59,7 @@ def _byte_pairs() -> Callable[[str], list[str]]:
         raise ScoreError("rouge-l:cross-lingual needs tokenizers: pip install 'taskloom[lm]'") from None
     at = packages.get("gpt2-bpe") / "package"
     made = ByteLevelBPETokenizer(str(at / "encoder.json"), str(at / "vocab.bpe"))
-    return lambda text: list(made.encode(text.encode("utf-8", "replace").decode()).tokens)  # half a character is none
+    return lambda text: list(made.encode(without_surrogates(text)).tokens)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import SourceError, UnknownNameError, UsageError
-from ..texts import counted
+from ..texts import LONE_SURROGATE, counted, without_surrogates
 
 OnError: TypeAlias = Literal["stop", "skip"]
 Row: TypeAlias = dict[str, Any]
@@ -40,6 +40,7 @@ class RowFaults:
     shown: list[str] = field(default_factory=list)
     count: int = 0
     other_encoding: str = "try --encoding"  # the remedy where a file is in another one, which is named after it
+    surrogates: int = 0  # rows with half a character, replaced by U+FFFD: no fault, but told
 
     def add(self, place: Place, what: str) -> None:
         """Note a fault; when faults stop the reading, the reading stops at the twentieth."""
@@ -66,7 +67,6 @@ class Layout:
     encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     header: tuple[str, ...] = ()  # column names of a file that has no header line
     delimiter: str = ","  # between the cells of a CSV file
-    half_characters: bool = False  # whether texts of a JSONL file may hold some, as a model may have written them
 
 
 def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
@@ -99,18 +99,18 @@ def format_of(path: Path) -> str:
 def lines(path: Path, faults: RowFaults, encoding: str) -> Iterator[tuple[int, str, bool]]:
     """Yield numbered lines without their ends, and whether each is good; a bad or over-long one is noted as a fault."""
     number = size = 0
-    whole = True  # whether the next piece begins a line
+    ended = True  # whether the next piece begins a line
     try:
         with _text(path, encoding) as text:
             while piece := text.readline(MAX_LINE + 1):
                 size += len(piece)
                 if size > MAX_SIZE:
                     raise SourceError(f"{path}: more than {MAX_SIZE:,} characters when unpacked")
-                begins, whole = whole, piece.endswith("\n")
+                begins, ended = ended, piece.endswith("\n")
                 if not begins:
                     continue
                 number += 1
-                if len(piece) > MAX_LINE and not whole:
+                if len(piece) > MAX_LINE and not ended:
                     faults.add(f"{path.name}:{number}", f"a line of more than {MAX_LINE:,} characters")
                     yield number, "", False
                 elif bad := BAD_BYTE.search(piece):
@@ -206,8 +206,9 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
             continue
         try:
             row = json.loads(line)
-            if "\\u" in line and not layout.half_characters:
-                json.dumps(row, ensure_ascii=False).encode()  # refuses half a surrogate pair, as every writer would
+            if "\\u" in line and LONE_SURROGATE.search(json.dumps(row, ensure_ascii=False)):
+                row = _replaced(row)
+                faults.surrogates += 1
         except json.JSONDecodeError as error:
             faults.add(f"{place}:{error.colno}", f"not JSON ({error.msg})")
         except (ValueError, RecursionError) as error:
@@ -217,6 +218,15 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
                 yield place, row
             else:
                 faults.add(place, "a JSON object is needed on each line")
+
+
+def _replaced(value: Any) -> Any:
+    """Give a value of JSON without half characters, in its keys either."""
+    if isinstance(value, dict):
+        return {without_surrogates(key): _replaced(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_replaced(part) for part in value]
+    return without_surrogates(value) if isinstance(value, str) else value
 
 
 def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:  # noqa: ARG001 (one signature)

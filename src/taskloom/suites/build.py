@@ -15,6 +15,8 @@ from ..sources.files import Layout, OnError, Place, Row, RowFaults
 from ..sources.table import Field, gather, joined, refuse_missing
 from . import fields
 
+SURROGATES = "half a character (a lone surrogate) in a row, replaced by U+FFFD"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -50,7 +52,7 @@ def field_suite(
     rows = sources.rows(source, faults, reading.layout)
     rows = _where(rows, reading.where, left_out)
     if reading.venues:
-        by, known = _venues(reading.venues)
+        by, known = _venues(reading.venues, left_out)
         rows = joined(rows, by, known, left_out)
     try:
         kept = gather(rows, of, faults, columns=reading.columns, id_column=reading.id_column)
@@ -60,6 +62,8 @@ def field_suite(
         raise SourceError(f"{error}; left out before: {dict(left_out)}") from None
     if faults.count:
         left_out["rows with faults"] = faults.count
+    if faults.surrogates:
+        left_out[SURROGATES] += faults.surrogates
     told: dict[str, Json] = {
         "source": Path(source).name,
         "records": len(kept),
@@ -82,10 +86,11 @@ def _where(
     refuse_missing(where, seen)
 
 
-def _venues(path: str) -> tuple[str, dict[str, Row]]:
+def _venues(path: str, left_out: Counter[str]) -> tuple[str, dict[str, Row]]:
     faults = RowFaults()
     rows = [row for _, row in sources.rows(path, faults)]
     faults.settle()
+    left_out.update({SURROGATES: faults.surrogates} if faults.surrogates else {})
     if not rows or len(rows[0]) < 2:
         raise SourceError(f"a table of venues needs a column of names and one or more of labels: {path}")
     by, *_ = rows[0]

@@ -40,10 +40,13 @@ class Fault:
     def of(cls, code: str, place: str, **values: Any) -> Fault:
         """Make a fault.
 
-        >>> str(Fault.of("E301", "default/test", task="task1").note)
-        'no such task: task1'
+        >>> str(Fault.of("E301", "default/test", task="task1"))
+        'E301 default/test: no such task: task1'
         """
         return cls(place, Note.of(code, **values))
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.place}: {self.note}"
 
     @property
     def code(self) -> str:
