@@ -17,11 +17,31 @@ import numpy as np
 from .core import Example, Ints, Labels, Pool, Suite, Task, declared
 from .errors import EpisodeError, UnknownNameError
 from .ids import Json, fingerprint, shuffled
+from .texts import counted
 
 Role: TypeAlias = Literal["support", "dev", "query"]
+Shots: TypeAlias = int | Literal["all", "drawn"]  # a number, full data, or as many as the sampler draws
 ShortClass: TypeAlias = Literal["skip", "refuse"]
 ALL = -1  # a query set of all that the others leave
 HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
+
+
+def shots_order(shots: Shots) -> tuple[int, int]:
+    """Give the key that sorts shots: numbers, then `drawn`, then `all`.
+
+    >>> sorted(["all", 4, "drawn", 0], key=shots_order)
+    [0, 4, 'drawn', 'all']
+    """
+    return (0, shots) if isinstance(shots, int) else (1 if shots == "drawn" else 2, 0)
+
+
+def shots_text(shots: Shots) -> str:
+    """Write shots for people.
+
+    >>> shots_text(1), shots_text(0), shots_text("all")
+    ('1 shot', '0 shots', 'all shots')
+    """
+    return counted(shots, "shot") if isinstance(shots, int) else f"{shots} shots"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

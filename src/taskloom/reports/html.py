@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from ..episodes import shots_order, shots_text
 from ..stats import Contrast, Estimate
 from ..studies.results import Failure
 from ..texts import counted
 from . import cite, numbers, pages, svg, tables
-from .boards import Board, Standing, differs
+from .boards import Board, Standing
+from .contrasts import differs
 from .exhibits import Exhibit
 from .pages import box as _box
 from .pages import document
@@ -51,7 +53,7 @@ def _sections(summary: Summary) -> Iterator[str]:
 
 def _top(summary: Summary) -> str:
     contested = len(summary.learners.keys() - set(summary.floors))
-    shots = ", ".join(map(str, sorted({b.shots for b in summary.boards}))) or "none"
+    shots = ", ".join(map(str, sorted({b.shots for b in summary.boards}, key=shots_order))) or "none"
     sizes = f"{counted(len(summary.tasks), 'task')}, {counted(contested, 'learner')}"
     floors = f", {counted(len(summary.floors), 'floor')}" if summary.floors else ""
     warn = [
@@ -77,7 +79,7 @@ def _brief(summary: Summary) -> str:
 
 
 def _in_words(board: Board, best: Sequence[Standing]) -> str:
-    where = f"<b>{escape(board.metric)}</b>, {tables.shots_of(board.shots)}: "
+    where = f"<b>{escape(board.metric)}</b>, {shots_text(board.shots)}: "
     if not best:
         return f"{where}no learner has a value."
     names = [f"{escape(s.learner)} ({numbers.score(s.score, board.points)})" for s in best]
@@ -169,7 +171,7 @@ def _scores(boards: Sequence[Board]) -> str:
         + "</tr>"
         for last in boards[-1].standings
     )
-    return _box(["learner", *(tables.shots_of(board.shots) for board in boards)], "".join(rows))
+    return _box(["learner", *(shots_text(board.shots) for board in boards)], "".join(rows))
 
 
 def _standing(s: Standing, board: Board) -> str:
@@ -188,7 +190,7 @@ def _score(e: Estimate | Contrast, points: bool) -> str:
 
 def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
     last = boards[-1]
-    at = tables.shots_of(last.shots)
+    at = shots_text(last.shots)
     rows = [_row(s, last.points) for s in last.standings]
     yield _figure(svg.dots(rows, f"{last.metric} at {at}"), f"Scores at {at}; dashed lines are floors.")
     if len(boards) > 1:
@@ -233,7 +235,7 @@ def _pairs(board: Board) -> str:
     """Show the differences at the most shots; the JSON report has all."""
     if not board.pairs:
         return ""
-    named = f"All paired differences at {tables.shots_of(board.shots)}"
+    named = f"All paired differences at {shots_text(board.shots)}"
     return f"<details><summary>{named}</summary>{_table(tables.PAIR_COLUMNS, tables.pairs(board), 'n')}</details>"
 
 
@@ -285,7 +287,7 @@ def _sample(sample: Sample) -> str:
     gold = " <i>or</i> ".join(escape(_cut(text, "answer")) for text in sample.gold)
     rows = "".join(map(_given, sample.given))
     return (
-        f"<h3>Item {escape(sample.item)}, {tables.shots_of(sample.shots)}</h3>"
+        f"<h3>Item {escape(sample.item)}, {shots_text(sample.shots)}</h3>"
         f"<dl>{inputs}<dt>acceptable</dt><dd>{gold}</dd></dl>{_box(['learner', 'answer', 'score'], rows)}"
     )
 
@@ -322,7 +324,7 @@ def _failures(failures: Sequence[Failure]) -> str:
     if not failures:
         return ""
     shown = "".join(
-        f"<details><summary>{escape(f.learner)} on {escape(f.task)}, {tables.shots_of(f.shots)}, seed {f.seed}, "
+        f"<details><summary>{escape(f.learner)} on {escape(f.task)}, {shots_text(f.shots)}, seed {f.seed}, "
         f"episode {f.index}</summary><pre>{escape(f.traceback[-LONGEST['traceback'] :])}</pre></details>"
         for f in failures[:FAILURES]
     )
