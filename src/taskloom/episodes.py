@@ -15,12 +15,13 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from .core import Example, Ints, Labels, Pool, Suite, Task, declared
-from .errors import EpisodeError, UnknownNameError
+from .errors import EpisodeError, UnknownNameError, UsageError
 from .ids import Json, fingerprint, shuffled
 from .texts import counted
 
 Role: TypeAlias = Literal["support", "dev", "query"]
-Shots: TypeAlias = int | Literal["all", "drawn"]  # a number, full data, or as many as the sampler draws
+NamedShots: TypeAlias = Literal["drawn", "all"]  # as many as the sampler draws, or full data; in their order
+Shots: TypeAlias = int | NamedShots
 ShortClass: TypeAlias = Literal["skip", "refuse"]
 ALL = -1  # a query set of all that the others leave
 HOMES: Mapping[Role, str] = {"support": "train", "dev": "dev", "query": "test"}  # else all come from the only pool
@@ -32,7 +33,7 @@ def shots_order(shots: Shots) -> tuple[int, int]:
     >>> sorted(["all", 4, "drawn", 0], key=shots_order)
     [0, 4, 'drawn', 'all']
     """
-    return (0, shots) if isinstance(shots, int) else (1 if shots == "drawn" else 2, 0)
+    return (0, shots) if isinstance(shots, int) else (1 + get_args(NamedShots).index(shots), 0)
 
 
 def shots_text(shots: Shots) -> str:
@@ -42,6 +43,20 @@ def shots_text(shots: Shots) -> str:
     ('1 shot', '0 shots', 'all shots')
     """
     return counted(shots, "shot") if isinstance(shots, int) else f"{shots} shots"
+
+
+def shots_from(text: str) -> Shots:
+    """Read shots as people type them.
+
+    >>> shots_from("4"), shots_from("all")
+    (4, 'all')
+    """
+    named: Mapping[str, NamedShots] = {name: name for name in get_args(NamedShots)}
+    if text in named:
+        return named[text]
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"shots must be an integer >= 0, {' or '.join(named)}: {text}")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -287,12 +287,12 @@ def sign_ps(differences: Sequence[Array], *, count: int = RESAMPLES, key: str = 
 
 def _sign_ps(rows: Array, count: int, key: str) -> list[float]:
     """Count the changes of signs by which the sum of each row, (m, n), is as far from nought."""
-    (m, n), totals = rows.shape, rows.sum(1, keepdims=True)
+    (m, n), totals, twice = rows.shape, rows.sum(1, keepdims=True), 2 * rows
     exact = 2**n <= count
-    reached, done, most = np.zeros(m), 0, max(1, BLOCK // 16 // m)  # sums that fit the processor's cache
+    reached, done, most = np.zeros(m), 0, max(1, BLOCK // 4 // m)
     for block in _all_sides(n) if exact else _random_sides(n, count, key):
         for first in range(0, len(block), most):
-            sums = 2 * rows @ block[first : first + most].T
+            sums = twice @ block[first : first + most].T
             sums -= totals
             reached += np.count_nonzero(np.abs(sums, out=sums) >= np.abs(totals) - 1e-12, axis=1)
         done += len(block)

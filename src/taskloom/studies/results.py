@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..core import Answer, Suite
+from ..episodes import Shots
 from ..ids import Json
 from ..scores import Scored
 from .costs import Cost
@@ -19,7 +20,7 @@ class Outcome:
     cell: str  # its id
     task: str
     learner: str  # its name in the study
-    shots: int
+    shots: Shots
     seed: int
     index: int  # of the episode
     pool: str  # that the query items are of
@@ -39,7 +40,7 @@ class Failure:
     cell: str
     task: str
     learner: str
-    shots: int
+    shots: Shots
     seed: int
     index: int
     traceback: str
