@@ -66,6 +66,18 @@ def test_importing_taskloom_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("listing", ["learners", "metrics", "data", "models"])
+def test_a_listing_loads_no_more_than_it_needs(listing: str):
+    program = (
+        "import sys\nfrom taskloom.cli import app\n"
+        f"app(['list', {listing!r}], standalone_mode=False)\n"
+        "found = [n for n in ('scipy', 'pyarrow', 'pandas', 'taskloom.reports') if n in sys.modules]\n"
+        "print(found, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
 def test_the_nouns_need_only_the_standard_library():
     program = "import sys, taskloom.core; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskloom.core import Answer, Example, Item, Labels, Shown, Suite, Task, Text
+from taskloom.episodes import Shots
 from taskloom.errors import SourceError, UnknownNameError, UsageError
 from taskloom.messages import Note
 from taskloom.people import answers, judgements, questions, sheets, summary
@@ -178,12 +179,16 @@ def test_the_most_shots_are_asked_about_unless_others_are_named():
     )
     drawn = questions.draw(found)
     assert drawn.shots == 4
-    assert drawn.left_out == {Note.of("learner-without-texts", learner="b", shots=4): 1}
+    assert drawn.left_out == {Note.of("learner-without-texts", learner="b", shots="4 shots"): 1}
     assert {pair.learner for pair in questions.draw(found, shots=0).key} == {"a", "b"}
     with pytest.raises(UsageError, match="0, 4 shots, and none with 1"):
         questions.draw(found, shots=1)
     with pytest.raises(UsageError, match="no texts with 4 shots of b"):
         questions.draw(found, ["b"])
+    names: dict[Shots, Shots] = {0: "drawn", 4: "all"}
+    full = replace(found, outcomes=tuple(replace(o, shots=names[o.shots]) for o in found.outcomes))
+    assert questions.draw(full).shots == "all"
+    assert {pair.shots for pair in questions.draw(full, shots="drawn").key} == {"drawn"}
 
 
 def test_what_can_not_be_asked_is_counted_or_refused(run: Results):

@@ -25,6 +25,7 @@ from taskloom.stats import (
     ranks,
     resamples,
     sign_p,
+    sign_ps,
     standard_error_interval,
     tie_groups,
 )
@@ -330,3 +331,9 @@ def test_changing_signs_of_differences_is_changing_sides_of_units(n: int):
     ours, theirs = rng.normal(0.3, 1, n), rng.normal(0, 1, n)
     whole = permutation_p(column(ours), column(theirs), mean, count=2000, key="answers")
     assert sign_p((ours - theirs) / n, count=2000, key="answers") == whole
+
+
+def test_many_sums_share_their_changes_of_signs_and_get_the_same_chance():
+    rng = np.random.default_rng(0)
+    sums = [rng.normal(0.3, 1, n) for n in (30, 5, 30, 12, 30)]
+    assert sign_ps(sums, count=1000, key="x") == [sign_p(one, count=1000, key="x") for one in sums]

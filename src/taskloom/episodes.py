@@ -15,24 +15,49 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from .core import Example, Ints, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
-from .errors import EpisodeError, SuiteError, UnknownNameError
+from .errors import EpisodeError, SuiteError, UnknownNameError, UsageError
 from .ids import Json, fingerprint, raw_bits, shuffled
 from .messages import Note
+from .texts import counted
 
 Role: TypeAlias = Part
 ShortClass: TypeAlias = Literal["skip", "refuse"]
-Shots: TypeAlias = "int | Literal['all', 'drawn']"  # a number, all that dev and query leave, or drawn for each class
+NamedShots: TypeAlias = Literal["drawn", "all"]  # drawn for each class, or all that dev and query leave; in their order
+Shots: TypeAlias = int | NamedShots
 ALL: Literal["all"] = "all"
 DRAWN: Literal["drawn"] = "drawn"
 
 
 def shots_order(shots: Shots) -> tuple[int, int]:
-    """Order settings: numbers, then what is drawn, then all.
+    """Give the key that sorts shots: numbers, then `drawn`, then `all`.
 
     >>> sorted(["all", 4, "drawn", 0], key=shots_order)
     [0, 4, 'drawn', 'all']
     """
-    return (0, shots) if isinstance(shots, int) else ((DRAWN, ALL).index(shots) + 1, 0)
+    return (0, shots) if isinstance(shots, int) else (1 + get_args(NamedShots).index(shots), 0)
+
+
+def shots_text(shots: Shots) -> str:
+    """Write shots for people.
+
+    >>> shots_text(1), shots_text(0), shots_text("all")
+    ('1 shot', '0 shots', 'all shots')
+    """
+    return counted(shots, "shot") if isinstance(shots, int) else f"{shots} shots"
+
+
+def shots_from(text: str) -> Shots:
+    """Read shots as people type them.
+
+    >>> shots_from("4"), shots_from("all")
+    (4, 'all')
+    """
+    named: Mapping[str, NamedShots] = {name: name for name in get_args(NamedShots)}
+    if text in named:
+        return named[text]
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"shots must be an integer >= 0, {' or '.join(named)}: {text}")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

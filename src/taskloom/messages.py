@@ -155,7 +155,7 @@ WEIGHTS = {
 }
 PEOPLE = {  # what they are not asked about
     "task-without-text": "tasks that ask for no text",
-    "learner-without-texts": "learner {learner}: no texts with {shots} shots",
+    "learner-without-texts": "learner {learner}: no texts with {shots}",
     "item-not-answered-by-all": "items that not all learners have answered",
     "item-without-reference": "items without a reference",
 }

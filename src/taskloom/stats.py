@@ -272,14 +272,31 @@ def sign_p(differences: Array, *, count: int = RESAMPLES, key: str = "") -> floa
     >>> sign_p(np.array([1.0, 1.0, 1.0, 1.0]))
     0.125
     """
-    n, total = len(differences), float(differences.sum())
+    return sign_ps([differences], count=count, key=key)[0]
+
+
+def sign_ps(differences: Sequence[Array], *, count: int = RESAMPLES, key: str = "") -> list[float]:
+    """Give `sign_p` of several sums; those of as many differences share the changes of signs."""
+    found = [math.nan] * len(differences)
+    for n in {len(values) for values in differences}:
+        at = [place for place, values in enumerate(differences) if len(values) == n]
+        for place, p in zip(at, _sign_ps(np.stack([differences[p] for p in at]), count, key), strict=True):
+            found[place] = p
+    return found
+
+
+def _sign_ps(rows: Array, count: int, key: str) -> list[float]:
+    """Count the changes of signs by which the sum of each row, (m, n), is as far from nought."""
+    (m, n), totals, twice = rows.shape, rows.sum(1, keepdims=True), 2 * rows
     exact = 2**n <= count
-    reached = done = 0
-    for sides in _all_sides(n) if exact else _random_sides(n, count, key):
-        sums = np.abs(2 * (sides @ differences) - total)
-        reached += int(np.sum(sums >= abs(total) - 1e-12))
-        done += len(sides)
-    return reached / done if exact else (reached + 1) / (done + 1)
+    reached, done, most = np.zeros(m), 0, max(1, BLOCK // 4 // m)
+    for block in _all_sides(n) if exact else _random_sides(n, count, key):
+        for first in range(0, len(block), most):
+            sums = twice @ block[first : first + most].T
+            sums -= totals
+            reached += np.count_nonzero(np.abs(sums, out=sums) >= np.abs(totals) - 1e-12, axis=1)
+        done += len(block)
+    return [float(p) for p in (reached / done if exact else (reached + 1) / (done + 1))]
 
 
 def _all_sides(n: int) -> Iterator[Array]:

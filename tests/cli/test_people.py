@@ -19,9 +19,10 @@ from taskloom.suites.store import write
 LEARNER = """
 from dataclasses import dataclass
 from typing import ClassVar
+from taskloom import Learner
 
 @dataclass(frozen=True)
-class Words:
+class Words(Learner):
     count: int = 1
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset] = frozenset({"text", "labels"})

@@ -10,6 +10,7 @@ import pytest
 
 from taskloom.core import Answer, Fields, Labels, Number, Output, Suite, Task, Terms
 from taskloom.ids import raw_bits
+from taskloom.messages import Note
 from taskloom.reports import How, Summary, summarise
 from taskloom.scores import metric, score
 from taskloom.sources.table import Field
@@ -116,12 +117,20 @@ def make(suite: Suite) -> Callable[..., Results]:
             for seed in range(seeds)
         ]
         broken = Failure(
-            cell="x", task="title->year", learner="broken", shots=5, seed=0, index=0, traceback=f"Traceback\n{SCRIPT}"
+            cell="x",
+            task="title->year",
+            learner="broken",
+            shots=5,
+            seed=0,
+            index=0,
+            why=Note.of("learner-raised", error="ValueError"),
+            traceback=f"Traceback\n{SCRIPT}",
         )
         return Results(
             name="a study <i>of</i> & more", command="taskloom run study.yaml", suite=suite,
             learners={name: f"what {name} is" for name in skill} | {"broken": "always fails"}, floors=("majority",),
-            outcomes=tuple(outcomes), failures=(broken,), missing=2, left_out={"classes with too few examples": 3},
+            outcomes=tuple(outcomes), failures=(broken,), missing=2,
+            skipped={Note.of("output-unsupported", learner="majority", kind="ranking"): 3},
         )  # fmt: skip
 
     return made
@@ -141,7 +150,7 @@ def summary(results: Results) -> Summary:
 def empty(suite: Suite) -> Results:
     return Results(
         name="empty", command="taskloom run x", suite=suite, learners={"a": "A", "b": "B"}, floors=(), outcomes=(),
-        failures=(), missing=9, left_out={},
+        failures=(), missing=9, skipped={},
     )  # fmt: skip
 
 

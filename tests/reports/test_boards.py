@@ -8,7 +8,8 @@ import pytest
 
 from taskloom.core import Labels
 from taskloom.reports import How, compare, differs
-from taskloom.reports.boards import ENOUGH, board, contrast
+from taskloom.reports.boards import board
+from taskloom.reports.contrasts import ENOUGH, contrast
 from taskloom.scores import Scored, metric
 from taskloom.stats import standard_error_interval
 from taskloom.studies.costs import Cost

@@ -64,7 +64,7 @@ def results(*views: View, answers: Mapping[str, Mapping[str, Sequence[str]]] = A
     return Results(
         name="s", command="taskloom run s", suite=of, learners={name: name for name in answers},
         floors=tuple(name for name in answers if name.startswith("copy")), outcomes=tuple(outcomes),
-        failures=(), missing=0, left_out={}, settings=settings, views=views,
+        failures=(), missing=0, skipped={}, settings=settings, views=views,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from taskloom.core import Example, Item, Suite, Task, Text
 from taskloom.errors import UnknownNameError
+from taskloom.messages import Note
 from taskloom.reports import FORMS, How, compare, render, summarise
 from taskloom.reports.summary import Tally, _samples, curve
 from taskloom.scores import metric, score
@@ -46,7 +47,7 @@ def test_curves_go_over_shots(summary):
 def test_counts(results, summary):
     c = summary.counts
     assert (c.done, c.failed, c.missing) == (len(results.outcomes), 1, 2)
-    assert c.left_out == {"classes with too few examples": 3}
+    assert c.skipped == {Note.of("output-unsupported", learner="majority", kind="ranking"): 3}
     assert Tally("weak", "prompt-cut", 30) in c.noted
     assert c.costs["weak"].seconds == pytest.approx(15)
     assert c.cells["broken"] == 0
@@ -88,7 +89,7 @@ def text_results(pools, rows_asked):
     )  # fmt: skip
     return Results(
         name="s", command="", suite=suite, learners={"a": "A"}, floors=(), outcomes=(outcome,), failures=(),
-        missing=0, left_out={},
+        missing=0, skipped={},
     )  # fmt: skip
 
 

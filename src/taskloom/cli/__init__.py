@@ -8,7 +8,6 @@ from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
-from typer import rich_utils
 
 from .. import __version__, console
 from ..errors import TaskloomError
@@ -176,6 +175,8 @@ def _usage(error: Exception) -> int:
     """Show an error of typer's own, which tells of bad usage; anything else is ours, and is raised."""
     if not hasattr(error, "format_message"):
         raise error
+    from typer import rich_utils  # only here, for it loads much
+
     rich_utils.rich_format_error(error)  # type: ignore[arg-type]
     return 2
 

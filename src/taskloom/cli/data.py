@@ -15,16 +15,16 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalog
 
 def list_(*, as_json: AsJson = False) -> None:
     """List the catalogue: what there is, its licence and size, and whether it is here."""
-    from . import listings
+    from . import listings_names
 
-    listings.list_data(as_json=as_json)
+    listings_names.list_data(as_json=as_json)
 
 
 def show(name: Name, *, as_json: AsJson = False) -> None:
     """Show an entry: where it comes from, under which terms, and where its files are."""
-    from . import listings
+    from . import listings_names
 
-    listings.show_data(name, as_json=as_json)
+    listings_names.show_data(name, as_json=as_json)
 
 
 def get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=complete.data)]) -> None:
@@ -57,11 +57,11 @@ def cache(
 
     from ..models import load
     from ..sources import packages
-    from . import listings
+    from . import listings_names
 
     found = [*packages.cached(), *load.cached()]
     rows = [(str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in found]
-    listings.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
+    listings_names.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
     for at, used in found if prune else []:
         if not used:
             shutil.rmtree(at, ignore_errors=True)

@@ -10,22 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import console, prompts
-from ..benchmarks import BENCHMARKS
 from ..core import Example, Fields, Labels, Output, Ranking, Suite
-from ..encodings import DEFAULT, Encoded, encoding, fitted
 from ..errors import UnknownNameError, UsageError
-from ..learners import FLOORS, learner
-from ..learners import names as learner_names
-from ..learners.instructed import Instructed, left_out
-from ..messages import text_of
-from ..models import load as load_models
-from ..models.load import NAMED
-from ..reports import card as cards
-from ..scores import METRICS, Entry, metric, signature
 from ..scores.tasks import split_name
-from ..sources import packages
-from ..studies.study import load
-from ..studies.study import names as study_names
 from ..suites.bridges import Partition
 from ..suites.bridges import bridge as bridge_of
 from ..suites.bridges import propose as propose_partitions
@@ -33,6 +20,7 @@ from ..suites.cards import Spread, records_of
 from ..suites.check import Fault
 from ..suites.fields import parse_task_id
 from ..texts import counted
+from .listings_names import show_rows
 
 SHOWN = 20  # tasks
 BLOCK = 1000  # examples that are looked through at a time
@@ -41,14 +29,6 @@ LOG = "by logarithm"
 ABOUT = ("task", "category", "role", "output", "metrics", "examples")  # columns of a suite's tasks
 OPTIONAL = ("category", "role")  # of these, those that not all suites have
 WEIGHTY = ("task", "role", "category", "examples", "metrics", "output")  # where there is no room for all, the last go
-
-
-def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Value]], *, as_json: bool) -> None:
-    """Show rows that need no more than their columns."""
-    if as_json:
-        console.as_json([dict(zip(columns, row, strict=True)) for row in rows])
-    else:
-        console.table(columns, rows)
 
 
 def show_suite(suite: Suite, *, everything: bool, as_json: bool) -> None:
@@ -136,6 +116,11 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
 
 def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> None:
     """Print the exact prompt of an item, as it is sent to a model if one is named, and its length."""
+    from ..encodings import DEFAULT, Encoded, encoding, fitted
+    from ..learners.instructed import Instructed, left_out
+    from ..messages import text_of
+    from ..models import load as load_models
+
     task = suite.task(name)
     example = _asked(suite, name, item)
     measure = load_models.measure(model, Instructed().tokens) if model else None
@@ -167,6 +152,8 @@ def _asked(suite: Suite, name: str, item: str) -> Example:
 
 def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None = None) -> None:
     """Show what is in a suite, beside the published figures where there are some; or write that as a page."""
+    from ..reports import card as cards
+
     sheet = cards.sheet(suite)
     if to:
         to.write_text(cards.page(sheet), encoding="utf-8", errors="replace")
@@ -183,6 +170,8 @@ def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None 
 
 def _show_spread(noun: str, spread: Spread, *, everything: bool) -> None:
     """List how many tasks go by each name; on a terminal only the first ones, with bars."""
+    from ..reports import card as cards
+
     rows: list[tuple[console.Value, ...]] = list(spread.counts.items())
     if not sys.stdout.isatty():
         console.table([noun, "tasks"], rows)
@@ -239,102 +228,6 @@ def show_proposals(suite: Suite, shape: str, target: str, limit: int, *, as_json
         console.note(f"{limit} of {len(found):,} shown; -n shows more")
 
 
-def list_metrics(*, as_json: bool) -> None:
-    """List what answers can be scored by, and what each was checked against."""
-    if as_json:
-        console.as_json([_metric(name, entry) for name, entry in METRICS.items()])
-        return
-    rows = [(name, entry.about, ", ".join(entry.variants), entry.checked) for name, entry in METRICS.items()]
-    console.table(["name", "about", "variants", "checked against"], rows)
-
-
-def _metric(name: str, entry: Entry) -> dict[str, Any]:
-    """Describe a metric, with the signatures that it has on a task of two labels, at a depth of ten."""
-    typed = f"{name}@10" if name in ("p", "r") else f"{name}:positive=yes" if name == "f1" else name
-    joint = "," if ":" in typed else ":"
-    made = {variant: typed if variant == "corrected" else f"{typed}{joint}{variant}" for variant in entry.variants}
-    output = Labels(("yes", "no")) if "labels" in entry.takes else None
-    signatures = {variant: signature(metric(text, output)) for variant, text in made.items()}
-    told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
-    return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
-
-
-def list_learners(*, as_json: bool) -> None:
-    """List the learners that go by a name."""
-    kinds = {name: type(learner(name)) for name in learner_names()}
-    rows = [
-        (name, (kind.__doc__ or "").splitlines()[0], ", ".join(sorted(kind.outputs)), "yes" if name in FLOORS else "no")
-        for name, kind in kinds.items()
-    ]
-    show_rows(["name", "about", "answers", "floor"], rows, as_json=as_json)
-
-
-def list_studies(*, as_json: bool) -> None:
-    """List the studies that come with taskloom."""
-    rows = [(name, load(name)[1].splitlines()[0].lstrip("# ")) for name in study_names()]
-    show_rows(["name", "about"], rows, as_json=as_json)
-
-
-def list_benchmarks(*, as_json: bool) -> None:
-    """List what can be built."""
-    rows = [(name, benchmark.source, benchmark.about) for name, benchmark in BENCHMARKS.items()]
-    show_rows(["name", "source", "about"], rows, as_json=as_json)
-
-
-def list_models(*, as_json: bool) -> None:
-    """List the models that go by a short name."""
-    told = [describe_model(name) for name in NAMED]
-    if as_json:
-        console.as_json(told)
-        return
-    rows = [(m["name"], m["about"], m["kind"], m["licence"], console.size(m["bytes"]), m["here"]) for m in told]
-    shown = [(*row[:-1], "yes" if row[-1] else "no") for row in rows]
-    console.table(["name", "about", "kind", "licence", "size", "here"], shown, figures=["size"])
-    console.note(
-        "models too: hf:ORG/NAME, path:FOLDER, pypi:PACKAGE==VERSION, api:MODEL@URL, fake:echo and fake:noise"
-        " (see docs/models.md)"
-    )
-
-
-def describe_model(name: str) -> dict[str, Any]:
-    """Say what is known of a model without loading it."""
-    if name not in NAMED:
-        return {"name": name, "here": load_models.is_here(name), "digest": load_models.digest(name)}
-    entry = packages.entry(NAMED[name].entry)
-    return {
-        "name": name, "about": entry.about, "kind": NAMED[name].kind, "licence": entry.data_licence,
-        "package": f"{entry.package}=={entry.version}", "bytes": entry.bytes, "here": load_models.is_here(name),
-        "digest": entry.sha256, "folder": str(packages.folder(entry)),
-        "converted": [str(at) for at in load_models.converted(entry.sha256)],
-    }  # fmt: skip
-
-
-def list_data(*, as_json: bool) -> None:
-    """List the catalogue of data inside packages."""
-    entries = packages.catalogue().values()
-    if as_json:
-        console.as_json([_entry(entry) for entry in entries])
-        return
-    rows = [
-        (entry.name, entry.about, console.size(entry.bytes), "yes" if packages.is_here(entry) else "no")
-        for entry in entries
-    ]
-    console.table(["name", "about", "size", "here"], rows, figures=["size"])
-
-
-def show_data(name: str, *, as_json: bool) -> None:
-    """Show one entry of the catalogue."""
-    entry = packages.entry(name)
-    if as_json:
-        console.as_json(_entry(entry))
-        return
-    here = packages.is_here(entry)
-    values = {key: value for key, value in asdict(entry).items() if isinstance(value, str | int) and value}
-    members = {"members": ", ".join(entry.members)}
-    used = {"used as": f"data:{name}"} if entry.rows else {}
-    console.pairs(values | members | used | {"folder" if here else "would be in": str(packages.folder(entry))})
-
-
 def describe(output: Output) -> str:
     """Say in a few words in which form an answer comes.
 
@@ -360,7 +253,3 @@ def _sizes(suite: Suite, task: str) -> str:
 def _example(example: Example) -> dict[str, Any]:
     item = {"id": example.item.id, "fields": dict(example.item.fields), "candidates": list(example.item.candidates)}
     return item | {"gold": list(example.gold), "group": example.group}
-
-
-def _entry(entry: packages.Entry) -> dict[str, Any]:
-    return asdict(entry) | {"here": packages.is_here(entry), "folder": str(packages.folder(entry))}

@@ -30,7 +30,7 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
     ]
     if not rows:
         raise StudyError(
-            "the two have no answers in common: no task that both have answered at the same number of shots"
+            "the two have no answers in common: no task that both have answered at the same setting of shots"
         )
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
     columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]

@@ -24,17 +24,17 @@ Name = Annotated[
 
 def list_(*, as_json: AsJson = False) -> None:
     """List the models that go by a short name: what they are, their licence and size, and whether they are here."""
-    from . import listings
+    from . import listings_names
 
-    listings.list_models(as_json=as_json)
+    listings_names.list_models(as_json=as_json)
 
 
 def show(name: Name, *, as_json: AsJson = False) -> None:
     """Show where a model comes from, under which terms, what it is named by, and where its files are."""
     from ..models.load import weights
-    from . import listings
+    from . import listings_names
 
-    told = listings.describe_model(weights(name).load)
+    told = listings_names.describe_model(weights(name).load)
     if as_json:
         console.as_json(told)
         return
@@ -47,12 +47,12 @@ def get(
 ) -> None:
     """Fetch models into the cache, and convert those that come as GGUF; after that no network is needed."""
     from ..models.load import NAMED, weights
-    from . import listings
+    from . import listings_names
 
     for wanted in [weights(one) for one in name]:  # unknown names are refused before anything is fetched
         with console.progress(f"fetching {wanted.load}", of_bytes=True) as progress:
             if wanted.load in NAMED:
-                console.note(f"{wanted.load}: licence {listings.describe_model(wanted.load)['licence']}")
+                console.note(f"{wanted.load}: licence {listings_names.describe_model(wanted.load)['licence']}")
             folder = wanted.get(progress)
         console.line(str(folder))
 

@@ -42,16 +42,20 @@ def compare(
     ] = [],  # noqa: B006
     tasks: Annotated[int, typer.Option(min=1, help="How many tasks, at random.")] = TASKS,
     items: Annotated[int, typer.Option(min=1, help="How many items of each, at random.")] = ITEMS,
-    shots: Annotated[int | None, typer.Option(min=0, help="With so many examples; else the most of the run.")] = None,
+    shots: Annotated[
+        str | None, typer.Option(metavar="SHOTS", help="With so many examples, drawn or all; else the most of the run.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another one gives other tasks, items and orders.")] = 0,
     force: Force = False,
 ) -> None:
     """Write a sheet on which people say whether an answer or the reference is better, and the key to it."""
+    from ..episodes import shots_from
     from ..people import questions, sheets
     from ..studies.api import read_run
 
+    asked = None if shots is None else shots_from(shots)
     sheets.refuse_to_clobber(output, sheets.key_path(output), replace=force)  # before the work, and when it is written
-    drawn = questions.draw(read_run(run), learner, tasks=tasks, items=items, shots=shots, seed=seed)
+    drawn = questions.draw(read_run(run), learner, tasks=tasks, items=items, shots=asked, seed=seed)
     sheets.write_comparisons(drawn, output, replace=force)
     _tell_drawn(drawn, tasks)
     _tell_long(output, sheets.too_long(sheets.comparison_rows(drawn)))
@@ -60,13 +64,15 @@ def compare(
 
 
 def _tell_drawn(drawn: Questions, wanted: int) -> None:
+    from ..episodes import shots_text
+
     for note, count in sorted(drawn.left_out.items(), key=lambda told: str(told[0])):
         alone = note.code == "learner-without-texts"  # and so named, not counted
         console.note(f"left out: {note}" + ("" if alone else f" ({count:,})"))
     tasks = len({pair.task for pair in drawn.key})
     names = sorted({pair.learner for pair in drawn.key})
     fewer = f", for there are no more than {tasks:,}" if tasks < wanted else ""
-    console.note(f"{', '.join(names)} with {drawn.shots} shots on {counted(tasks, 'task')}{fewer}")
+    console.note(f"{', '.join(names)} with {shots_text(drawn.shots)} on {counted(tasks, 'task')}{fewer}")
     settled = [pair.settled for pair in drawn.key]
     if equal := settled.count("equal"):
         console.note(f"{equal:,} equal to the reference, counted as ties without asking")

@@ -169,10 +169,10 @@ def check(
     from ..suites.contributed import check as check_files
     from ..suites.contributed import is_contribution
     from ..suites.store import open_suite
-    from . import listings
+    from . import listings, listings_names
 
     if codes:
-        listings.show_rows(["code", "meaning"], list(FAULTS.items()), as_json=as_json)
+        listings_names.show_rows(["code", "meaning"], list(FAULTS.items()), as_json=as_json)
         return
     if suite is None:
         raise UsageError("name a suite's folder")
@@ -223,9 +223,9 @@ def list_(
 ) -> None:
     """List what taskloom knows by name."""
     from ..errors import UnknownNameError
-    from . import listings
+    from . import listings_names
 
-    known = {name: getattr(listings, f"list_{name}") for name in LISTED}
+    known = {name: getattr(listings_names, f"list_{name}") for name in LISTED}
     if what not in known:
         raise UnknownNameError("listing", what, known)
     known[what](as_json=as_json)

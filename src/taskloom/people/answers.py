@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
+from ..episodes import NamedShots
 from ..errors import SourceError, UsageError
 from ..sources.files import Layout, Row, RowFaults, format_of, lines, read
 from ..texts import alive, counted
@@ -287,9 +288,10 @@ def read_key(path: Path) -> dict[str, Pair]:
 
 def _pair(row: Row) -> Pair | None:
     texts = {name: row.get(name) for name in ("id", "task", "item", "learner", "cell", "side", "settled")}
-    numbers = {name: row.get(name) for name in ("shots", "seed")}
-    good = all(isinstance(v, str) for v in texts.values()) and all(type(v) is int for v in numbers.values())
+    shots, seed = row.get("shots"), row.get("seed")
+    good = all(isinstance(v, str) for v in texts.values()) and type(seed) is int
+    good = good and (type(shots) is int or shots in get_args(NamedShots))
     sides = ("",) if texts["settled"] else get_args(Side)
     if not good or texts["settled"] not in get_args(Settled) or texts["side"] not in sides:
         return None
-    return Pair(**texts, **numbers)  # type: ignore[arg-type]
+    return Pair(**texts, shots=shots, seed=seed)  # type: ignore[arg-type]

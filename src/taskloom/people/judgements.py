@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from ..episodes import Shots
 
 Side: TypeAlias = Literal["first", "second"]
 Choice: TypeAlias = Literal["first", "second", "tie"]
@@ -39,7 +42,7 @@ class Pair:
     item: str
     learner: str
     cell: str  # of the run
-    shots: int
+    shots: Shots
     seed: int
     side: Side | Literal[""]  # where the learner's answer stands
     settled: Settled = ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..core import Answer, Item, Suite, Text
+from ..episodes import Shots, shots_order, shots_text
 from ..errors import SuiteError, UnknownNameError, UsageError
 from ..ids import fingerprint, raw_bits
 from ..messages import Note
@@ -56,7 +57,7 @@ class Questions:
 
     asked: tuple[Question, ...]
     key: tuple[Pair, ...]
-    shots: int
+    shots: Shots
     left_out: Mapping[Note, int]
 
 
@@ -76,7 +77,7 @@ def draw(
     *,
     tasks: int = TASKS,
     items: int = ITEMS,
-    shots: int | None = None,
+    shots: Shots | None = None,
     seed: int = 0,
 ) -> Questions:
     """Ask how answers of a run compare with the reference: the same items for every learner.
@@ -116,8 +117,8 @@ def _texts(results: Results, left_out: Counter[Note]) -> list[Outcome]:
     return found
 
 
-def _shots(texts: Sequence[Outcome], wanted: int | None) -> int:
-    there = sorted({outcome.shots for outcome in texts})
+def _shots(texts: Sequence[Outcome], wanted: Shots | None) -> Shots:
+    there = sorted({outcome.shots for outcome in texts}, key=shots_order)
     if wanted is not None and wanted not in there:
         raise UsageError(f"the run has texts with {', '.join(map(str, there))} shots, and none with {wanted}")
     return there[-1] if wanted is None else wanted
@@ -129,11 +130,13 @@ def _learners(results: Results, texts: Sequence[Outcome], wanted: Sequence[str],
             raise UnknownNameError("learner of the run", name, results.learners)
     there = {outcome.learner for outcome in texts}
     if silent := [name for name in dict.fromkeys(wanted) if name not in there]:
-        raise UsageError(f"no texts with {texts[0].shots} shots of {', '.join(silent)}")
+        raise UsageError(f"no texts with {shots_text(texts[0].shots)} of {', '.join(silent)}")
     serious = [name for name in results.learners if name not in results.floors]
     chosen = {name for name in wanted or serious if name in there}
     passed_over = [name for name in serious if name not in there and not wanted]
-    left_out.update(Note.of("learner-without-texts", learner=name, shots=texts[0].shots) for name in passed_over)
+    left_out.update(
+        Note.of("learner-without-texts", learner=name, shots=shots_text(texts[0].shots)) for name in passed_over
+    )
     return sorted(chosen or there)
 
 

@@ -12,8 +12,9 @@ from typing import cast
 from ..errors import UnknownNameError
 from ..studies.results import Results
 from ..texts import without_surrogates
-from .boards import Board, Standing, differs
-from .intervals import How
+from .boards import Board, Standing
+from .contrasts import differs
+from .draws import How
 from .summary import Comparison, Summary, comparisons, summarise
 
 FORMS: Mapping[str, str] = {

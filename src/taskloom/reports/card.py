@@ -147,5 +147,5 @@ def _spread(noun: str, spread: Spread) -> str:
     listed = pages.table([noun, "tasks"], rows, "figures")
     return (
         f"<section><h3>{counted(len(rows), noun).capitalize()}</h3><figure>{drawn}</figure>"
-        f"<details><summary>As a table</summary>{listed}</details></section>"
+        f"{pages.folded('As a table', listed)}</section>"
     )

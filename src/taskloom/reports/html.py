@@ -6,19 +6,23 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from ..stats import Contrast, Estimate
+from ..episodes import shots_order, shots_text
+from ..stats import Estimate
 from ..studies.results import Failure
 from ..texts import counted
 from . import cite, numbers, pages, svg, tables
-from .boards import Board, Standing, differs
+from .boards import Board, Standing
+from .contrasts import differs
 from .exhibits import Exhibit
 from .pages import box as _box
-from .pages import document
+from .pages import document, folded, score
 from .pages import table as _table
-from .summary import Given, Mark, Sample, Summary, curve
+from .summary import Summary, curve
+from .task_pages import tasks
 
-LONGEST = {"input": 300, "answer": 200, "traceback": 4000}  # characters that are shown
+TRACEBACK = 4000  # characters that are shown
 FAILURES = 20
+SIGNATURES = 20  # that are shown without being asked
 FOREST = 12  # rows of the plot of differences
 
 
@@ -40,7 +44,7 @@ def _sections(summary: Summary) -> Iterator[str]:
     yield _categories(summary)
     for number, exhibit in enumerate(summary.exhibits):
         yield _exhibit(exhibit, number)
-    yield _tasks(summary)
+    yield tasks(summary)
     yield _counted(summary)
     yield _failures(summary.failures)
     yield _provenance(summary)
@@ -51,7 +55,7 @@ def _sections(summary: Summary) -> Iterator[str]:
 
 def _top(summary: Summary) -> str:
     contested = len(summary.learners.keys() - set(summary.floors))
-    shots = ", ".join(map(str, sorted({b.shots for b in summary.boards}))) or "none"
+    shots = ", ".join(map(str, sorted({b.shots for b in summary.boards}, key=shots_order))) or "none"
     sizes = f"{counted(len(summary.tasks), 'task')}, {counted(contested, 'learner')}"
     floors = f", {counted(len(summary.floors), 'floor')}" if summary.floors else ""
     warn = [
@@ -77,7 +81,7 @@ def _brief(summary: Summary) -> str:
 
 
 def _in_words(board: Board, best: Sequence[Standing]) -> str:
-    where = f"<b>{escape(board.metric)}</b>, {tables.shots_of(board.shots)}: "
+    where = f"<b>{escape(board.metric)}</b>, {shots_text(board.shots)}: "
     if not best:
         return f"{where}no learner has a value."
     names = [f"{escape(s.learner)} ({numbers.score(s.score, board.points)})" for s in best]
@@ -134,7 +138,7 @@ def _learners(summary: Summary) -> str:
         '<p class="small soft">Seconds are of cells, without loading a model. Shared are tokens of prompts that were '
         "computed once for several; memory is the most that a process held during a cell.</p>"
     )
-    return f"<details><summary>Learners, and what they took</summary>{what}{took}{note}</details>"
+    return folded("Learners, and what they took", f"{what}{took}{note}")
 
 
 def _nav(summary: Summary) -> str:
@@ -169,26 +173,19 @@ def _scores(boards: Sequence[Board]) -> str:
         + "</tr>"
         for last in boards[-1].standings
     )
-    return _box(["learner", *(tables.shots_of(board.shots) for board in boards)], "".join(rows))
+    return _box(["learner", *(shots_text(board.shots) for board in boards)], "".join(rows))
 
 
 def _standing(s: Standing, board: Board) -> str:
     marks = f"<sup>{escape(tables.marks(s))}</sup>" if s.groups else ""
     rank = f"rank {s.rank}; " if s.rank else ""
     hover = f"{rank}{counted(s.score.n, 'answer')}, {counted(s.tasks, 'task')}, {counted(s.episodes, 'episode')}"
-    return f'<td class="n{" best" if s.best else ""}" title="{hover}">{_score(s.score, board.points)}{marks}</td>'
-
-
-def _score(e: Estimate | Contrast, points: bool) -> str:
-    value = e.difference if isinstance(e, Contrast) else e.value
-    if math.isnan(value):
-        return f"<i>{numbers.NONE}</i>"
-    return f"<b>{numbers.number(value, points)}</b> <i>{numbers.interval(e, points)}</i>"
+    return f'<td class="n{" best" if s.best else ""}" title="{hover}">{score(s.score, board.points)}{marks}</td>'
 
 
 def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
     last = boards[-1]
-    at = tables.shots_of(last.shots)
+    at = shots_text(last.shots)
     rows = [_row(s, last.points) for s in last.standings]
     yield _figure(svg.dots(rows, f"{last.metric} at {at}"), f"Scores at {at}; dashed lines are floors.")
     if len(boards) > 1:
@@ -233,8 +230,8 @@ def _pairs(board: Board) -> str:
     """Show the differences at the most shots; the JSON report has all."""
     if not board.pairs:
         return ""
-    named = f"All paired differences at {tables.shots_of(board.shots)}"
-    return f"<details><summary>{named}</summary>{_table(tables.PAIR_COLUMNS, tables.pairs(board), 'n')}</details>"
+    named = f"All paired differences at {shots_text(board.shots)}"
+    return folded(named, _table(tables.PAIR_COLUMNS, tables.pairs(board), "n"))
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -251,62 +248,11 @@ def _exhibit(exhibit: Exhibit, number: int) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
     plot = f"<figure>{exhibit.plot}</figure>" if exhibit.plot else ""
     table = _table(*tables.exhibited(exhibit), "n")
-    below = f"<details><summary>As a table</summary>{table}</details>" if exhibit.rows else ""
+    below = folded("As a table", table) if exhibit.rows else ""
     return (
         f'<section id="x{number}"><h2>{escape(exhibit.title)}</h2>{plot}'
         f'<ul class="small soft">{notes}</ul>{below}</section>'
     )
-
-
-def _tasks(summary: Summary) -> str:
-    parts = "".join(_task(summary, task, asked) for task, asked in summary.tasks.items())
-    return f'<section id="tasks"><h2>Tasks</h2>{parts or "<p>None was run.</p>"}</section>'
-
-
-def _task(summary: Summary, task: str, asked: str) -> str:
-    found = [(board, board.tasks[task]) for board in summary.boards if task in board.tasks]
-    names = [name for name in summary.learners if any(name in scores for _, scores in found)]
-    rows = "".join(_task_row(board, [scores.get(name) for name in names]) for board, scores in found)
-    table = _box(["metric", "shots", *names], rows, "n") if found else f"<p>{numbers.NONE}: nothing was scored.</p>"
-    said = "" if asked == task else f'<p class="small soft">{escape(_cut(asked, "input"))}</p>'
-    samples = "".join(map(_sample, summary.samples.get(task, ())))
-    return f"<details><summary>{escape(task)}</summary>{said}{table}{samples}</details>"
-
-
-def _task_row(board: Board, scores: Sequence[Estimate | None]) -> str:
-    cells = (f"<td>{_score(e, board.points) if e else ''}</td>" for e in scores)
-    return f"<tr><th>{escape(board.metric)}</th><td>{board.shots}</td>{''.join(cells)}</tr>"
-
-
-def _sample(sample: Sample) -> str:
-    inputs = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(_cut(text, 'input'))}</dd>" for name, text in sample.fields.items()
-    )
-    gold = " <i>or</i> ".join(escape(_cut(text, "answer")) for text in sample.gold)
-    rows = "".join(map(_given, sample.given))
-    return (
-        f"<h3>Item {escape(sample.item)}, {tables.shots_of(sample.shots)}</h3>"
-        f"<dl>{inputs}<dt>acceptable</dt><dd>{gold}</dd></dl>{_box(['learner', 'answer', 'score'], rows)}"
-    )
-
-
-def _given(given: Given) -> str:
-    text = "<i>no usable answer</i>" if given.text is None else escape(_cut(given.text, "answer"))
-    marks = "<br>".join(_mark(mark, named=len(given.marks) > 1) for mark in given.marks)
-    return f'<tr><th>{escape(given.learner)}</th><td class="given">{text}</td><td class="n">{marks}</td></tr>'
-
-
-def _mark(mark: Mark, *, named: bool) -> str:
-    name = f" <i>{escape(mark.metric)}</i>" if named or mark.right is None else ""
-    if mark.right is not None:
-        words = '<span class="right">✓ right</span>' if mark.right else '<span class="wrong">✗ wrong</span>'
-        return words + name
-    return "" if mark.value is None else numbers.number(mark.value, mark.points) + name
-
-
-def _cut(text: str, what: str) -> str:
-    longest = LONGEST[what]
-    return text if len(text) <= longest else f"{text[:longest].rstrip()} … ({len(text):,} characters)"
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------
@@ -322,8 +268,10 @@ def _failures(failures: Sequence[Failure]) -> str:
     if not failures:
         return ""
     shown = "".join(
-        f"<details><summary>{escape(f.learner)} on {escape(f.task)}, {tables.shots_of(f.shots)}, seed {f.seed}, "
-        f"episode {f.index}</summary><pre>{escape(f.traceback[-LONGEST['traceback'] :])}</pre></details>"
+        folded(
+            f"{escape(f.learner)} on {escape(f.task)}, {shots_text(f.shots)}, seed {f.seed}, episode {f.index}",
+            f"<pre>{escape(f.traceback[-TRACEBACK:])}</pre>",
+        )
         for f in failures[:FAILURES]
     )
     more = f"<p>And {len(failures) - FAILURES:,} more.</p>" if len(failures) > FAILURES else ""
@@ -334,6 +282,8 @@ def _provenance(summary: Summary) -> str:
     quoted = [[name, one] for name, found in summary.signatures.items() for one in found]
     suite = pages.facts(summary.suite, summary.fingerprint, summary.about).items()
     signatures = _table(["metric", "signature"], quoted, "loose") if quoted else f"<p>{numbers.NONE}</p>"
+    if len(quoted) > SIGNATURES:
+        signatures = folded(f"{len(quoted):,} signatures: metrics over labels have one for each set", signatures)
     return "".join([
         f'<section id="again"><h2>Run it again</h2><pre>{escape(summary.command)}</pre>',
         _table(["what", "value"], suite, "loose"),

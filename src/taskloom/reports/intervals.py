@@ -11,14 +11,11 @@ between few is known badly, and made more of, as Student does. The tasks stay as
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -26,40 +23,11 @@ from scipy.special import stdtr, stdtrit
 from ..ids import bit_stream
 from ..scores import Metric
 from ..scores.reduce import Array, ratio
-from ..stats import Estimate, resamples
+from ..stats import Estimate
+from .draws import Drawn, Episodes, How
 
-Place: TypeAlias = tuple[str, int, int]  # a task, and the seed and index of an episode
-Columns: TypeAlias = Mapping[Place, Array]  # a score for the data itself, then one for each resample: (1 + r,)
-Sizes: TypeAlias = Mapping[str, float]  # how much each task weighs in a mean
 ANY = (-math.inf, math.inf)
 FEW = 0.1  # the share of resamples, or of tasks, that may have nothing to say
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """How sure one wants to be, and of what."""
-
-    count: int = 1000
-    level: float = 0.95
-    tasks: Literal["fixed", "drawn"] = "fixed"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The scored answers of one learner in one episode."""
-
-    metric: Metric
-    units: Array
-    items: tuple[str, ...]
-
-    def only(self, ids: Iterable[str]) -> Answered:
-        """Leave out other items."""
-        wanted = set(ids)
-        kept = [at for at, item in enumerate(self.items) if item in wanted]
-        return replace(self, units=self.units[kept], items=tuple(self.items[at] for at in kept))
-
-
-Answers: TypeAlias = Mapping[Place, Answered]
 
 
 def bounds_of(metric: Metric) -> tuple[float, float]:
@@ -68,51 +36,39 @@ def bounds_of(metric: Metric) -> tuple[float, float]:
     return low, high
 
 
-def by_task(answers: Answers) -> dict[str, dict[Place, Answered]]:
-    """Put the episodes of each task together."""
-    found: dict[str, dict[Place, Answered]] = {}
-    for place, answered in answers.items():
-        found.setdefault(place[0], {})[place] = answered
-    return found
+# --- tasks -----------------------------------------------------------------------------------------------------------
 
 
-def size(answers: Answers) -> int:
-    """Count answers."""
-    return sum(len(a.items) for a in answers.values())
+@dataclass(frozen=True, slots=True)
+class TaskMean:
+    """The mean over the episodes of a task, for the data and in every resample, by what is drawn: (1 + r,)."""
+
+    both: Array  # items and episodes
+    items: Array
+    episodes: Array
+    answers: int
+    per_episode: float  # answers
+    valued: int  # episodes that have a score
+    asked: int  # items that those ask about
 
 
-def instances(answers: Answers) -> dict[str, float]:
-    """Count the items that an episode of each task asks about."""
-    return {task: size(found) / len(found) for task, found in by_task(answers).items()}
+def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
+    """Average the episodes of each task; those without a score are left out."""
+    return {task: _task_mean(task, episodes, how) for task, episodes in drawn.items()}
 
 
-# --- resamples -------------------------------------------------------------------------------------------------------
-
-
-def draw(answers: Mapping[str, Answers], how: How) -> dict[str, dict[Place, Array]]:
-    """Score every episode of every learner in every resample of the items of its task."""
-    parts: dict[str, dict[tuple[str, Place], Answered]] = {}
-    for name, found in answers.items():
-        for place, answered in found.items():
-            parts.setdefault(place[0], {})[name, place] = answered
-    columns: dict[str, dict[Place, Array]] = {name: {} for name in answers}
-    for task in sorted(parts):
-        for (name, place), column in _rescored(task, parts[task], how).items():
-            columns[name][place] = column
-    return columns
-
-
-def _rescored(task: str, parts: Mapping[tuple[str, Place], Answered], how: How) -> dict[tuple[str, Place], Array]:
-    number = {item: at for at, item in enumerate(sorted({item for a in parts.values() for item in a.items}))}
-    at = {key: np.array([number[item] for item in a.items], dtype=np.int64) for key, a in parts.items()}
-    scored: dict[tuple[str, Place], list[Array]] = {key: [] for key in parts}
-    fewer = max(1, len(number) - 1)  # so that the variance of a mean of few is right
-    drawn = resamples(len(number), how.count, "items", task, size=fewer)
-    blocks = itertools.chain([np.ones((1, len(number)))], drawn)
-    for weights in blocks:  # the first is the data itself
-        for key, a in parts.items():
-            scored[key].append(a.metric.reduce(a.units, weights[:, at[key]]))
-    return {key: np.concatenate(found) for key, found in scored.items()}
+def _task_mean(task: str, of: Episodes, how: How) -> TaskMean:
+    valued = of.valued
+    answers = sum(len(a.items) for a in of.answers.values())
+    asked = len({item for place in valued for item in of.answers[place].items})
+    counts = (answers, answers / max(1, len(of.answers)), len(valued), asked)
+    if len(of.answers) == len(valued) == 1:
+        alone = of.values[:, 0]
+        return TaskMean(alone, alone, np.broadcast_to(alone[0], len(alone)), *counts)
+    values = of.values if len(valued) == len(of.answers) else of.values[:, ~np.isnan(of.values[0])]
+    weights = _fewer(len(valued), how.count, "episodes", task)
+    still = np.broadcast_to(values[:1], values.shape)
+    return TaskMean(_mean(values, weights), _mean(values, np.ones(len(valued))), _mean(still, weights), *counts)
 
 
 @lru_cache(maxsize=4096)
@@ -126,62 +82,15 @@ def _fewer(n: int, count: int, *key: str) -> Array:
     return np.concatenate([np.ones((1, n)), flat.reshape(count, n)])
 
 
-def _task_means(columns: Columns, how: How, *, episodes: bool) -> dict[str, Array]:
-    """Average the episodes of each task, each once or as often as it was drawn; those without a score are left out."""
-    tasks: dict[str, list[Array]] = {}
-    for place, column in columns.items():
-        tasks.setdefault(place[0], []).append(column)
-    means = {}
-    for task, found in tasks.items():
-        values = np.stack(found, axis=1)  # (1 + r, k)
-        values = values[:, ~np.isnan(values[0])]
-        weights = _fewer(values.shape[1], how.count, "episodes", task) if episodes else np.ones(values.shape)
-        means[task] = _mean(values, weights)
-    return means
-
-
 def _mean(values: Array, weights: Array) -> Array:
+    """Average each row, (r, k), by weights that are (r, k) or the same for all rows, (k,)."""
     known = ~np.isnan(values)
+    if known.all():
+        return ratio((values * weights).sum(1), weights.sum(-1))
     return ratio(np.where(known, values * weights, 0).sum(1), (known * weights).sum(1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Means:
-    """The mean over tasks of the means over their episodes, as a function of what is drawn."""
-
-    columns: Columns
-    how: How
-    sizes: Sizes  # none: all tasks weigh the same
-
-    def over(self, *, episodes: bool = False, tasks: bool = False, items: bool = True) -> Array:
-        """Average, for the data and for each resample: (1 + r,)."""
-        columns = self.columns if items else self._still
-        found = _task_means(columns, self.how, episodes=episodes)
-        means = {task: mean for task, mean in found.items() if not math.isnan(mean[0])}
-        if not means:
-            return np.full(1 + self.how.count, np.nan)
-        values = np.stack(list(means.values()), axis=1)
-        weights = np.array([self.sizes.get(task, 1.0) for task in means])
-        drawn = _fewer(len(means), self.how.count, "tasks") if tasks else np.ones(values.shape)
-        return _mean(values, weights * drawn)
-
-    @property
-    def _still(self) -> Columns:
-        return {place: np.broadcast_to(column[0], len(column)) for place, column in self.columns.items()}
-
-    def varying(self, items: Mapping[str, int]) -> tuple[Varying, ...]:
-        """Give what varies in the mean: items, and episodes beyond what their items do; or tasks, if that is more."""
-        by_episode, by_item = _spread(self.over(episodes=True, items=False)), _spread(self.over())
-        wanted = max(by_episode, by_item, 2 * (by_episode + by_item) - _spread(self.over(episodes=True)))
-        episodes = Counter(place[0] for place, column in self.columns.items() if not math.isnan(column[0]))
-        within = (
-            Varying(by_item, sum(items[task] - 1 for task in episodes)),
-            Varying(wanted - by_item, episodes.total() - len(episodes)),
-        )
-        if self.how.tasks == "fixed":
-            return within
-        between = (Varying(_spread(self.over(tasks=True, items=False)), len(episodes) - 1),)
-        return max(within, between, key=lambda parts: sum(part.made_more(self.how.level) for part in parts))
+# --- means over tasks ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,65 +102,150 @@ class Varying:
 
     def made_more(self, level: float) -> float:
         """Give what the variance must be taken for to keep a promise: more by Student's quantile, squared."""
-        tail = (1 + level) / 2
-        more = float(stdtrit(self.freedom, tail)) / NormalDist().inv_cdf(tail) if self.freedom else 1.0
-        return self.variance * more**2
+        return self.variance * _more(self.freedom, level) ** 2
 
 
-def _spread(values: Array) -> float:
-    return float(np.nanvar(values[1:]))
-
-
-# --- what they say ---------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=4096)
+def _more(freedom: int, level: float) -> float:
+    tail = (1 + level) / 2
+    return float(stdtrit(freedom, tail)) / NormalDist().inv_cdf(tail) if freedom else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """A mean over tasks, resamples of it, and what varies in it; nothing where too little is known of that."""
+    """Some means with their resamples, and what varies in each; nothing where too little is known of that."""
 
-    values: Array  # (1 + r,)
-    varying: tuple[Varying, ...]
-    n: int  # answers
+    values: Array  # (m, 1 + r)
+    varying: Sequence[tuple[Varying, ...]]
+    n: Sequence[int]  # answers
     level: float
 
-    def interval(self, bounds: tuple[float, float] = ANY) -> Estimate:
-        """Give the mean with its interval, within what is possible; none where too little is known of what varies."""
-        value, known = float(self.values[0]), self.values[1:][~np.isnan(self.values[1:])]
-        if not self.varying or len(known) <= (1 - FEW) * (len(self.values) - 1):
-            return Estimate(value, math.nan, math.nan, self.n)
-        ends = np.quantile(known, [(1 - self.level) / 2, (1 + self.level) / 2]) - known.mean()
-        low, high = np.clip(value + self._drawn_in(known, ends) * ends, *bounds)
-        return Estimate(value, float(low), float(high), self.n)
+    def intervals(self, bounds: tuple[float, float] = ANY) -> list[Estimate]:
+        """Give each mean with its interval, within what is possible; none where too little is known of what varies."""
+        known = ~np.isnan(self.values[:, 1:])
+        enough = known.sum(1) > (1 - FEW) * known.shape[1]
+        found = [Estimate(float(row[0]), math.nan, math.nan, n) for row, n in zip(self.values, self.n, strict=True)]
+        sure = [at for at, varying in enumerate(self.varying) if varying and enough[at]]
+        whole = [at for at in sure if known[at].all()]
+        for rows in [whole, *([at] for at in sure if not known[at].all())]:
+            if rows:
+                resamples = self.values[rows, 1:] if rows is whole else self.values[rows, 1:][:, known[rows[0]]]
+                found = self._ended(found, rows, resamples, bounds)
+        return found
 
-    def _drawn_in(self, known: Array, ends: Array) -> float:
+    def _ended(
+        self, found: list[Estimate], rows: Sequence[int], resamples: Array, bounds: tuple[float, float]
+    ) -> list[Estimate]:
+        """Put the ends of their intervals to some estimates, by resamples that all have a value."""
+        tails = [(1 - self.level) / 2, (1 + self.level) / 2]
+        ends = np.quantile(resamples, tails, axis=1).T - resamples.mean(1)[:, None]
+        spreads = resamples.std(1)
+        for at, end, spread in zip(rows, ends, spreads, strict=True):
+            value = found[at].value
+            low, high = np.clip(value + self._drawn_in(at, float(spread), end) * end, *bounds)
+            found[at] = Estimate(value, float(low), float(high), found[at].n)
+        return found
+
+    def _drawn_in(self, at: int, spread: float, ends: Array) -> float:
         """Say by how much resamples must vary more or less; of few, the ends are nearer than their variance says."""
-        wanted = math.sqrt(sum(part.made_more(self.level) for part in self.varying))
-        spread, reach = float(np.std(known)), float(ends[1] - ends[0]) / 2
+        wanted = math.sqrt(sum(part.made_more(self.level) for part in self.varying[at]))
+        reach = float(ends[1] - ends[0]) / 2
         normal = NormalDist().inv_cdf((1 + self.level) / 2)
         return wanted * max(1 / spread, normal / reach) if spread and reach else 0.0
 
-    def chance(self) -> float:
-        """Give the chance of a mean as far from nought, if it varied about nought (Welch and Satterthwaite's)."""
-        variance = sum(part.variance for part in self.varying)
-        if math.isnan(self.values[0]) or not variance:
-            return math.nan if math.isnan(self.values[0]) else 0.0
-        few = sum(part.variance**2 / part.freedom for part in self.varying if part.freedom)
-        far = abs(float(self.values[0])) / math.sqrt(variance)
-        return 2 * (float(stdtr(variance**2 / few, -far)) if few else NormalDist().cdf(-far))
+    def chances(self) -> list[float]:
+        """Give the chance of each mean as far from nought, if it varied about nought (Welch and Satterthwaite's)."""
+        return [_chance(float(value), varying) for value, varying in zip(self.values[:, 0], self.varying, strict=True)]
 
 
-def resampled(columns: Columns, answers: Answers, how: How, sizes: Sizes | None = None) -> Resampled:
-    """Resample a mean over tasks; where there are sizes, each task weighs as much."""
-    means = _Means(columns, how, sizes or {})
-    values = means.over(episodes=True, tasks=how.tasks == "drawn")
-    valued = {place: answers[place] for place, column in columns.items() if not math.isnan(column[0])}
-    items = {task: len({i for a in found.values() for i in a.items}) for task, found in by_task(valued).items()}
-    varying = () if _too_few(items, how) else means.varying(items)
-    return Resampled(values, varying, size(answers), how.level)
+def _chance(value: float, varying: Sequence[Varying]) -> float:
+    variance = sum(part.variance for part in varying)
+    if math.isnan(value) or not variance:
+        return math.nan if math.isnan(value) else 0.0
+    few = sum(part.variance**2 / part.freedom for part in varying if part.freedom)
+    far = abs(value) / math.sqrt(variance)
+    return 2 * (float(stdtr(variance**2 / few, -far)) if few else NormalDist().cdf(-far))
 
 
-def _too_few(items: Mapping[str, int], how: How) -> bool:
-    """Tell whether tasks, or the items of more than a few of them, are single ones: nothing shows how they vary."""
-    if how.tasks == "drawn":
-        return len(items) < 2
-    return not items or sum(count < 2 for count in items.values()) > FEW * len(items)
+def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
+    """Take the mean of each task as it is; of drawn tasks, one alone does not show how it varies."""
+    found = list(means)
+    values = np.stack([m.both for m in found]) if found else np.empty((0, 1 + how.count))
+    sure = [at for at, m in enumerate(found) if m.valued and m.asked > 1 and how.tasks == "fixed"]
+    varying: list[tuple[Varying, ...]] = [()] * len(found)
+    for at, variance in zip(sure, _variances(values[sure]), strict=True):
+        m = found[at]
+        alone = (0.0, variance) if m.items is m.both else _variances(np.stack([m.episodes, m.items]))
+        varying[at] = _within((*alone, variance), (m.asked - 1, m.valued - 1))
+    return Resampled(values, varying, [m.answers for m in found], how.level)
+
+
+def over_tasks(means: Mapping[str, TaskMean], how: How, *, by_size: bool = False) -> Resampled:
+    """Average over tasks: a single mean; by size, a task weighs as many answers as its episodes have."""
+    tasks = _Tasks([m for m in means.values() if m.valued], how, by_size)
+    both = tasks.mean([m.both for m in tasks.means])
+    drawn = tasks.mean([m.both for m in tasks.means], drawn=True) if how.tasks == "drawn" else both
+    return Resampled(drawn[None], [tasks.varying(both)], [sum(m.answers for m in means.values())], how.level)
+
+
+def together(parts: Sequence[Resampled]) -> Resampled:
+    """Put means together, so that their intervals are found at once."""
+    varying = [one for part in parts for one in part.varying]
+    n = [one for part in parts for one in part.n]
+    return Resampled(np.concatenate([part.values for part in parts]), varying, n, parts[0].level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tasks:
+    """Tasks that have a value, and their mean as a function of what is drawn."""
+
+    means: Sequence[TaskMean]
+    how: How
+    by_size: bool
+
+    def mean(self, rows: Sequence[Array], *, drawn: bool = False) -> Array:
+        """Average a row for each task, or for each of those drawn: (1 + r,)."""
+        if not rows:
+            return np.full(1 + self.how.count, np.nan)
+        sizes = np.array([m.per_episode if self.by_size else 1.0 for m in self.means])
+        times = _fewer(len(rows), self.how.count, "tasks") if drawn else 1.0
+        return _mean(np.stack(rows, axis=1), sizes * times)
+
+    def varying(self, both: Array) -> tuple[Varying, ...]:
+        """Give what varies in the mean within tasks, or between them if they are drawn and that is more."""
+        if self._too_few():
+            return ()
+        freedom = sum(m.asked - 1 for m in self.means), sum(m.valued - 1 for m in self.means)
+        within = _within(self._variances(both), freedom)
+        if self.how.tasks == "fixed":
+            return within
+        still = self.mean([np.broadcast_to(m.both[0], len(m.both)) for m in self.means], drawn=True)
+        between = (Varying(_variances(still[None])[0], len(self.means) - 1),)
+        return max(within, between, key=lambda parts: sum(part.made_more(self.how.level) for part in parts))
+
+    def _variances(self, both: Array) -> tuple[float, float, float]:
+        """Give the variance where episodes are drawn, where items are, and where both are."""
+        if all(m.items is m.both for m in self.means):  # no task has several episodes
+            (variance,) = _variances(both[None])
+            return 0.0, variance, variance
+        rows = [self.mean([m.episodes for m in self.means]), self.mean([m.items for m in self.means]), both]
+        by_episode, by_item, by_both = _variances(np.stack(rows))
+        return by_episode, by_item, by_both
+
+    def _too_few(self) -> bool:
+        """Tell whether tasks, or the items of more than a few of them, are single ones: nothing shows how they vary."""
+        if self.how.tasks == "drawn":
+            return len(self.means) < 2
+        return not self.means or sum(m.asked < 2 for m in self.means) > FEW * len(self.means)
+
+
+def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> tuple[Varying, ...]:
+    """Give what varies in a mean: items, and episodes beyond what their items do."""
+    by_episode, by_item, by_both = variances
+    wanted = max(by_episode, by_item, 2 * (by_episode + by_item) - by_both)
+    return Varying(by_item, freedom[0]), Varying(wanted - by_item, freedom[1])
+
+
+def _variances(values: Array) -> list[float]:
+    """Give the variance of each row's resamples."""
+    return [float(v) for v in np.nanvar(values[:, 1:], axis=1)] if len(values) else []

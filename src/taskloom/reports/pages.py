@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from .. import __version__
 from ..ids import Json
+from ..stats import Contrast, Estimate
+from . import numbers
 from .style import CSS
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -46,3 +49,16 @@ def box(columns: Sequence[str], rows: str, style: str = "") -> str:
     """Write a table of rows that are HTML already, in a box that scrolls where the screen is narrow."""
     heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
     return f'<div class="box {style}"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def folded(summary: str, inside: str) -> str:
+    """Write what is shown when its summary, which is HTML already, is opened."""
+    return f"<details><summary>{summary}</summary>{inside}</details>"
+
+
+def score(e: Estimate | Contrast, points: bool) -> str:
+    """Write a score with its interval."""
+    value = e.difference if isinstance(e, Contrast) else e.value
+    if math.isnan(value):
+        return f"<i>{numbers.NONE}</i>"
+    return f"<b>{numbers.number(value, points)}</b> <i>{numbers.interval(e, points)}</i>"

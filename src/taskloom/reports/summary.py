@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import prompts
 from ..core import Answer, Task
+from ..episodes import Shots, shots_order
 from ..ids import Json, fingerprint, shuffled
 from ..messages import Note
 from ..scores import Metric, signature
@@ -17,9 +18,10 @@ from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
-from .boards import RAW, Board, Category, Standing, board, contrast, corrected
+from .boards import RAW, Board, Category, Standing, boards
+from .contrasts import contrast, task_contrasts
+from .draws import How
 from .exhibits import Exhibit, Seen, exhibits
-from .intervals import How
 
 RIGHT_OR_WRONG = ("accuracy", "exact-match")  # metrics whose unit says whether an answer is right
 SAMPLES, SAMPLES_IN_ALL = 3, 60
@@ -49,7 +51,7 @@ class Sample:
     """An item, its acceptable answers, and what learners gave."""
 
     item: str
-    shots: int
+    shots: Shots
     fields: Mapping[str, str]
     gold: tuple[str, ...]
     given: tuple[Given, ...]
@@ -119,10 +121,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two learners by one metric at one number of shots: over all tasks, and task by task (Holm's p-values)."""
+    """Two learners by one metric at one setting of shots: over all tasks, and task by task (Holm's p-values)."""
 
     metric: str
-    shots: int
+    shots: Shots
     points: bool
     overall: Contrast
     tasks: Mapping[str, Contrast]
@@ -132,22 +134,21 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     """Sum up all that a run has found so far."""
     how = how or How()
     ran = sorted({o.task for o in results.outcomes} | {f.task for f in results.failures})
-    boards = tuple(_board(results, *at, how) for at in _boards(results))
-    categories = _categories(results, how)
+    made, categories = _boards(results, how)
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, floors=results.floors, smoke=results.smoke, how=how,
-        boards=boards, categories=categories,
-        exhibits=exhibits(Seen(results=results, how=how, boards=boards, categories=categories)),
+        boards=made, categories=categories,
+        exhibits=exhibits(Seen(results=results, how=how, boards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
         signatures=_signatures(results.outcomes),
     )  # fmt: skip
 
 
-def curve(summary: Summary, metric: str) -> dict[str, list[tuple[int, Estimate]]]:
+def curve(summary: Summary, metric: str) -> dict[str, list[tuple[Shots, Estimate]]]:
     """Give each learner's scores by one metric over shots."""
-    lines: dict[str, list[tuple[int, Estimate]]] = {}
+    lines: dict[str, list[tuple[Shots, Estimate]]] = {}
     for found in summary.of(metric):
         for s in found.standings:
             lines.setdefault(s.learner, []).append((found.shots, s.score))
@@ -155,31 +156,47 @@ def curve(summary: Summary, metric: str) -> dict[str, list[tuple[int, Estimate]]
 
 
 def comparisons(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:
-    """Compare two learners by every metric at every number of shots: a - b."""
+    """Compare two learners by every metric at every setting of shots: a - b."""
     found = []
-    for metric, shots in _boards(results):
+    for metric, shots in _settings(results):
         both = [o for o in results.outcomes if o.learner in (a, b) and o.shots == shots and metric in o.scores]
-        names = sorted({o.task for o in both})
-        by_task = {name: [o for o in both if o.task == name] for name in names}
-        each = [contrast(a, b, metric, shots, by_task[name], how=how, family=len(names)) for name in names]
         points = all(o.scores[metric].metric.name not in RAW for o in both)
         overall = contrast(a, b, metric, shots, both, how=how)
-        found.append(Comparison(metric, shots, points, overall, dict(zip(names, corrected(each), strict=True))))
+        tasks = task_contrasts(dict.fromkeys(sorted({o.task for o in both}), (a, b)), metric, shots, both, how)
+        found.append(Comparison(metric, shots, points, overall, tasks))
     return tuple(found)
 
 
-def _boards(results: Results) -> Iterator[tuple[str, int]]:
-    """Yield the metrics and shots that there are answers for, in the order in which tasks name metrics."""
+def _settings(results: Results) -> list[tuple[str, Shots]]:
+    """Give the metrics and shots that there are answers for, in the order in which tasks name metrics."""
     ran = sorted({o.task for o in results.outcomes})
     named = dict.fromkeys(metric for task in ran for metric in results.suite.task(task).metrics)
-    other = dict.fromkeys(metric for o in results.outcomes for metric in sorted(o.scores))
-    for metric in named | other:
-        yield from ((metric, n) for n in sorted({o.shots for o in results.outcomes if metric in o.scores}))
+    shots: dict[str, set[Shots]] = {metric: set() for metric in named}
+    for o in results.outcomes:
+        for metric in sorted(o.scores):
+            shots.setdefault(metric, set()).add(o.shots)
+    return [(metric, n) for metric, found in shots.items() for n in sorted(found, key=shots_order)]
 
 
-def _board(results: Results, metric: str, shots: int, how: How) -> Board:
-    """Make a board that has every learner of the study, those without a score too."""
-    made = board(metric, shots, results.outcomes, results.floors, how)
+def _boards(results: Results, how: How) -> tuple[tuple[Board, ...], tuple[Category, ...]]:
+    """Make the boards of all tasks and those of categories; both are of the same resamples."""
+    wanted = _categories(results)
+    outcomes: dict[tuple[str, Shots], list[Outcome]] = {at: [] for at in _settings(results)}
+    for o in results.outcomes:
+        for metric in o.scores:
+            outcomes[metric, o.shots].append(o)
+    found: list[Board] = []
+    categories: list[Category] = []
+    for (metric, shots), scored in outcomes.items():
+        whole, *parts = boards(metric, shots, scored, results.floors, how, wanted.get((metric, shots), {}))
+        found.append(_with_absent(results, whole[1]))
+        categories += [Category(*part) for part in parts]
+    categories.sort(key=lambda of: (of.name, of.board.metric, shots_order(of.board.shots)))
+    return tuple(found), tuple(categories)
+
+
+def _with_absent(results: Results, made: Board) -> Board:
+    """Put every learner of the study on a board, those without a score too."""
     absent = results.learners.keys() - {s.learner for s in made.standings}
     none = Estimate(math.nan, math.nan, math.nan, 0)
     empty = (
@@ -192,24 +209,25 @@ def _board(results: Results, metric: str, shots: int, how: How) -> Board:
     return replace(made, standings=(*made.standings, *empty))
 
 
-def _categories(results: Results, how: How) -> tuple[Category, ...]:
-    """Make boards of the tasks of each category that have one first metric, at the most shots of every learner.
+def _categories(results: Results) -> dict[tuple[str, Shots], dict[str, set[str]]]:
+    """Give the tasks of each category that have one first metric, for boards at the most shots of every learner.
 
     Where a tag of tasks names another metric that suits them better, there is one by that, too.
     """
-    by_category: dict[tuple[str, str], list[Outcome]] = {}
+    tasks: dict[tuple[str, str], set[str]] = {}
+    most: dict[tuple[str, str], dict[str, Shots]] = {}  # category and metric -> learner
     for o in results.outcomes:
         task = results.suite.task(o.task)
         metrics = [metric for metric in (*task.metrics[:1], *task.tags.get("metric", ())) if metric in o.scores]
-        for name, metric in itertools.product(task.tags.get("category", ()), metrics):
-            by_category.setdefault((name, metric), []).append(o)
-    found = []
-    for (name, metric), scored in sorted(by_category.items()):
-        most: dict[str, int] = {}
-        for o in scored:
-            most[o.learner] = max(o.shots, most.get(o.learner, 0))
-        found += [Category(name, board(metric, n, scored, results.floors, how)) for n in sorted({*most.values()})]
-    return tuple(found)
+        for at in itertools.product(task.tags.get("category", ()), metrics):
+            tasks.setdefault(at, set()).add(o.task)
+            before = most.setdefault(at, {}).get(o.learner, o.shots)
+            most[at][o.learner] = max(before, o.shots, key=shots_order)
+    found: dict[tuple[str, Shots], dict[str, set[str]]] = {}
+    for (name, metric), by_learner in most.items():
+        for shots in set(by_learner.values()):
+            found.setdefault((metric, shots), {})[name] = tasks[name, metric]
+    return found
 
 
 def _signatures(outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
@@ -264,16 +282,18 @@ def _unusable(outcomes: Iterable[Outcome]) -> tuple[Tally, ...]:
 
 
 def _samples(results: Results) -> dict[str, tuple[Sample, ...]]:
-    """Pick a few items of each task, by their content alone, with what all learners answered at the most shots."""
+    """Pick a few items, by their content alone, with what all learners answered: of each task, or of some of many."""
     by_task: dict[str, list[Outcome]] = {}
-    for o in sorted(results.outcomes, key=lambda o: (o.task, -o.shots, o.seed, o.index)):
+    for o in results.outcomes:
         by_task.setdefault(o.task, []).append(o)
+    step = max(1, math.ceil(len(by_task) / SAMPLES_IN_ALL))
     each = max(1, min(SAMPLES, SAMPLES_IN_ALL // max(1, len(by_task))))
-    return {name: _of_task(results, name, found, each) for name, found in by_task.items()}
+    return {name: _of_task(results, name, by_task[name], each) for name in sorted(by_task)[::step]}
 
 
 def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) -> tuple[Sample, ...]:
-    first = found[0]
+    most = max((o.shots for o in found), key=shots_order)
+    first = min((o for o in found if o.shots == most), key=lambda o: (o.seed, o.index))
     episode = {o.learner: o for o in found if (o.shots, o.seed, o.index) == (first.shots, first.seed, first.index)}
     order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
     rows = [first.rows[at] for _, at in zip(range(count), order, strict=False)]

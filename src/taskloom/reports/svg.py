@@ -6,11 +6,13 @@ Colours are CSS variables of the page, so that one drawing serves light and dark
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TypeAlias
 from unicodedata import east_asian_width
 
+from ..episodes import Shots, shots_order
 from ..stats import Estimate
 
 WIDTH, LEFT, RIGHT = 420, 12, 408  # fonts of 13 in a drawing of 420 stay readable on a phone
@@ -21,7 +23,8 @@ HUES = 10
 APART = (0, -6, 6, -3, 3)  # how far dots that would hide each other are moved up or down
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
-Scale = Callable[[float], float]
+Scale: TypeAlias = Callable[[float], float]
+Spot: TypeAlias = tuple[Shots | float, Estimate]  # of a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +60,32 @@ def forest(rows: Sequence[Row], about: str) -> str:
     return _drawing(about, len(rows) * ROW + FOOT, [axis, _vertical(at(0), len(rows), "zero"), *_rows(rows, at)])
 
 
-def curves(
-    lines: Mapping[str, Sequence[tuple[float, Estimate]]], about: str, *, over: str = "shots", height: int = 240
-) -> str:
+def curves(lines: Mapping[str, Sequence[Spot]], about: str, *, over: str = "shots", height: int = 240) -> str:
     """Draw scores over shots, with bands for their intervals; shots are spaced by their logarithm, hues go by order."""
-    shots = sorted({n for points in lines.values() for n, _ in points})
-    across = _scale(math.log1p(shots[0]), math.log1p(shots[-1]), 46, RIGHT - 12)
+    along = _along({x for points in lines.values() for x, _ in points})
+    reach = _scale(min(along.values()), max(along.values()), 46, RIGHT - 12)
+    across = {x: reach(place) for x, place in along.items()}
     values = [v for points in lines.values() for _, e in points for v in _known(e)]
     low, high = _span(values)
     up = _scale(low, high, height - FOOT, 12)
     grid = [_level(up(tick), _tick_text(tick)) for tick in _ticks(low, high)]
-    named = _spaced([(across(math.log1p(n)), _tick_text(n)) for n in shots])
+    named = _spaced([(at, x if isinstance(x, str) else _tick_text(x)) for x, at in across.items()])
     labels = [_text(x, height - 14, name, "tick", "middle") for x, name in named]
     drawn = [_curve(name, points, hue, across, up, over) for hue, (name, points) in enumerate(lines.items())]
     return _drawing(about, height, [*grid, *labels, _text(RIGHT, height - 1, over, "tick", "end"), *drawn])
+
+
+def _along(xs: Collection[Shots | float]) -> dict[Shots | float, float]:
+    """Place numbers by their logarithm, and names to the right of them, as far apart as numbers are on average.
+
+    >>> {x: round(place, 2) for x, place in _along({"all", 0, 7, 1}).items()}
+    {0: 0.0, 1: 0.69, 7: 2.08, 'all': 3.12}
+    """
+    found: dict[Shots | float, float] = {x: math.log1p(x) for x in sorted(x for x in xs if not isinstance(x, str))}
+    first, last = min(found.values(), default=0.0), max(found.values(), default=0.0)
+    step = (last - first) / max(1, len(found) - 1) or 1.0
+    names = sorted((x for x in xs if isinstance(x, str)), key=shots_order)
+    return found | {name: last + step * at for at, name in enumerate(names, start=1)}
 
 
 def bars(rows: Sequence[tuple[str, int]], about: str) -> str:
@@ -230,13 +245,15 @@ def _em(character: str) -> float:
     return 0.36 if character in " fijlrt.,:;-'()" else 0.95 if character in "mwMW@%>…" else 0.62
 
 
-def _curve(name: str, points: Sequence[tuple[float, Estimate]], hue: int, across: Scale, up: Scale, over: str) -> str:
-    known = [(across(math.log1p(n)), e, n) for n, e in points if not math.isnan(e.value)]
+def _curve(
+    name: str, points: Sequence[Spot], hue: int, across: Mapping[Shots | float, float], up: Scale, over: str
+) -> str:
+    known = [(across[n], e, n) for n, e in points if not math.isnan(e.value)]
     band = [(x, e) for x, e, _ in known if not math.isnan(e.low + e.high)]
     around = [(x, up(e.high)) for x, e in band] + [(x, up(e.low)) for x, e in reversed(band)]
     line = " ".join(f"{x:.1f},{up(e.value):.1f}" for x, e, _ in known)
     dot = "".join(f'<circle class="mark" cx="{x:.1f}" cy="{up(e.value):.1f}" r="3.5"/>' for x, e, _ in known)
-    said = "; ".join(f"{n:g} {over}: {_tick_text(e.value)}" for _, e, n in known)
+    said = "; ".join(f"{n if isinstance(n, str) else f'{n:g}'} {over}: {_tick_text(e.value)}" for _, e, n in known)
     return (
         f'<g class="hue{hue % HUES}"><title>{escape(f"{name}: {said}")}</title>'
         f'<polygon class="band" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in around)}"/>'

@@ -13,11 +13,13 @@ from contextlib import redirect_stdout
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..messages import text_of
+from ..episodes import shots_text
+from ..messages import Note, text_of
 from ..stats import Estimate
 from ..studies.costs import Cost
 from ..texts import counted, inert
-from .boards import Board, Standing, differs
+from .boards import Board, Standing
+from .contrasts import differs
 from .exhibits import Exhibit
 from .exhibits import text as cell_text
 from .numbers import NONE, p_value, score
@@ -39,15 +41,6 @@ def label(standing: Standing) -> str:
     return f"{standing.learner} (floor)" if standing.floor else standing.learner
 
 
-def shots_of(count: int) -> str:
-    """Write a number of shots.
-
-    >>> shots_of(1), shots_of(0)
-    ('1 shot', '0 shots')
-    """
-    return counted(count, "shot")
-
-
 def marks(standing: Standing) -> str:
     """Give the letters of a standing's groups, with a star for what can't be told from the best."""
     return standing.groups + ("*" if standing.best else "")
@@ -57,14 +50,14 @@ def marks(standing: Standing) -> str:
 
 
 def scores(summary: Summary, metric: str) -> tuple[list[str], Rows]:
-    """Lay the boards of one metric side by side: a row for each learner, a column for each number of shots."""
+    """Lay the boards of one metric side by side: a row for each learner, a column for each setting of shots."""
     boards = summary.of(metric)
     found = [{s.learner: s for s in board.standings} for board in boards]
     rows = [
         [label(last), *(_cell(by[last.learner], board.points) for by, board in zip(found, boards, strict=True))]
         for last in boards[-1].standings
     ]
-    return ["learner", *(shots_of(board.shots) for board in boards)], rows
+    return ["learner", *(shots_text(board.shots) for board in boards)], rows
 
 
 def _cell(standing: Standing, points: bool) -> str:
@@ -103,7 +96,7 @@ def notes(summary: Summary, metric: str) -> list[str]:
 def _notes(board: Board) -> Iterator[str]:
     most = max((s.tasks for s in board.standings), default=0)
     for s in board.standings:
-        where = f"{s.learner}, {shots_of(board.shots)}"
+        where = f"{s.learner}, {shots_text(board.shots)}"
         if s.episodes and s.tasks < most:
             yield f"{where}: the mean is over {s.tasks} of {counted(most, 'task')}, and is no like for like"
         if s.without:
@@ -111,7 +104,7 @@ def _notes(board: Board) -> Iterator[str]:
     weighed = [s for s in board.standings if score(s.by_instance, board.points) != score(s.score, board.points)]
     if weighed:
         told = "; ".join(f"{s.learner} {score(s.by_instance, board.points)}" for s in weighed)
-        yield f"{shots_of(board.shots)}, where each task weighs as many instances as it has: {told}"
+        yield f"{shots_text(board.shots)}, where each task weighs as many instances as it has: {told}"
 
 
 def brief(summary: Summary) -> list[tuple[Board, list[Standing]]]:
@@ -232,7 +225,7 @@ def markdown(summary: Summary) -> str:
         last = summary.of(metric)[-1]
         parts += [f"## {_md(metric)}", _md_table(*scores(summary, metric))]
         parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]
-        parts += [f"Paired differences at {shots_of(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
+        parts += [f"Paired differences at {shots_text(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
         parts += ["Signature: " + ", ".join(f"`{_code(s)}`" for s in summary.signatures[metric])]
     if summary.categories:
         parts += ["## By category", _md_table(*categories(summary))]
@@ -321,6 +314,8 @@ def as_json(summary: Summary) -> str:
 
 def plain(value: Any) -> Any:
     """Give what JSON can hold: no value is null, and what is only drawn is left out."""
+    if isinstance(value, Note):
+        return value.to_json()
     if is_dataclass(value):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value) if "drawn" not in f.metadata}
     if isinstance(value, Mapping):

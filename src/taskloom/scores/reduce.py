@@ -31,6 +31,16 @@ def mean(units: Array, weights: Array | None = None) -> Array:
     return ratio(weighed @ units[known, 0], weighed.sum(1))
 
 
+def means(units: Array, weights: Array) -> Array:
+    """Average several rows of units that are all known, each in every resample: (m, n) and (r, n) give (m, r).
+
+    >>> means(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.array([[1, 1, 0]]))
+    array([[0.5],
+           [1. ]])
+    """
+    return ratio(units @ weights.T, weights.sum(1))
+
+
 def sums(units: Array, weights: Array | None = None) -> Array:
     """Add up units of any width: (n, d) and (r, n) give (r, d)."""
     return weights_or_ones(units, weights) @ units

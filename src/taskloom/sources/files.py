@@ -15,9 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..texts import LONE_SURROGATE, counted, without_surrogates
 
@@ -230,6 +227,9 @@ def _replaced(value: Any) -> Any:
 
 
 def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:  # noqa: ARG001 (one signature)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(path) as file:
             number = 0

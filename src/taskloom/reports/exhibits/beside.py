@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...benchmarks.published import ALL, Figures, published
+from ...episodes import shots_text
 from ...stats import Estimate
 from ...studies.views import Beside
-from ...texts import counted
 from .. import numbers, svg
 from ..boards import Board, Category, Standing
 from .core import Exhibit, Seen, Value
@@ -65,7 +65,7 @@ def _by_category(seen: Seen, categories: Sequence[Category], figures: Figures, p
         printed = {m: figures.values[m].get(of.name) for m in theirs}
         rows.append((of.name, of.board.shots, *(here.get(n) for n in ours), *printed.values()))
         shown = {n: numbers.shown(e, points=True) for n, e in here.items()}
-        named = of.name if one else f"{of.name}, {counted(of.board.shots, 'shot')}"
+        named = of.name if one else f"{of.name}, {shots_text(of.board.shots)}"
         dots[named] = shown | {theirs[m]: _value(v) for m, v in printed.items() if v is not None}
     styles = svg.dot_styles(ours, theirs)
     return Exhibit(

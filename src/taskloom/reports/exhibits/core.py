@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ...episodes import shots_order, shots_text
 from ...stats import Contrast, Estimate
 from ...studies.results import Results
 from ...texts import counted, human
 from .. import numbers
 from ..boards import Board, Category, Standing
-from ..intervals import How
+from ..draws import How
 
 Value: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
 
@@ -40,7 +41,7 @@ class Seen:
 
     def at_most(self, metric: str) -> dict[str, tuple[Board, Standing]]:
         """Give each learner's standing at the most shots at which it has a score."""
-        boards = sorted((b for b in self.boards if b.metric == metric), key=lambda b: b.shots)
+        boards = sorted((b for b in self.boards if b.metric == metric), key=lambda b: shots_order(b.shots))
         return {s.learner: (b, s) for b in boards for s in b.standings if not math.isnan(s.score.value)}
 
     @property
@@ -57,10 +58,11 @@ def text(cell: Value, points: bool) -> str:
 def counted_over(standings: Iterable[tuple[Board, Standing]], over: str = "tasks") -> str:
     """Say how many tasks scores are over, and at how many shots."""
     found = list(standings)
-    tasks, shots = (sorted({*values}) for values in zip(*((s.tasks, b.shots) for b, s in found), strict=True))
+    tasks = sorted({s.tasks for _, s in found})
+    shots = sorted({b.shots for b, _ in found}, key=shots_order)
     of = "" if over == "tasks" else f"the {over} of "
-    return f"means over {of}{_or(tasks, 'task')}, at {_or(shots, 'shot')}"
+    return f"means over {of}{_or(tasks, counted(tasks[-1], 'task'))}, at {_or(shots, shots_text(shots[-1]))}"
 
 
-def _or(numbers: Sequence[int], noun: str) -> str:
-    return " or ".join([*(f"{n:,}" for n in numbers[:-1]), counted(numbers[-1], noun)])
+def _or(values: Sequence[str | int], last: str) -> str:
+    return " or ".join([*map(human, values[:-1]), last])

@@ -6,12 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...episodes import shots_text
 from ...stats import Contrast, Estimate, student_interval
 from ...studies.views import Gain
 from ...texts import counted
 from .. import numbers, svg
-from ..boards import Board, Standing, contrast, corrected, differs
+from ..boards import Board, Standing
+from ..contrasts import differs, task_contrasts
 from .core import Exhibit, Seen
+
+MOST = 60  # rows of the plot
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,8 @@ def _front(ours: Mapping[str, tuple[Board, Standing]]) -> str:
 
 def _gain_by(seen: Seen, board: Board, learner: str, over: Sequence[str], tasks: Sequence[str]) -> Iterator[Exhibit]:
     rivals = [rival for name in tasks if (rival := _rival(seen, board, learner, over, name))]
-    gains = corrected([_gain_on(seen, board, learner, rival, len(rivals)) for rival in rivals])
-    both = [(rival, gain) for rival, gain in zip(rivals, gains, strict=True) if gain.n]  # with answers in common
+    gains = _gains(seen, board, learner, rivals)
+    both = [(rival, gains[rival.task]) for rival in rivals if gains[rival.task].n]  # with answers in common
     if not both:
         return
     rows = sorted(both, key=lambda row: -row[1].difference)
@@ -58,7 +62,7 @@ def _gain_by(seen: Seen, board: Board, learner: str, over: Sequence[str], tasks:
         rows=tuple((r.task, c, numbers.p_value(c.p), r.ours, r.name, r.theirs, r.category) for r, c in rows),
         notes=tuple(_gain_notes(board, [gain for _, gain in rows], len(tasks), seen.how.level)),
         points=board.points,
-        plot=svg.forest([_gain_row(board, *row) for row in rows], title),
+        plot=svg.forest([_gain_row(board, *row) for row in _ends(rows)], title),
     )
 
 
@@ -73,11 +77,15 @@ def _rival(seen: Seen, board: Board, learner: str, over: Sequence[str], task: st
     return _Rival(task, category, better, scores[learner], scores[better])
 
 
-def _gain_on(seen: Seen, board: Board, learner: str, rival: _Rival, family: int) -> Contrast:
-    """Compare on one task, so that what is above nought is better."""
-    outcomes = [o for o in seen.results.outcomes if o.task == rival.task]
-    pair = (learner, rival.name) if board.higher else (rival.name, learner)
-    return contrast(*pair, board.metric, board.shots, outcomes, how=seen.how, family=family)
+def _gains(seen: Seen, board: Board, learner: str, rivals: Sequence[_Rival]) -> dict[str, Contrast]:
+    """Compare on each task, so that what is above nought is better."""
+    pairs = {r.task: (learner, r.name) if board.higher else (r.name, learner) for r in rivals}
+    return task_contrasts(pairs, board.metric, board.shots, seen.results.outcomes, seen.how)
+
+
+def _ends(rows: Sequence[tuple[_Rival, Contrast]]) -> Sequence[tuple[_Rival, Contrast]]:
+    """Keep what can be drawn: all, or the largest and the smallest of many."""
+    return rows if len(rows) <= MOST else [*rows[: MOST // 2], *rows[-(MOST // 2) :]]
 
 
 def _gain_row(board: Board, rival: _Rival, gain: Contrast) -> svg.Row:
@@ -89,8 +97,10 @@ def _gain_row(board: Board, rival: _Rival, gain: Contrast) -> svg.Row:
 def _gain_notes(board: Board, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:
     above = [gain.difference > 0 for gain in gains]
     told = [up for up, gain in zip(above, gains, strict=True) if differs(gain)]
-    over = f"{counted(len(gains), 'task')}, {counted(board.shots, 'shot')}"
+    over = f"{counted(len(gains), 'task')}, {shots_text(board.shots)}"
     yield f"better than the better of them on {sum(above)} of {over}"
+    if len(gains) > MOST:
+        yield f"drawn: the {MOST // 2} largest and the {MOST // 2} smallest gains; the table has all"
     apart = f"better on {sum(told)}, worse on {len(told) - sum(told)}"
     yield f"told apart from it on {len(told)}: {apart}; p is corrected for these tasks, not for other learners"
     if tasks > len(gains):

@@ -11,7 +11,8 @@ from ...ids import Json, canonical
 from ...stats import Estimate
 from ...studies.views import Matrix, Scaling
 from .. import numbers, svg
-from ..boards import Board, Standing, combination
+from ..boards import Board, Standing
+from ..contrasts import combination
 from .beside import what_is_published
 from .core import Exhibit, Seen, counted_over
 

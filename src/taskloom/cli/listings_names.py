@@ -1,0 +1,144 @@
+"""What goes by a name: metrics, learners, studies, benchmarks, models and data; each listing imports its own alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from .. import console
+
+if TYPE_CHECKING:
+    from ..scores import Entry
+    from ..sources import packages
+
+
+def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Value]], *, as_json: bool) -> None:
+    """Show rows that need no more than their columns."""
+    if as_json:
+        console.as_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        console.table(columns, rows)
+
+
+def list_metrics(*, as_json: bool) -> None:
+    """List what answers can be scored by, and what each was checked against."""
+    from ..scores import METRICS
+
+    if as_json:
+        console.as_json([_metric(name, entry) for name, entry in METRICS.items()])
+        return
+    rows = [(name, entry.about, ", ".join(entry.variants), entry.checked) for name, entry in METRICS.items()]
+    console.table(["name", "about", "variants", "checked against"], rows)
+
+
+def _metric(name: str, entry: Entry) -> dict[str, Any]:
+    """Describe a metric, with the signatures that it has on a task of two labels, at a depth of ten."""
+    from ..core import Labels
+    from ..scores import metric, signature
+
+    typed = f"{name}@10" if name in ("p", "r") else f"{name}:positive=yes" if name == "f1" else name
+    joint = "," if ":" in typed else ":"
+    made = {variant: typed if variant == "corrected" else f"{typed}{joint}{variant}" for variant in entry.variants}
+    output = Labels(("yes", "no")) if "labels" in entry.takes else None
+    signatures = {variant: signature(metric(text, output)) for variant, text in made.items()}
+    told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
+    return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
+
+
+def list_learners(*, as_json: bool) -> None:
+    """List the learners that go by a name."""
+    from ..learners import FLOORS, learner, names
+
+    kinds = {name: type(learner(name)) for name in names()}
+    rows = [
+        (name, (kind.__doc__ or "").splitlines()[0], ", ".join(sorted(kind.outputs)), "yes" if name in FLOORS else "no")
+        for name, kind in kinds.items()
+    ]
+    show_rows(["name", "about", "answers", "floor"], rows, as_json=as_json)
+
+
+def list_studies(*, as_json: bool) -> None:
+    """List the studies that come with taskloom."""
+    from ..studies.study import load, names
+
+    rows = [(name, load(name)[1].splitlines()[0].lstrip("# ")) for name in names()]
+    show_rows(["name", "about"], rows, as_json=as_json)
+
+
+def list_benchmarks(*, as_json: bool) -> None:
+    """List what can be built."""
+    from ..benchmarks import BENCHMARKS
+
+    rows = [(name, benchmark.source, benchmark.about) for name, benchmark in BENCHMARKS.items()]
+    show_rows(["name", "source", "about"], rows, as_json=as_json)
+
+
+def list_models(*, as_json: bool) -> None:
+    """List the models that go by a short name."""
+    from ..models.load import NAMED
+
+    told = [describe_model(name) for name in NAMED]
+    if as_json:
+        console.as_json(told)
+        return
+    rows = [(m["name"], m["about"], m["kind"], m["licence"], console.size(m["bytes"]), m["here"]) for m in told]
+    shown = [(*row[:-1], "yes" if row[-1] else "no") for row in rows]
+    console.table(["name", "about", "kind", "licence", "size", "here"], shown, figures=["size"])
+    console.note(
+        "models too: hf:ORG/NAME, path:FOLDER, pypi:PACKAGE==VERSION, api:MODEL@URL, fake:echo and fake:noise"
+        " (see docs/models.md)"
+    )
+
+
+def describe_model(name: str) -> dict[str, Any]:
+    """Say what is known of a model without loading it."""
+    from ..models import load
+    from ..models.load import NAMED
+    from ..sources import packages
+
+    if name not in NAMED:
+        return {"name": name, "here": load.is_here(name), "digest": load.digest(name)}
+    entry = packages.entry(NAMED[name].entry)
+    return {
+        "name": name, "about": entry.about, "kind": NAMED[name].kind, "licence": entry.data_licence,
+        "package": f"{entry.package}=={entry.version}", "bytes": entry.bytes, "here": load.is_here(name),
+        "digest": entry.sha256, "folder": str(packages.folder(entry)),
+        "converted": [str(at) for at in load.converted(entry.sha256)],
+    }  # fmt: skip
+
+
+def list_data(*, as_json: bool) -> None:
+    """List the catalogue of data inside packages."""
+    from ..sources import packages
+
+    entries = packages.catalogue().values()
+    if as_json:
+        console.as_json([_entry(entry) for entry in entries])
+        return
+    rows = [
+        (entry.name, entry.about, console.size(entry.bytes), "yes" if packages.is_here(entry) else "no")
+        for entry in entries
+    ]
+    console.table(["name", "about", "size", "here"], rows, figures=["size"])
+
+
+def show_data(name: str, *, as_json: bool) -> None:
+    """Show one entry of the catalogue."""
+    from ..sources import packages
+
+    entry = packages.entry(name)
+    if as_json:
+        console.as_json(_entry(entry))
+        return
+    here = packages.is_here(entry)
+    values = {key: value for key, value in asdict(entry).items() if isinstance(value, str | int) and value}
+    members = {"members": ", ".join(entry.members)}
+    used = {"used as": f"data:{name}"} if entry.rows else {}
+    console.pairs(values | members | used | {"folder" if here else "would be in": str(packages.folder(entry))})
+
+
+def _entry(entry: packages.Entry) -> dict[str, Any]:
+    from ..sources import packages
+
+    return asdict(entry) | {"here": packages.is_here(entry), "folder": str(packages.folder(entry))}

@@ -1,0 +1,225 @@
+"""Two learners on the same answers: how far apart they are, and whether that is chance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..episodes import Shots
+from ..scores.reduce import Array, mean, weights_or_ones
+from ..stats import Contrast, Estimate, holm, permutation_p, sign_ps
+from ..studies.results import Outcome
+from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
+from .intervals import Resampled, TaskMean, bounds_of, each_task, over_tasks, task_means, together
+
+ENOUGH = 12  # episodes; where there are as many, whole episodes change sides in a test, else single answers
+SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
+
+
+def differs(contrast: Contrast, below: float = 0.05) -> bool:
+    """Say whether two learners are told apart: by the corrected test, and by an interval without zero."""
+    return contrast.p < below and (contrast.low > 0 or contrast.high < 0)
+
+
+def corrected(contrasts: Sequence[Contrast]) -> list[Contrast]:
+    """Correct the p-values of a family of contrasts for their number."""
+    return [replace(c, p=p) for c, p in zip(contrasts, holm([c.p for c in contrasts]), strict=True)]
+
+
+def contrast(
+    a: str, b: str, metric: str, shots: Shots, outcomes: Iterable[Outcome], *, how: How | None = None
+) -> Contrast:
+    """Compare two learners on the answers that both have given, as a - b."""
+    how = how or How()
+    answers = answers_of(metric, shots, [o for o in outcomes if o.learner in (a, b)])
+    if len(answers) < 2:
+        return Contrast(a, b, math.nan, math.nan, math.nan, math.nan, 0)
+    return contrasts_of([(a, b)], answers, how)[0]
+
+
+def task_contrasts(
+    pairs: Mapping[str, tuple[str, str]], metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How | None = None
+) -> dict[str, Contrast]:
+    """Compare two learners on each task, as a - b; the p-values are corrected for the number of tasks."""
+    how = how or How()
+    answers = answers_of(metric, shots, [o for o in outcomes if o.learner in pairs.get(o.task, ())])
+    by_task: dict[str, dict[str, dict[Place, Answered]]] = {task: {a: {}, b: {}} for task, (a, b) in pairs.items()}
+    for learner, found in answers.items():
+        for place, answered in found.items():
+            by_task[place[0]][learner][place] = answered
+    compared = [_paired(pairs[task], found, how) for task, found in by_task.items()]
+    means = [_task_mean_of(apart, task, how) for (_, apart), task in zip(compared, pairs, strict=True)]
+    contrasts = _contrasts([pair for pair, _ in compared], each_task(means, how), how)
+    return dict(zip(pairs, corrected(contrasts), strict=True))
+
+
+def contrasts_of(
+    pairs: Sequence[tuple[str, str]],
+    answers: Mapping[str, Answers],
+    how: How,
+    drawn: Mapping[str, Drawn] | None = None,
+) -> list[Contrast]:
+    """Compare each two learners by the mean over tasks; p-values are as they are, and fine enough to be corrected."""
+    compared, means = [], []
+    for names in pairs:  # one by one, for the episodes of all pairs take much memory
+        pair, apart = _paired(names, answers, how, drawn)
+        compared.append(pair)
+        means.append(over_tasks(task_means(apart, how), how))
+    return _contrasts(compared, together(means), how) if pairs else []
+
+
+def _contrasts(pairs: Sequence[_Pair], values: Resampled, how: How) -> list[Contrast]:
+    least, most = next((bounds_of(a.metric) for pair in pairs for a in pair.ours.values()), (0.0, 0.0))
+    found = values.intervals((least - most, most - least))
+    p_values = _p_values(pairs, max(how.count, SIDES * len(pairs)))
+    return [
+        Contrast(*pair.names, e.value, e.low, e.high, max(p, chance), e.n)
+        for pair, e, p, chance in zip(pairs, found, p_values, values.chances(), strict=True)
+    ]
+
+
+def combination(
+    shares: Mapping[str, float], metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How | None = None
+) -> Estimate:
+    """Give a sum of learners' scores, each times its share, on the episodes that all have answered."""
+    how = how or How()
+    answers = answers_of(metric, shots, [o for o in outcomes if o.learner in shares])
+    if len(answers) < len(shares):
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    first, *others = answers.values()
+    same = [p for p in first if all(p in found and found[p].items == first[p].items for found in others)]
+    drawn = draw({name: {place: found[place] for place in same} for name, found in answers.items()}, how)
+    summed = {
+        task: Episodes(episodes.answers, sum((shares[name] * drawn[name][task].values for name in drawn), np.zeros(1)))
+        for task, episodes in drawn[next(iter(drawn))].items()
+    }
+    return over_tasks(task_means(summed, how), how).intervals()[0]
+
+
+# --- what both have answered -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two learners, the answers to items that both have answered, and the differences that have a value."""
+
+    names: tuple[str, str]
+    ours: Answers
+    theirs: Answers
+    differences: Mapping[Place, float]
+
+
+def _paired(
+    names: tuple[str, str], answers: Mapping[str, Answers], how: How, drawn: Mapping[str, Drawn] | None = None
+) -> tuple[_Pair, Drawn]:
+    """Pair two learners, with the differences of their episodes; what was drawn serves where they answered the same."""
+    ours, theirs, same = _common(answers[names[0]], answers[names[1]])
+    if drawn is None or not same:
+        drawn = draw({names[0]: ours, names[1]: theirs}, how)
+    apart = dict(_apart(drawn[names[0]], drawn[names[1]]))
+    values = ((p, float(v)) for e in apart.values() for p, v in zip(e.answers, e.values[0], strict=True))
+    return _Pair(names, ours, theirs, {place: value for place, value in values if not math.isnan(value)}), apart
+
+
+def _apart(ours: Drawn, theirs: Drawn) -> Iterator[tuple[str, Episodes]]:
+    for task in (task for task in ours if task in theirs):
+        a, b = ours[task], theirs[task]
+        if list(a.answers) == list(b.answers):
+            yield task, Episodes(a.answers, a.values - b.values)
+        elif both := [place for place in a.answers if place in b.answers]:
+            values = a.values[:, _places(a, both)] - b.values[:, _places(b, both)]
+            yield task, Episodes({place: a.answers[place] for place in both}, values)
+
+
+def _task_mean_of(apart: Drawn, task: str, how: How) -> TaskMean:
+    """Average the episodes of a task, also where there are none."""
+    return task_means({task: apart.get(task) or Episodes({}, np.empty((1 + how.count, 0)))}, how)[task]
+
+
+def _places(of: Episodes, wanted: Iterable[Place]) -> list[int]:
+    at = {place: column for column, place in enumerate(of.answers)}
+    return [at[place] for place in wanted]
+
+
+def _common(ours: Answers, theirs: Answers) -> tuple[Answers, Answers, bool]:
+    """Keep the items that both have answered, in one order, and say whether that is all of them."""
+    places = [place for place in ours if place in theirs]
+    if all(ours[place].items == theirs[place].items for place in places):
+        return {p: ours[p] for p in places}, {p: theirs[p] for p in places}, True
+    both = {p: (ours[p].only(theirs[p].items), theirs[p].only(ours[p].items)) for p in places}
+    both = {p: pair for p, pair in both.items() if pair[0].items}
+    return {p: a for p, (a, _) in both.items()}, {p: _in_order(b, a.items) for p, (a, b) in both.items()}, False
+
+
+def _in_order(answered: Answered, items: Sequence[str]) -> Answered:
+    at = {item: row for row, item in enumerate(answered.items)}
+    return replace(answered, units=answered.units[[at[item] for item in items]], items=tuple(items))
+
+
+# --- tests -----------------------------------------------------------------------------------------------------------
+
+
+def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
+    """Test by changing sides: of whole episodes where there are enough, else of single answers.
+
+    That takes episodes, or answers, to be apart from each other, which they are not where episodes share items.
+    """
+    found = [math.nan] * len(pairs)
+    sums: dict[str, dict[int, Array]] = {"episodes": {}, "answers": {}}
+    for at, pair in enumerate(pairs):
+        differences = pair.differences
+        if len(differences) >= ENOUGH:
+            share = _shares(list(differences))
+            sums["episodes"][at] = np.array([value * share[place] for place, value in differences.items()])
+        elif (single := _single(pair, list(differences))) is not None:
+            sums["answers"][at] = single
+        elif differences:
+            found[at] = _permuted(pair, list(differences), count)
+    for key, values in sums.items():
+        for at, p in zip(values, sign_ps(list(values.values()), count=count, key=key), strict=True):
+            found[at] = p
+    return found
+
+
+def _single(pair: _Pair, places: Sequence[Place]) -> Array | None:
+    """Give what each answer adds to the difference, where the metric is a plain mean of what is known."""
+    apart = {place: pair.ours[place].units - pair.theirs[place].units for place in places}
+    if not places or not all(pair.ours[p].metric.reduce is mean and not np.isnan(apart[p]).any() for p in places):
+        return None
+    share = _shares(places)
+    return np.concatenate([share[place] * apart[place][:, 0] / len(apart[place]) for place in places])
+
+
+def _permuted(pair: _Pair, places: Sequence[Place], count: int) -> float:
+    rows = np.arange(sum(len(pair.ours[place].units) for place in places), dtype=np.float64)
+    return permutation_p(rows, rows + len(rows), _pooled(pair.ours, pair.theirs, places), count=count, key="answers")
+
+
+def _shares(places: Sequence[Place]) -> dict[Place, float]:
+    """Give the part that each episode has in a mean over tasks."""
+    episodes = Counter(place[0] for place in places)
+    return {place: 1 / len(episodes) / episodes[place[0]] for place in places}
+
+
+def _pooled(ours: Answers, theirs: Answers, places: Sequence[Place]) -> Callable[[Array, Array | None], Array]:
+    """Make the mean over tasks a function of numbered answers, so that they can change sides one by one."""
+    share = _shares(places)
+    starts = np.cumsum([0, *(len(ours[place].items) for place in places)])
+
+    def reduce(rows: Array, weights: Array | None) -> Array:
+        weighed = weights_or_ones(rows, weights)
+        number = rows[:, 0].astype(np.int64)
+        total = np.zeros(len(weighed))
+        for at, place in enumerate(places):
+            units = np.concatenate([ours[place].units, theirs[place].units])
+            inside = (number % starts[-1] >= starts[at]) & (number % starts[-1] < starts[at + 1])
+            side = np.where(number[inside] >= starts[-1], starts[at + 1] - starts[at], 0)
+            rows_of = number[inside] % starts[-1] - starts[at] + side
+            total += share[place] * ours[place].metric.reduce(units[rows_of], weighed[:, inside])
+        return total
+
+    return reduce
