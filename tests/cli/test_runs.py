@@ -175,7 +175,8 @@ def test_ledgers_are_merged(taskloom, folder: Path):
 
 def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Path):
     (folder / "bad.py").write_text(
-        "from dataclasses import dataclass\nfrom taskloom import Learner\n@dataclass(frozen=True)\nclass Bad(Learner):\n"
+        "from dataclasses import dataclass\nfrom taskloom import Learner\n"
+        "@dataclass(frozen=True)\nclass Bad(Learner):\n"
         "    version = 1\n    outputs = frozenset({'labels'})\n    unaided = outputs\n"
         "    def fit(self, task, support, dev, *, seed, tools):\n        raise ValueError('no')\n"
     )
