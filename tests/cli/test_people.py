@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.people import judgements
 from taskloom.people.sheets import TOLD
 from taskloom.sources.table import Field
-from taskloom.suites.build import Reading
 from taskloom.suites.store import write
 
 LEARNER = """
@@ -56,7 +55,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("people")
     fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
     write(
-        builder("fields")("data:papers", fields, Reading(where={"language": "en"}, id_column="id"), ""),
+        build("fields", "data:papers", fields=fields, where={"language": "en"}, id_column="id"),
         folder / "suite",
     )
     (folder / "words.py").write_text(LEARNER)

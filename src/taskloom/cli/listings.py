@@ -24,7 +24,7 @@ from ..reports import card as cards
 from ..scores import METRICS, Entry, metric, signature
 from ..scores.tasks import split_name
 from ..sources import packages
-from ..studies.study import load
+from ..studies.study import about as about_study
 from ..studies.study import names as study_names
 from ..suites.bridges import Partition
 from ..suites.bridges import bridge as bridge_of
@@ -271,7 +271,7 @@ def list_learners(*, as_json: bool) -> None:
 
 def list_studies(*, as_json: bool) -> None:
     """List the studies that come with taskloom."""
-    rows = [(name, load(name)[1].splitlines()[0].lstrip("# ")) for name in study_names()]
+    rows = [(name, about_study(name)) for name in study_names()]
     show_rows(["name", "about"], rows, as_json=as_json)
 
 
