@@ -142,7 +142,7 @@ def converted(value: Any, kind: Any) -> Any:
         return value
     if origin in (Union, UnionType):
         return _first(value, parts)
-    if origin is Literal and any(value == part and type(value) is type(part) for part in parts):
+    if origin is Literal and any(value == part and isinstance(value, type(part)) for part in parts):
         return value
     if origin is tuple and not isinstance(value, Mapping):
         return tuple(converted(one, parts[0]) for one in (value if isinstance(value, list | tuple) else [value]))

@@ -191,7 +191,7 @@ def test_a_sheet_needs_force_to_be_replaced(taskloom, here: Path):
         (("sum", "choices.csv"), 2, "name the key to the sheet with --key"),
         (("sum", "choices.csv", "--key", "gone.jsonl"), 2, "no such file: gone.jsonl"),
         (("sum", "choices.csv", "--key", "odd.csv"), 1, "not a key to a sheet: odd.csv"),
-        (("sum", "latin.csv", "--key", "odd.csv"), 1, "latin.csv:2:8: not utf-8; try --encoding latin-1"),
+        (("sum", "latin.csv", "--key", "odd.csv"), 1, "latin.csv:2:8: not utf-8; try --file-encoding latin-1"),
         (("sum", "ratings.csv", "--key", "odd.csv"), 2, "are for comparisons, and these are ratings"),
         (("sum", "ratings.csv", "choices.csv"), 2, "one kind of sheet at a time"),
         (("sum", "ratings.csv"), 1, "ratings.csv:2: a rating is a whole number from 1 to 5: '7'"),

@@ -58,6 +58,8 @@ def test_any_text_is_written_so_that_it_is_read_as_it_is(task: str, name: str, k
     models = {name: {key: value} | {"load": task}}
     study = Study(name="n", suite="s", tasks=(task, "b"), learners=chosen, models=models)
     assert parse(written(study)) == study
+    built = replace(study, suite="", build="csl", source=task, build_options={f"o{key}": value})
+    assert parse(written(built)) == built
 
 
 def test_a_written_study_can_be_read_by_people():
@@ -147,6 +149,15 @@ learners:
             "unknown key 'ovr' of view 'gain'",
         ),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: {gain: {}}", "views must be a list"),
+        ("name: a\nsuite: {from: x}\nlearners: {a: {}}", r"s\.yaml:2:1: suite must be a folder, or"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {load: a, train: b}}", r"s\.yaml:4:10: a model is written"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {dtype: b}}", r"s\.yaml:4:10: a model is written"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {least: 9}", "the fewest shots are more than the most"),
+        ("name: a\nsuite: x\nlearners: {a: {shots: 7}}", r"s\.yaml:3:12: shots of 'a' that the protocol"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {for: {b: {qery: 1}}}",
+            "unknown key 'qery' of b; did you mean query",
+        ),
     ],
 )
 def test_what_is_no_study_is_refused(text: str, told: str):
@@ -159,6 +170,11 @@ def test_views_are_read_by_name_and_with_options():
     assert parse(GOOD + views).views == (
         Gain(), Gain(over=("copy-input",)), Agreement(x="a", y="b", categories=("c", "d")), Gain()
     )  # fmt: skip
+
+
+def test_models_are_loaded_or_trained():
+    models = parse(GOOD + "models: {a: {load: fake:echo}, b: {train: a, tasks: ['@train'], most: all}}").models
+    assert models == {"a": {"load": "fake:echo"}, "b": {"train": "a", "tasks": ["@train"], "most": "all"}}
 
 
 def test_yes_and_no_are_words():

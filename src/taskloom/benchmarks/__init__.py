@@ -66,10 +66,15 @@ def build(name: str, source: str = "", **options: Any) -> Suite:
 def benchmark(name: str, source: str = "", options: Mapping[str, Any] | None = None) -> Benchmark:
     """Make a benchmark with its options, or name all that is wrong with them."""
     faults: list[str] = []
-    made = read_benchmark(name, Node({"from": source, **(options or {})}, lambda _, what: faults.append(what)))
+    made = read_benchmark(name, Node(with_source(source, options or {}), lambda _, what: faults.append(what)))
     if made is None or faults:
         raise UsageError("; ".join(faults))
     return made
+
+
+def with_source(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options as a file has them, where a source stands under `from`."""
+    return {"from": source, **options} if source else dict(options)
 
 
 def read_benchmark(name: str, node: Node, folder: Path = Path()) -> Benchmark | None:

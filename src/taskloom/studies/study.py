@@ -57,11 +57,11 @@ def _setting(value: Any) -> Shots | None:
 def _seeds(node: Node, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
     """Read seeds: a list, or a number that stands for so many, from 0."""
     found = node.take(key, int | tuple[int, ...], default)
-    if found in (0, ()) and default != ():
+    if not found and key in node.values:
         node.fault(key, f"{key} must be one or more: {short(node.values[key])}")
     elif isinstance(found, int) and found > MOST:
         node.fault(key, f"{key} can be {MOST:,} at most: {found}")
-    elif found:
+    else:
         return tuple(range(found)) if isinstance(found, int) else tuple(dict.fromkeys(found))
     return default
 
@@ -72,7 +72,7 @@ class StudyProtocol:
 
     shots: Mapping[Shots, int] = key(default_factory=lambda: {0: 1, 1: 1, 4: 1}, read=_settings)  # setting -> episodes
     seeds: tuple[int, ...] = key((0, 1, 2), read=_seeds)  # of draws
-    training: tuple[int, ...] = ()  # seeds of training; none: that of the draw
+    training: tuple[int, ...] = key((), read=_seeds)  # seeds of training; none: that of the draw
     sampler: Sampler = field(  # but for shots and reserve, which each setting has
         default_factory=Sampler, metadata={"beside": ("shots", "reserve", "version")}
     )
@@ -151,11 +151,10 @@ def _protocol(node: Node, key: str, default: StudyProtocol) -> StudyProtocol:
     part = node.mapping(key)
     found = _sizes(part, default)
     own = part.mapping("for")
-    for text, value in own.values.items():
-        below = own.below(value or {}, f" of {text!r}", own.place(text))
-        found = replace(found, tasks={**found.tasks, str(text): _sizes(below, replace(found, tasks={}))})
+    parts = {str(text): own.mapping(text) for text in own.values}
+    found = replace(found, tasks={text: _sizes(below, found) for text, below in parts.items()})
+    for below in (part, *parts.values()):
         below.finish()
-    part.finish()
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from ..benchmarks import Benchmark, read_benchmark
+from ..benchmarks import Benchmark, read_benchmark, with_source
 from ..core import Suite
 from ..ids import fingerprint
 from ..schema import Node
@@ -34,7 +34,7 @@ def check_options(study: Study, faults: StudyFaults) -> Benchmark | None:
     """Note all that is wrong with the benchmark of a study and its options, each by its place."""
     made: list[Benchmark | None] = []
     with faults.of("suite"):
-        values = {"from": study.source, **study.build_options}
+        values = with_source(study.source, study.build_options)
         place = study.places.get(("suite", ""), "")
         node = Node(values, faults.add, lambda _, key: study.places.get(("option", str(key)), place), at=place)
         made.append(read_benchmark(study.build, node, study.folder))
