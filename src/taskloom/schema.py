@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from types import UnionType
-from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .errors import nearest
+from .errors import TaskloomError, nearest
 
 T = TypeVar("T")
-Reader: TypeAlias = "Callable[[Node, str, Any], Any]"  # what holds the key, the key, the default
 SHOWN = 40  # characters of a wrong value
-WORDS = {"Literal": Literal}  # which aliases that are written as texts may need
+NAMES_IN_TYPES = {"Literal": Literal}  # for aliases that are written as texts
 _NAMES = {str: "text", bool: "true or false", int: "an integer >= 0", float: "a number"}
 
 
 def key(default: Any = MISSING, *, default_factory: Any = MISSING, **metadata: Any) -> Any:
     """Declare a field that is not read by its type and name alone.
 
-    `name` is its key in a file; `read` is a reader of its own; `beside` says that the fields of a dataclass are keys
-    of the same mapping, but for those that it names; what is `outside` is no key.
+    `name` is its key in a file; `read(node, key, default)` reads it instead of its type; `beside` says that the fields
+    of a dataclass are keys of the same mapping, but for those that it names; what is `outside` is no key.
     """
     if default_factory is not MISSING:
         return field(default_factory=default_factory, metadata=metadata)
@@ -63,11 +62,15 @@ class Node:
         self.known.append(key)
         if key not in self.values:
             return default
+        value = self.values[key]
         try:
-            return converted(self.values[key], kind)
+            found = converted(value, kind)
         except ValueError:
-            self.fault(key, f"{key} must be {described(kind)}: {short(self.values[key])}")
+            self.fault(key, f"{key} must be {described(kind)}: {short(value)}")
             return default
+        if found == () and default:
+            self.fault(key, f"{key} must be one or more: {short(value)}")
+        return found
 
     def mapping(self, key: str) -> Node:
         """Take a mapping; none, or one without content, is empty."""
@@ -102,10 +105,14 @@ def read(kind: type[T], node: Node, base: T | None = None) -> T | None:
 
 def taken(kind: type[T], node: Node, base: T | None = None) -> T | None:
     """Read a dataclass from a mapping that has more keys than its own."""
-    hints = get_type_hints(kind, localns=WORDS)
+    hints = get_type_hints(kind, localns=NAMES_IN_TYPES)
     wanted = [f for f in fields(kind) if f.init and not f.metadata.get("outside")]  # type: ignore[arg-type]
-    found = {f.name: _value(f, hints[f.name], node, base) for f in wanted}
-    return None if MISSING in found.values() else kind(**found)
+    try:
+        found = {f.name: _value(f, hints[f.name], node, base) for f in wanted}
+        return None if MISSING in found.values() else kind(**found)
+    except TaskloomError as error:  # values that do not go together
+        node.fault(None, str(error))
+        return None
 
 
 def _value(of: Field[Any], hint: Any, node: Node, base: Any) -> Any:
@@ -121,7 +128,7 @@ def _value(of: Field[Any], hint: Any, node: Node, base: Any) -> Any:
 
 
 def _beside(base: Any, kind: Any, node: Node, skipped: tuple[str, ...]) -> Any:
-    hints = get_type_hints(kind, localns=WORDS)
+    hints = get_type_hints(kind, localns=NAMES_IN_TYPES)
     kept = {f.name: getattr(base, f.name) for f in fields(kind) if f.name in skipped}
     read = {f.name: _value(f, hints[f.name], node, base) for f in fields(kind) if f.name not in skipped}
     return kind(**kept, **read)

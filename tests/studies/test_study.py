@@ -149,6 +149,7 @@ learners:
             "unknown key 'ovr' of view 'gain'",
         ),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: {gain: {}}", "views must be a list"),
+        ("name: a\nsuite: x\ntasks: []\nlearners: {a: {}}", r"s\.yaml:3:1: tasks must be one or more"),
         ("name: a\nsuite: {from: x}\nlearners: {a: {}}", r"s\.yaml:2:1: suite must be a folder, or"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {load: a, train: b}}", r"s\.yaml:4:10: a model is written"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {dtype: b}}", r"s\.yaml:4:10: a model is written"),

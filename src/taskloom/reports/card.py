@@ -93,18 +93,17 @@ def _of_table(suite: Suite) -> Sheet:
     return Sheet(
         title=suite.id,
         columns=(*(labelled or [""]), *rows[0].means, "records"),
-        rows=tuple(_table_cells(row, len(labelled), figures.get(row.label)) for row in rows),
+        rows=tuple(_table_cells(row, len(labelled), figures.get(row.label, {})) for row in rows),
         data=[asdict(row) | {"published": figures.get(row.label)} for row in rows],
         notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *told),
         about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
 
 
-def _table_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> tuple[Value, ...]:
+def _table_cells(row: CardRow, labelled: int, beside: Mapping[str, str | float]) -> tuple[Value, ...]:
     """Write a row of the card, each figure with the published one in brackets where there is one."""
     below = {"labels_below": row.labels_below} if labelled > 1 else {}
     figures: dict[str, Value] = {**below, **row.means, "records": row.records}
-    beside = published or {}
     return (row.label, *(f"{_figure(v)} ({beside[k]:,})" if k in beside else v for k, v in figures.items()))
 
 

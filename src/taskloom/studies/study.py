@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import benchmarks
 from ..episodes import Sampler, Shots
-from ..errors import StudyError, TaskloomError, UsageError, nearest
+from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
 from ..schema import Node, key, read, short, taken
 from .views import VIEWS, View, view_kind
@@ -159,11 +159,7 @@ def _protocol(node: Node, key: str, default: StudyProtocol) -> StudyProtocol:
 
 
 def _sizes(part: Node, base: StudyProtocol) -> StudyProtocol:
-    try:
-        found = taken(StudyProtocol, part, base) or base
-    except TaskloomError as error:  # sizes that are no sampler's, taken together
-        part.fault(None, str(error))
-        return base
+    found = taken(StudyProtocol, part, base) or base
     if not found.sampler.query:
         part.fault("query", "query must be an integer >= 1, or all: 0")
     return found

@@ -68,10 +68,8 @@ def renamed(view: V, names: Mapping[str, str]) -> V:
     found = {}
     for f in fields(view):  # type: ignore[arg-type]
         if f.metadata.get("names") == "learner":
-            value = getattr(view, f.name)
-            found[f.name] = (
-                tuple(names.get(n, n) for n in value) if isinstance(value, tuple) else names.get(value, value)
-            )
+            old = getattr(view, f.name)
+            found[f.name] = tuple(names.get(n, n) for n in old) if isinstance(old, tuple) else names.get(old, old)
     return replace(view, **found)  # type: ignore[type-var]
 
 
