@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import taskloom
-from taskloom.errors import StudyError
+from taskloom.errors import SourceError, StudyError
 from taskloom.studies.plan import plan
 from taskloom.studies.study import Study, parse
-from taskloom.studies.suites import build_key, built_suite
+from taskloom.studies.suites import build_key, built_suite, suite_in
 from taskloom.studies.yaml_writer import written
+from taskloom.suites.store import write
 
 STUDY = """
 name: s
@@ -104,3 +105,26 @@ def test_a_build_key_knows_data_by_its_hash_and_folders_by_their_files(tmp_path:
     assert key("{build: natural-instructions, from: tasks}") != first
     assert key("{build: quickstart, from: data:papers}") != key("{build: quickstart, from: data:arxiv}")
     assert key("{build: fields, from: hub:a/b}") == key("{build: fields, from: hub:a/b}")
+
+
+def test_a_suite_that_is_there_is_not_built_again_unless_what_it_is_built_from_has_changed(films: Path, tmp_path: Path):
+    made, folder = study(films), tmp_path / "run" / "suite"
+    first = suite_in(folder, made)
+    (table := films / "films.csv").rename(films / "kept.csv")
+    table.write_text((films / "kept.csv").read_text().replace("whale", "shark"))
+    assert suite_in(folder, made).fingerprint != first.fingerprint
+    before = [path.stat().st_mtime_ns for path in sorted(folder.iterdir())]
+    assert suite_in(folder, made).fingerprint != first.fingerprint
+    assert [path.stat().st_mtime_ns for path in sorted(folder.iterdir())] == before
+    table.write_text("")
+    with pytest.raises(SourceError):
+        suite_in(folder, made)
+
+
+def test_a_damaged_suite_and_one_that_took_its_place_are_built_again(films: Path, tmp_path: Path):
+    made, folder = study(films), tmp_path / "run" / "suite"
+    first = suite_in(folder, made).fingerprint
+    write(built_suite(study(films, OPTIONS.replace("genre:label", "genre:text"))), folder, replace=True)
+    assert suite_in(folder, made).fingerprint == first
+    next(folder.glob("*.json")).write_text("{")
+    assert suite_in(folder, made).fingerprint == first

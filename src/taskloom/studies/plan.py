@@ -21,7 +21,7 @@ from ..suites import store
 from ..suites.linked import refuse_broken
 from .cells import Cell, Naming, bases
 from .study import Study, chosen_tasks, named
-from .suites import built_suite, check_options
+from .suites import check_options, suite_in
 from .views import view_faults
 from .yaml_reader import StudyFaults
 
@@ -142,18 +142,9 @@ def _of_fold(suite: Suite, text: str) -> list[str]:
 
 
 def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
-    """Open the study's suite, or build it into the run's folder unless it is there already."""
+    """Open the study's suite, or build it into the run's folder unless it is there, built from the same."""
     folder = study.folder / study.suite if study.suite else run / SUITE
-    if study.suite:
-        return store.open_suite(folder), folder
-    built = built_suite(study)
-    try:
-        there = store.open_suite(folder)
-        if there.fingerprint == built.fingerprint:
-            return there, folder
-    except TaskloomError:
-        pass  # there is none, or it is damaged: it is written anew
-    return store.write(built, folder, replace=True), folder
+    return (store.open_suite(folder) if study.suite else suite_in(folder, study)), folder
 
 
 # --- learners and models ---------------------------------------------------------------------------------------------

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 from ..benchmarks import Benchmark, read_benchmark, with_source
 from ..core import Suite
+from ..errors import TaskloomError
+from ..folders import write_whole
 from ..ids import fingerprint
 from ..schema import Node
 from ..sources.identity import identity
+from ..suites import store
 from .study import Study
 from .yaml_reader import StudyFaults
 
@@ -16,6 +20,30 @@ from .yaml_reader import StudyFaults
 def built_suite(study: Study) -> Suite:
     """Build the suite of a study."""
     return benchmark_of(study).build()
+
+
+def suite_in(folder: Path, study: Study) -> Suite:
+    """Open the suite that a study has built in a folder, or build it where it would be another one."""
+    there, receipt = _opened(folder), folder.with_name(f"{folder.name}.key")
+    if there and receipt.is_file() and receipt.read_text(encoding="utf-8") == _receipt(study, there):
+        return there
+    built = built_suite(study)
+    if not there or there.fingerprint != built.fingerprint:
+        there = store.write(built, folder, replace=True)
+    write_whole(receipt, _receipt(study, there))
+    return there
+
+
+def _receipt(study: Study, suite: Suite) -> str:
+    """Say what a suite was built from, and which one that is: another may have taken its place."""
+    return f"{build_key(study)} {suite.fingerprint}\n"
+
+
+def _opened(folder: Path) -> Suite | None:
+    try:
+        return store.open_suite(folder)
+    except TaskloomError:  # there is none, or it is damaged
+        return None
 
 
 def build_key(study: Study) -> str:
