@@ -41,9 +41,11 @@ LEARNER = '''
 from dataclasses import dataclass
 from typing import ClassVar
 
+from . import Learner
+
 
 @dataclass(frozen=True)
-class Echo:
+class Echo(Learner):
     """Says a word."""
 
     word: str = "oak"
@@ -126,7 +128,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(benchmarks, "trees/__init__.py", BENCHMARK)
     (tmp_path / benchmarks.__name__ / "trees" / "trees.yaml").write_text(STUDY)
     entry = scores.Entry("first_letter:FirstLetter", ("text",), "the first letter is right", "worked by hand")
-    row = benchmarks.Row("names of trees", "nothing", "trees:Trees")
+    row = benchmarks.BenchmarkRow("names of trees", "nothing", "trees:Trees")
     monkeypatch.setitem(scores.METRICS, "first-letter", entry)
     monkeypatch.setitem(learners.LEARNERS, "word", "word:Echo")
     monkeypatch.setitem(known_views.VIEWS, "leader", "leader:Leader")

@@ -34,7 +34,7 @@ class Benchmark(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchmarkRow:
     """What is known of a benchmark before its module is loaded."""
 
     about: str
@@ -42,15 +42,17 @@ class Row:
     kind: str  # "module:Class"
 
 
-BENCHMARKS: Mapping[str, Row] = {
-    "csl": Row("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:Csl"),
-    "fields": Row("the same for a table of your own: name its fields with --field", "records", "fields:Fields"),
-    "natural-instructions": Row(
+BENCHMARKS: Mapping[str, BenchmarkRow] = {
+    "csl": BenchmarkRow("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:Csl"),
+    "fields": BenchmarkRow(
+        "the same for a table of your own: name its fields with --field", "records", "fields:Fields"
+    ),
+    "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",
         "our own dozen",
         "natural_instructions:NaturalInstructions",
     ),
-    "quickstart": Row("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),
+    "quickstart": BenchmarkRow("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),
 }
 
 
@@ -113,7 +115,7 @@ def folder_of(name: str) -> Path:
     return next((place for place in places if place.is_dir()), places[0])
 
 
-def _row(name: str) -> Row:
+def _row(name: str) -> BenchmarkRow:
     if name not in BENCHMARKS:
         raise UnknownNameError("benchmark", name, BENCHMARKS)
     return BENCHMARKS[name]

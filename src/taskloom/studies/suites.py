@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+from .. import __version__
 from ..benchmarks import Benchmark, read_benchmark, with_source
 from ..core import Suite
 from ..errors import TaskloomError
@@ -24,19 +25,20 @@ def built_suite(study: Study) -> Suite:
 
 def suite_in(folder: Path, study: Study) -> Suite:
     """Open the suite that a study has built in a folder, or build it where it would be another one."""
-    there, receipt = _opened(folder), folder.with_name(f"{folder.name}.key")
-    if there and receipt.is_file() and receipt.read_text(encoding="utf-8") == _receipt(study, there):
+    there, receipt, key = _opened(folder), folder.with_name(f"{folder.name}.key"), build_key(study)
+    if there and receipt.is_file() and receipt.read_text(encoding="utf-8") == _receipt(key, there):
         return there
     built = built_suite(study)
     if not there or there.fingerprint != built.fingerprint:
         there = store.write(built, folder, replace=True)
-    write_whole(receipt, _receipt(study, there))
+    if build_key(study) == key:  # else a source was fetched or changed meanwhile, and it is built again next time
+        write_whole(receipt, _receipt(key, there))
     return there
 
 
-def _receipt(study: Study, suite: Suite) -> str:
+def _receipt(key: str, suite: Suite) -> str:
     """Say what a suite was built from, and which one that is: another may have taken its place."""
-    return f"{build_key(study)} {suite.fingerprint}\n"
+    return f"{key} {suite.fingerprint}\n"
 
 
 def _opened(folder: Path) -> Suite | None:
@@ -47,15 +49,14 @@ def _opened(folder: Path) -> Suite | None:
 
 
 def build_key(study: Study) -> str:
-    """Name what a study's suite is built from: its benchmark and version, its options, and what its sources are now.
+    """Name what a study's suite is built from: versions of taskloom and the benchmark, options, and sources as of now.
 
-    A suite that was built under the same key need not be built again. Where a source is fetched first, take the key
-    after the build.
+    A suite that was built under the same key need not be built again.
     """
     made = benchmark_of(study)
     options = {f.name: getattr(made, f.name) for f in fields(made)}  # type: ignore[arg-type]
     sources = {source: identity(source) for source in made.sources()}
-    return fingerprint("build", study.build, made.version, repr(sorted(options.items())), sources)
+    return fingerprint("build", __version__, study.build, made.version, repr(sorted(options.items())), sources)
 
 
 def check_options(study: Study, faults: StudyFaults) -> Benchmark | None:
