@@ -153,7 +153,7 @@ learners:
         ("name: a\nsuite: {from: x}\nlearners: {a: {}}", r"s\.yaml:2:1: suite must be a folder, or"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {load: a, train: b}}", r"s\.yaml:4:10: a model is written"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {dtype: b}}", r"s\.yaml:4:10: a model is written"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {least: 9}", "the fewest shots are more than the most"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {least: 9}", "least must be no more than most: 9, 5"),
         ("name: a\nsuite: x\nlearners: {a: {shots: 7}}", r"s\.yaml:3:12: shots of 'a' that the protocol"),
         (
             "name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {for: {b: {qery: 1}}}",
