@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from measure import report
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.episodes import Sampler
 from taskloom.sources.table import Field
 from taskloom.studies.cells import Cell
@@ -19,7 +19,6 @@ from taskloom.studies.ledger import Answered, Finished, Ledger
 from taskloom.studies.plan import plan
 from taskloom.studies.run import run
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
-from taskloom.suites.build import Reading
 from taskloom.suites.store import write
 
 KEY = "{}" + " " * 500  # about as long as the key of a cell
@@ -57,7 +56,7 @@ def filled(path: Path, count: int) -> dict[str, float]:
 def overhead(folder: Path) -> dict[str, float]:
     """Run a learner that does next to nothing, so that what is left is the framework."""
     write(
-        builder("fields")("data:papers", FIELDS, Reading(where={"language": "en"}, id_column="id"), ""),
+        build("fields", "data:papers", fields=FIELDS, where={"language": "en"}, id_column="id"),
         folder / "suite",
     )
     protocol = StudyProtocol(shots={0: 1}, seeds=tuple(range(40)), sampler=Sampler(query=8))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from measure import alone, report
 from taskloom.core import Answer, Example, Item, Labels, Suite, Task, Text
+from taskloom.reports.views.gain import Gain
 from taskloom.scores.tasks import score_task
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
-from taskloom.studies.views import Gain
 from taskloom.suites.rows import pool
 
 WORDS = tuple(f"word{n}" for n in range(400))

@@ -14,7 +14,7 @@ import taskloom
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {"messages", "errors", "folders", "console", "texts", "transactions", "progress"},
-    {"ids"},
+    {"ids", "schema"},
     {"core"},
     {"sources"},
     {"suites"},

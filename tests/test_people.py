@@ -461,7 +461,7 @@ def test_a_task_whose_id_looks_like_a_formula_comes_back(tmp_path: Path):
         (b"id,choice\n", "no rows"),
         (b"a,b\n1,2\n", "a column id, and either choice or rating; .* has: a, b"),
         (b"id,choice,rating\nq1,tie,4\n", "either choice or rating"),
-        (b"id,choice,comment\nq1,tie,caf\xe9\n", "--encoding latin-1"),
+        (b"id,choice,comment\nq1,tie,caf\xe9\n", "--file-encoding latin-1"),
         (b'id,choice\nq1,"tie\n', "never closed"),
     ],
 )

@@ -1,6 +1,7 @@
 """Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen.
 
-What one needs most is here: `taskloom.run("quickstart")`, `taskloom.open_suite(folder)`, `taskloom.summarise(results)`.
+What one needs most is here: `taskloom.run("quickstart")`, `taskloom.build("quickstart")`,
+`taskloom.open_suite(folder)`, `taskloom.summarise(results)`.
 """
 
 from importlib import import_module
@@ -16,6 +17,7 @@ _EXPORTS = {
     "StudyProtocol": "studies.study",
     "Sampler": "episodes",
     "Study": "studies.study",
+    "build": "benchmarks",
     "check": "suites.check",
     "compare": "reports",
     "learner": "learners",

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.benchmarks import builder, csl
+from taskloom.benchmarks import build as build_suite
+from taskloom.benchmarks import csl
+from taskloom.benchmarks.published import card as published_card
 from taskloom.core import Labels, Terms
 from taskloom.errors import SourceError, UsageError
 from taskloom.prompts import prompt
-from taskloom.suites.build import Reading
 from taskloom.suites.cards import card
 from taskloom.suites.check import check
 
@@ -25,8 +26,8 @@ ROW = {
 }
 
 
-def build(source: Path, **reading: object):
-    return csl.build(str(source), (), Reading(**reading), "")  # type: ignore[arg-type]
+def build(source: Path, **options: object):
+    return build_suite("csl", str(source), **options)
 
 
 def write_jsonl(path: Path, *rows: object) -> Path:
@@ -44,7 +45,9 @@ def test_all_180_tasks_of_the_real_records(real_data: Path):
 
 def test_the_real_card_is_near_the_published_one(real_data: Path):
     rows = {row.label: row for row in card(build(real_data / "csl" / "records.jsonl"))}
-    for label, published in csl.PUBLISHED_CARD.items():
+    found = published_card("csl")
+    assert found
+    for label, published in found.rows.items():
         assert rows[label].labels_below == published["labels_below"]
         assert rows[label].means["title"] == pytest.approx(published["title"], rel=0.2)
         assert rows[label].means["abstract"] == pytest.approx(published["abstract"], rel=0.25)
@@ -65,10 +68,7 @@ def test_the_fingerprint_is_the_same_under_any_hash_seed(tmp_path: Path):
     source = write_jsonl(
         tmp_path / "r.jsonl", *({**ROW, "title": f"题{n}", "category": f"类{n % 3}"} for n in range(9))
     )
-    program = (
-        "import sys; from taskloom.benchmarks.csl import build; from taskloom.suites.build import Reading;"
-        f"print(build({str(source)!r}, (), Reading(), '').fingerprint)"
-    )
+    program = f"from taskloom import build;print(build('csl', {str(source)!r}).fingerprint)"
     found = {
         subprocess.run(
             [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True
@@ -121,6 +121,6 @@ def test_faults_of_released_files_are_named_at_once(tmp_path: Path):
 
 def test_nothing_to_build_from_is_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="name the records"):
-        builder("csl")("", (), Reading(), "")
+        build_suite("csl")
     with pytest.raises(SourceError, match="no TSV files"):
         build(tmp_path)

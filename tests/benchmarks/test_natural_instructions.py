@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.errors import SourceError, StudyError, UsageError
-from taskloom.sources.table import Field
 from taskloom.studies.plan import plan
 from taskloom.studies.study import load, parse
-from taskloom.suites.build import Reading
 from taskloom.suites.check import check
 
-BUILD = builder("natural-instructions")
+BUILD = partial(build, "natural-instructions")
 
 
 def test_our_own_tasks_are_the_default():
-    made = BUILD("", (), Reading(), "")
+    made = BUILD()
     assert len(made.tasks) == 12
     assert [len(made.folds["default"][role]) for role in ("train", "test")] == [6, 6]
     assert [fault for fault in check(made) if fault.is_error] == []
 
 
 def test_only_a_folder_goes_with_it(tmp_path: Path):
-    with pytest.raises(UsageError, match="say themselves"):
-        BUILD("", (Field("title", "text"),), Reading(), "")
+    with pytest.raises(UsageError, match="unknown key 'fields' of benchmark 'natural-instructions'; known: from, test"):
+        BUILD(fields=["title:text"])
     with pytest.raises(SourceError, match="no such folder"):
-        BUILD(str(tmp_path / "none"), (), Reading(), "")
+        BUILD(str(tmp_path / "none"))
 
 
 def test_doubles_and_tasks_without_a_language_are_told(tmp_path: Path):
@@ -37,12 +36,12 @@ def test_doubles_and_tasks_without_a_language_are_told(tmp_path: Path):
     plain = {"Definition": "Do it.", "Positive Examples": [], "Negative Examples": []}
     again = [{"id": "a", "input": "two", "output": "x"}, {"input": "one", "output": "x"}]
     (tmp_path / "plain.json").write_text(json.dumps(plain | {"Instances": instances}))
-    assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
+    assert BUILD(str(tmp_path)).about["note"] == (
         "no splits: any task may be asked about; tasks that name no language, scored as English: 1"
     )
     spoken = plain | {"Input_language": ["English"], "Instances": [*instances, *again]}
     (tmp_path / "spoken.json").write_text(json.dumps(spoken))
-    assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
+    assert BUILD(str(tmp_path)).about["note"] == (
         "no splits: any task may be asked about; instances with the same id as one before them in their file: 1; "
         "instances with the same input as one before them in their file: 2; "
         "tasks that name no language, scored as English: 1"
@@ -54,7 +53,7 @@ def test_tasks_without_a_file_are_counted_once(tmp_path: Path):
     (tmp_path / "one.json").write_text(json.dumps(task | {"Instances": [{"input": "one", "output": "x"}]}))
     (tmp_path / "splits" / "default").mkdir(parents=True)
     (tmp_path / "splits" / "default" / "train_tasks.txt").write_text("one.json\naway\naway.json\n")
-    assert BUILD(str(tmp_path), (), Reading(), "").about["note"] == (
+    assert BUILD(str(tmp_path)).about["note"] == (
         "without a file, of split default: 1 of 2 train tasks ('away', known: one)"
     )
 
@@ -85,7 +84,7 @@ def test_a_role_that_no_fold_has_is_refused(tmp_path: Path):
 
 
 def test_tasks_and_categories_can_be_held_out_and_what_leaks_is_left_out():
-    made = BUILD("", (), Reading(test=("Title Generation", "task9001_*")), "")
+    made = BUILD(test=("Title Generation", "task9001_*"))
     (roles,) = made.folds.values()
     titles = [name for name, task in made.tasks.items() if "Title Generation" in task.tags["category"]]
     assert {*roles["test"]} == {*titles, *(name for name in made.tasks if name.startswith("task9001_"))}
@@ -93,11 +92,11 @@ def test_tasks_and_categories_can_be_held_out_and_what_leaks_is_left_out():
     assert len(made.tasks) == sum(map(len, roles.values()))
     assert str(made.about["leakage"]).startswith("['held-out: ")
     with pytest.raises(UsageError, match="no task or category to hold out: 'Titel Generation', did you mean Title"):
-        BUILD("", (), Reading(test=("Titel Generation",)), "")
+        BUILD(test=("Titel Generation",))
     with pytest.raises(UsageError, match="all 12 tasks are held out"):
-        BUILD("", (), Reading(test=("*",)), "")
-    with pytest.raises(UsageError, match="--test is for task files"):
-        builder("quickstart")("", (), Reading(test=("*",)), "")
+        BUILD(test=("*",))
+    with pytest.raises(UsageError, match="unknown key 'test' of benchmark 'quickstart'"):
+        build("quickstart", test=("*",))
 
 
 def test_a_name_in_a_list_that_is_misspelt_is_told_with_the_nearest_and_so_is_a_fold_without_training(tmp_path: Path):
@@ -108,6 +107,6 @@ def test_a_name_in_a_list_that_is_misspelt_is_told_with_the_nearest_and_so_is_a_
         (tmp_path / f"{name}.json").write_text(json.dumps(plain | {"Instances": instances}))
     (tmp_path / "splits" / "default" / "train_tasks.txt").write_text("task1_mods\ntask1_moods\n")
     (tmp_path / "splits" / "default" / "test_tasks.txt").write_text("task2_titles\n")
-    made = BUILD(str(tmp_path), (), Reading(), "")
+    made = BUILD(str(tmp_path))
     assert "1 of 2 train tasks ('task1_mods', did you mean task1_moods" in str(made.about["note"])
     assert "no task is left to train on in split default, for all 1 leak" in str(made.about["note"])

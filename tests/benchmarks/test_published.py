@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
-from taskloom.benchmarks.published import names, published
+from taskloom.benchmarks import BENCHMARKS
+from taskloom.benchmarks.published import ALL, card, names, published
 from taskloom.encodings import TABLE_4, encoding
 from taskloom.errors import UnknownNameError
 from taskloom.learners import LEARNERS
+from taskloom.suites.cards import TaskCard
 
 
 @pytest.mark.parametrize("name", names())
@@ -28,6 +32,14 @@ def test_the_tables_of_natural_instructions_are_whole():
     assert [list(row) for row in encodings.values.values()] == [list(TABLE_4)] * 10
     assert encodings.values["trained on def+pos2"]["def+pos2"] == 54.3
     assert all(encoding(name.removeprefix("trained on ")) for name in encodings.values)
+
+
+def test_cards_have_figures_of_what_cards_show():
+    cards = {name: found for name in BENCHMARKS if (found := card(name))}
+    assert list(cards) == ["csl", "natural-instructions"]
+    assert cards["natural-instructions"].rows[ALL].keys() <= {f.name for f in fields(TaskCard)}
+    assert cards["csl"].rows["工学"]["records"] == 177_000
+    assert card("quickstart") is card("none of that name") is None
 
 
 def test_an_unknown_paper_gets_the_nearest_name():

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from taskloom.benchmarks import builder
-from taskloom.suites.build import Reading
+from taskloom.benchmarks import build
 
 
 def test_without_an_index_the_embedded_papers_are_used(offline_cache: dict[str, str], monkeypatch: pytest.MonkeyPatch):
     for name, value in offline_cache.items():
         monkeypatch.setenv(name, value)
-    suite = builder("quickstart")("", (), Reading(), "")
+    suite = build("quickstart")
     assert "can't be reached" in str(suite.about["note"])
     assert suite.about["left_out"] == {"language is not en": 20}
     assert len(suite.tasks) == 180
@@ -17,5 +16,5 @@ def test_without_an_index_the_embedded_papers_are_used(offline_cache: dict[str, 
 
 
 def test_the_embedded_papers_make_the_same_suite_on_every_machine():
-    suite = builder("quickstart")("data:papers", (), Reading(), "")
+    suite = build("quickstart", "data:papers")
     assert suite.fingerprint == "ea7dfe6cbd0cade3640df1439e786151"

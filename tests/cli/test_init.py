@@ -53,6 +53,12 @@ def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
     ("arguments", "code", "told"),
     [
         (("build", "cls", "x.csv", "-o", "out"), 2, "did you mean csl"),
+        (
+            ("build", "natural-instructions", *FILMS, "--id", "x", "-o", "out"),
+            2,
+            "natural-instructions takes a source and --test, but not --field, --id",
+        ),
+        (("build", "quickstart", "--on-error", "go", "-o", "out"), 2, "on_error must be stop or skip: 'go'"),
         (("build", "fields", "gone.csv", *FILMS, "-o", "out"), 2, "no such file: gone.csv"),
         (
             ("build", "fields", "{table}", "--field", "plot:text", "--field", "genr:label", "-o", "out"),

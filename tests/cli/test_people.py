@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.people import judgements
 from taskloom.people.sheets import TOLD
 from taskloom.sources.table import Field
-from taskloom.suites.build import Reading
 from taskloom.suites.store import write
 
 LEARNER = """
@@ -57,7 +56,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("people")
     fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
     write(
-        builder("fields")("data:papers", fields, Reading(where={"language": "en"}, id_column="id"), ""),
+        build("fields", "data:papers", fields=fields, where={"language": "en"}, id_column="id"),
         folder / "suite",
     )
     (folder / "words.py").write_text(LEARNER)
@@ -193,7 +192,7 @@ def test_a_sheet_needs_force_to_be_replaced(taskloom, here: Path):
         (("sum", "choices.csv"), 2, "name the key to the sheet with --key"),
         (("sum", "choices.csv", "--key", "gone.jsonl"), 2, "no such file: gone.jsonl"),
         (("sum", "choices.csv", "--key", "odd.csv"), 1, "not a key to a sheet: odd.csv"),
-        (("sum", "latin.csv", "--key", "odd.csv"), 1, "latin.csv:2:8: not utf-8; try --encoding latin-1"),
+        (("sum", "latin.csv", "--key", "odd.csv"), 1, "latin.csv:2:8: not utf-8; try --file-encoding latin-1"),
         (("sum", "ratings.csv", "--key", "odd.csv"), 2, "are for comparisons, and these are ratings"),
         (("sum", "ratings.csv", "choices.csv"), 2, "one kind of sheet at a time"),
         (("sum", "ratings.csv"), 1, "ratings.csv:2: a rating is a whole number from 1 to 5: '7'"),

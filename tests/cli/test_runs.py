@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import taskloom as library
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.sources.table import Field
-from taskloom.suites.build import Reading
 from taskloom.suites.store import write
 
 STUDY = """
@@ -37,8 +36,7 @@ learners:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a study and its suite."""
     fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
-    reading = Reading(where={"language": "en"}, id_column="id")
-    write(builder("fields")("data:papers", fields, reading, ""), tmp_path / "suite")
+    write(build("fields", "data:papers", fields=fields, where={"language": "en"}, id_column="id"), tmp_path / "suite")
     (tmp_path / "study.yaml").write_text(STUDY)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -230,8 +228,7 @@ def vars_of(folder: Path) -> dict[str, object]:
 def test_runs_of_different_tasks_are_not_paired(taskloom, folder: Path):
     taskloom("run", "study.yaml", "-o", "one")
     fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
-    reading = Reading(where={"language": "zh"}, id_column="id")
-    write(builder("fields")("data:papers", fields, reading, ""), folder / "other")
+    write(build("fields", "data:papers", fields=fields, where={"language": "zh"}, id_column="id"), folder / "other")
     (folder / "study.yaml").write_text(STUDY.replace("suite: suite", "suite: other").replace("query: 16", "query: 4"))
     (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("[0, 4]", "[0, 1]"))
     taskloom("run", "study.yaml", "-o", "two")

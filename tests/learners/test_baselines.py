@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, faults_of
 from taskloom.episodes import Sampler, episodes
 from taskloom.errors import LearnerError
 from taskloom.learners import LEARNERS, Learner, Toolbox, answer, learner
 from taskloom.learners.baselines import Bm25, CopyDemonstration, CopyInput, Majority, Nearest, Random, TfidfLinear
 from taskloom.sources.table import Field
-from taskloom.suites.build import Reading
 
 ALL: Sequence[Learner] = [Majority(), Random(), CopyInput(), CopyDemonstration(), Nearest(), TfidfLinear(), Bm25()]
 OWLS = [("red owl", "bird"), ("snowy owl", "bird"), ("old elm", "tree"), ("red oak", "tree"), ("oak", "tree")]
@@ -377,7 +376,7 @@ def test_importing_the_baselines_loads_no_scikit_learn():
 
 def test_a_few_examples_are_learnt_from():
     fields = (Field("abstract", "text"), Field("category", "label"))
-    suite = builder("quickstart")("data:papers", fields, Reading(), "")
+    suite = build("quickstart", "data:papers", fields=fields)
 
     def right(name: str) -> int:
         total = 0

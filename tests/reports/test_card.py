@@ -12,10 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.core import Suite, Task, Text
 from taskloom.reports import card, svg
-from taskloom.suites.build import Reading
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -34,7 +33,7 @@ ODD = '<script>alert("1")</script> & \u9053\u8def'
 
 @pytest.fixture(scope="module")
 def embedded() -> Suite:
-    return builder("natural-instructions")("", (), Reading(), "")
+    return build("natural-instructions")
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +156,7 @@ def test_bars_of_characters_go_by_the_logarithm_too(count: int):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 def test_the_page_fits_a_phone_and_no_name_is_cut_off(real_data: Path, tmp_path: Path):
-    made = builder("natural-instructions")(str(real_data / "superni"), (), Reading(), "")
+    made = build("natural-instructions", str(real_data / "superni"))
     (tmp_path / "card.html").write_text(card.page(card.sheet(made)), encoding="utf-8")
     (tmp_path / "measure.html").write_text(MEASURE, encoding="utf-8")
     done = subprocess.run(

@@ -13,13 +13,17 @@ import pytest
 
 from taskloom.core import Example, Item, Number, Suite, Task, Text
 from taskloom.reports import How, render, summarise
-from taskloom.reports.exhibits import Exhibit
-from taskloom.reports.exhibits.core import Value
+from taskloom.reports.exhibits import Exhibit, Value
+from taskloom.reports.views.agreement import Agreement
+from taskloom.reports.views.gain import Gain
+from taskloom.reports.views.matrix import Matrix
+from taskloom.reports.views.published import Beside
+from taskloom.reports.views.scaling import Scaling
 from taskloom.scores import metric, score
 from taskloom.stats import Contrast, Estimate
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
-from taskloom.studies.views import Agreement, Beside, Gain, Matrix, Scaling, View
+from taskloom.studies.views import View
 from taskloom.suites import rows
 
 ROUGE, EXACT = "rouge-l:published", "exact-match:published"

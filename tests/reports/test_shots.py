@@ -9,8 +9,7 @@ import pytest
 from taskloom.episodes import Shots, shots_from, shots_order, shots_text
 from taskloom.errors import UsageError
 from taskloom.reports import FORMS, How, compare, render, summarise, svg
-from taskloom.reports.exhibits import Seen
-from taskloom.reports.exhibits.core import counted_over
+from taskloom.reports.exhibits import Seen, counted_over
 from taskloom.reports.summary import curve
 from taskloom.stats import Estimate
 

@@ -169,7 +169,7 @@ def hint_for(write: Write, text: str, encoding: str) -> str:
     ("text", "encoding"), [("红矮星的研究", "gb18030"), ("caf\xe9", "latin-1"), ("红矮星", "utf-16")]
 )
 def test_the_hint_for_bytes_that_are_not_utf_8_names_the_right_encoding(write: Write, text: str, encoding: str) -> None:
-    assert hint_for(write, text, encoding) == f"not utf-8; try --encoding {encoding}"
+    assert hint_for(write, text, encoding) == f"not utf-8; try --file-encoding {encoding}"
 
 
 def test_the_hint_knows_chinese_punctuation(write: Write) -> None:
@@ -183,13 +183,13 @@ def test_the_hint_knows_accents_inside_words(write: Write, text: str) -> None:
 
 def test_the_hint_for_utf_8_read_as_something_else_is_utf_8(write: Write) -> None:
     _, shown = skipping(write("p.csv", "a\n你好\n"), Layout(encoding="ascii"))
-    assert shown == ["p.csv:2:1: not ascii; try --encoding utf-8"]
+    assert shown == ["p.csv:2:1: not ascii; try --file-encoding utf-8"]
 
 
 def test_a_bad_byte_is_placed_by_file_line_and_column(write: Write) -> None:
     rows, shown = skipping(write("p.csv", b"a,b\n1,2\nab,\xe9\n3,4\n"))
     assert rows == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
-    assert shown == ["p.csv:3:4: not utf-8; try --encoding latin-1"]
+    assert shown == ["p.csv:3:4: not utf-8; try --file-encoding latin-1"]
 
 
 def test_a_bad_byte_inside_a_cell_of_several_lines_takes_the_whole_row(write: Write) -> None:
@@ -200,7 +200,7 @@ def test_a_bad_byte_inside_a_cell_of_several_lines_takes_the_whole_row(write: Wr
 
 def test_a_header_that_cannot_be_decoded_is_told_and_no_other_line_takes_its_place(write: Write) -> None:
     path = write("p.csv", "标题,b\nx,1\ny,2\n".encode("gb18030"))
-    with pytest.raises(SourceError, match=r"p\.csv:1:1: not utf-8; try --encoding gb18030"):
+    with pytest.raises(SourceError, match=r"p\.csv:1:1: not utf-8; try --file-encoding gb18030"):
         skipping(path)
 
 

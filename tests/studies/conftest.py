@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.benchmarks import builder
-from taskloom.suites.build import Reading
+from taskloom.benchmarks import build
 from taskloom.suites.store import write
 
 LEARNER = """
@@ -55,7 +54,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     fields = (Field("title", "text"), Field("abstract", "text"), Field("category", "label"))
     folder = tmp_path_factory.mktemp("papers") / "suite"
-    write(builder("fields")("data:papers", fields, Reading(where={"language": "en"}, id_column="id"), ""), folder)
+    write(build("fields", "data:papers", fields=fields, where={"language": "en"}, id_column="id"), folder)
     return folder
 
 

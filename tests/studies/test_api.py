@@ -15,9 +15,12 @@ import pytest
 import taskloom as package
 from taskloom.episodes import ALL, Sampler
 from taskloom.errors import StudyError
+from taskloom.reports.views.agreement import Agreement
+from taskloom.reports.views.gain import Gain
+from taskloom.reports.views.matrix import Matrix
 from taskloom.studies.api import prepare, read_run
-from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse, written
-from taskloom.studies.views import Agreement, Gain, Matrix
+from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse
+from taskloom.studies.yaml_writer import written
 
 Make = Callable[..., Path]
 WHOLE = Study(

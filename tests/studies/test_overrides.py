@@ -10,9 +10,9 @@ import pytest
 
 import taskloom as package
 from taskloom.errors import StudyError
+from taskloom.reports.views.gain import Gain
 from taskloom.studies.api import Overrides, read_run
 from taskloom.studies.study import load, parse
-from taskloom.studies.views import Gain
 
 
 def test_a_named_study_runs_on_another_suite_in_a_folder_of_its_own(

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from taskloom.episodes import Sampler
 from taskloom.errors import StudyError, UsageError
-from taskloom.studies.study import Study, StudyLearner, StudyProtocol, chosen_tasks, load, names, parse, written
-from taskloom.studies.views import Agreement, Gain
+from taskloom.reports.views.agreement import Agreement
+from taskloom.reports.views.gain import Gain
+from taskloom.studies.study import Study, StudyLearner, StudyProtocol, chosen_tasks, load, names, parse
+from taskloom.studies.yaml_writer import written
 
 GOOD = """
 format: 1
@@ -56,6 +58,8 @@ def test_any_text_is_written_so_that_it_is_read_as_it_is(task: str, name: str, k
     models = {name: {key: value} | {"load": task}}
     study = Study(name="n", suite="s", tasks=(task, "b"), learners=chosen, models=models)
     assert parse(written(study)) == study
+    built = replace(study, suite="", build="csl", source=task, build_options={f"o{key}": value})
+    assert parse(written(built)) == built
 
 
 def test_a_written_study_can_be_read_by_people():
@@ -109,8 +113,7 @@ learners:
         parse(text, "s.yaml")
     faults = [line.strip() for line in str(refused.value).splitlines()[1:]]
     assert [fault.split(": ")[0] for fault in faults] == [
-        "s.yaml:1:1", "s.yaml:2:1", "s.yaml:2:1", "s.yaml:4:3", "s.yaml:5:3", "s.yaml:6:3", "s.yaml:8:3", "s.yaml:9:3",
-        "s.yaml:7:1",
+        "s.yaml:1:1", "s.yaml:2:1", "s.yaml:4:3", "s.yaml:5:3", "s.yaml:6:3", "s.yaml:8:3", "s.yaml:9:3",
     ]  # fmt: skip
     assert any("did you mean query" in fault for fault in faults)
 
@@ -125,7 +128,7 @@ learners:
         ("- a", "a study is a mapping"),
         ("name: a\nsuite: x", "needs learners"),
         ("name: a\nsuite: x\nformat: 2\nlearners: {a: {}}", "newer than the 1 known here"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {query: 0}", "above nought"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {query: 0}", "query must be an integer >= 1, or all: 0"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {shots: -1}", r"s\.yaml:4:12: shots must be"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {seeds: 0}", r"s\.yaml:4:12: seeds must be one or more: 0"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {short_class: never}", "skip or refuse"),
@@ -134,15 +137,28 @@ learners:
             "name: a\nsuite: x\nlearners: {a: {}}\nviews:\n  - gian",
             r"s\.yaml:5:5: unknown view 'gian'; did you mean gain",
         ),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [7]", r"s\.yaml:4:9: unknown view '7'"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [7]", r"s\.yaml:4:9: unknown view 7"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: {}, scaling: {}}]", "a view is written NAME"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: 7}]", "a view is written NAME"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [agreement: {x: m}]", "view 'agreement' needs y"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nviews: [agreement: {x: m}]",
+            "s.yaml:4:9: missing key 'y' of view 'agreement'",
+        ),
         (
             "name: a\nsuite: x\nlearners: {a: {}}\nviews: [gain: {ovr: b}]",
             "unknown key 'ovr' of view 'gain'",
         ),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: {gain: {}}", "views must be a list"),
+        ("name: a\nsuite: x\ntasks: []\nlearners: {a: {}}", r"s\.yaml:3:1: tasks must be one or more"),
+        ("name: a\nsuite: {from: x}\nlearners: {a: {}}", r"s\.yaml:2:1: suite must be a folder, or"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {load: a, train: b}}", r"s\.yaml:4:10: a model is written"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {dtype: b}}", r"s\.yaml:4:10: a model is written"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {least: 9}", "least must be no more than most: 9, 5"),
+        ("name: a\nsuite: x\nlearners: {a: {shots: 7}}", r"s\.yaml:3:12: shots of 'a' that the protocol"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {for: {b: {qery: 1}}}",
+            "unknown key 'qery' of b; did you mean query",
+        ),
     ],
 )
 def test_what_is_no_study_is_refused(text: str, told: str):
@@ -155,6 +171,11 @@ def test_views_are_read_by_name_and_with_options():
     assert parse(GOOD + views).views == (
         Gain(), Gain(over=("copy-input",)), Agreement(x="a", y="b", categories=("c", "d")), Gain()
     )  # fmt: skip
+
+
+def test_models_are_loaded_or_trained():
+    models = parse(GOOD + "models: {a: {load: fake:echo}, b: {train: a, tasks: ['@train'], most: all}}").models
+    assert models == {"a": {"load": "fake:echo"}, "b": {"train": "a", "tasks": ["@train"], "most": "all"}}
 
 
 def test_yes_and_no_are_words():

@@ -6,13 +6,13 @@ import pytest
 
 from taskloom.errors import SourceError, UsageError
 from taskloom.sources.table import Field
-from taskloom.suites.build import SURROGATES, Reading, field_suite
+from taskloom.suites.build import SURROGATES, TableOptions, field_suite
 
 FIELDS = (Field("title", "text", "title"), Field("category", "label", "category"))
 
 
 def build(source: Path, **reading: object):
-    return field_suite(str(source), FIELDS, Reading(**reading), id="s", language="en")  # type: ignore[arg-type]
+    return field_suite(TableOptions(source=str(source), fields=FIELDS, **reading), id="s")  # type: ignore[arg-type]
 
 
 def test_labels_can_come_from_a_map_of_venues(tmp_path: Path):
@@ -58,4 +58,4 @@ def test_half_characters_are_replaced_and_their_rows_counted(tmp_path: Path):
 
 def test_one_field_makes_no_suite(tmp_path: Path):
     with pytest.raises(UsageError, match="two fields or more"):
-        field_suite("x.csv", FIELDS[:1], Reading(), id="s", language="en")
+        field_suite(TableOptions(source="x.csv", fields=FIELDS[:1]), id="s")

@@ -4,12 +4,11 @@ from typing import Any, cast
 
 import pytest
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.core import Example, Pool, Shown, Suite, Task, Text
 from taskloom.errors import SuiteError, UnknownNameError
 from taskloom.sources.table import Field
 from taskloom.suites import fields, rows
-from taskloom.suites.build import Reading
 from taskloom.suites.cards import CardRow, Spread, card, is_tagged, records_of, task_card
 
 COLUMNS = (
@@ -172,10 +171,10 @@ def test_a_table_is_described_before_tags_and_without_either_there_is_no_card() 
 
 
 def test_the_card_of_real_task_files(real_data: Path) -> None:
-    found = task_card(builder("natural-instructions")(str(real_data / "superni"), (), Reading(), ""))
+    found = task_card(build("natural-instructions", str(real_data / "superni")))
     assert (found.tasks, found.types, found.languages, found.domains, found.non_english) == (88, 25, 1, 42, 0)
     assert (found.instances, round(found.words, 1)) == (9_001, 64.3)
     assert next(iter(found.spreads["types"].counts.items())) == ("Textual Entailment", 14)
-    crossed = task_card(builder("natural-instructions")(str(real_data / "superni_xlingual"), (), Reading(), ""))
+    crossed = task_card(build("natural-instructions", str(real_data / "superni_xlingual")))
     assert (crossed.tasks, crossed.languages, crossed.non_english) == (17, 17, 17)
     assert crossed.spreads["languages"].counts["Croatian"] == 2

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.benchmarks import builder
+from taskloom.benchmarks import build
 from taskloom.core import Example, Folds, Item, Shown, Suite, Task, Text
 from taskloom.suites import rows
-from taskloom.suites.build import Reading
 from taskloom.suites.check import check
 from taskloom.suites.instructions import LEAKING
 from taskloom.suites.leaks import COMPARED, LEAKAGE, without_leaks
@@ -276,7 +275,7 @@ def test_a_leak_that_is_trained_on_after_all_is_found():
 
 
 def test_the_real_training_tasks_keep_apart_by_source(real_data: Path):
-    made = builder("natural-instructions")(str(real_data / "superni"), (), Reading(), "")
+    made = build("natural-instructions", str(real_data / "superni"))
     _, short, alone, *told = told_of(made)
     assert short == "default: too short to compare: 854 of 2,443 training texts and 620 of 6,210 test texts"
     assert alone.endswith(": 6 training tasks and 6 test tasks")

@@ -1,44 +1,121 @@
-"""Published systems as declarations: one file each, and one row here."""
+"""Published systems as declarations: a module and a row here for each.
+
+What else a benchmark owns lies in the module's folder: its named studies (`*.yaml`), the figures that its paper has
+published (`published.json`), and those of its card (`card.json`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from ..core import Suite
-from ..errors import UnknownNameError
-from ..sources.table import Field
-from ..suites.build import Reading
+from ..errors import UnknownNameError, UsageError
+from ..schema import Node, read
 
-Builder = Callable[[str, Sequence[Field], Reading, str], Suite]  # source, fields, reading, language
+
+class Benchmark(Protocol):
+    """A way to build a suite: a frozen dataclass whose fields are its options, all of them with a default.
+
+    Raise `version` when the same options and sources give another suite.
+    """
+
+    version: ClassVar[int]
+
+    def build(self) -> Suite:
+        """Build the suite."""
+
+    def sources(self) -> tuple[str, ...]:
+        """Name what the suite would be built from: files, folders, data:NAME or hub:NAME."""
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
-    """A named way to build a suite."""
+class BenchmarkRow:
+    """What is known of a benchmark before its module is loaded."""
 
     about: str
     source: str  # what it is built from when nothing is named, or what must be named
-    build: str  # "module:function"
+    kind: str  # "module:Class"
 
 
-BENCHMARKS: Mapping[str, Benchmark] = {
-    "csl": Benchmark("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:build"),
-    "fields": Benchmark("the same for a table of your own: name its fields with --field", "records", "fields:build"),
-    "natural-instructions": Benchmark(
+BENCHMARKS: Mapping[str, BenchmarkRow] = {
+    "csl": BenchmarkRow("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:Csl"),
+    "fields": BenchmarkRow(
+        "the same for a table of your own: name its fields with --field", "records", "fields:Fields"
+    ),
+    "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",
         "our own dozen",
-        "natural_instructions:build",
+        "natural_instructions:NaturalInstructions",
     ),
-    "quickstart": Benchmark("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:build"),
+    "quickstart": BenchmarkRow("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),
 }
 
 
-def builder(name: str) -> Builder:
-    """Load the function that builds a benchmark's suite."""
+def build(name: str, source: str = "", **options: Any) -> Suite:
+    """Build the suite of a benchmark, as `taskloom build` does.
+
+    >>> len(build("fields", "data:papers", fields=["title:text", "category:label"], id_column="id").tasks)
+    2
+    """
+    return benchmark(name, source, options).build()
+
+
+def benchmark(name: str, source: str = "", options: Mapping[str, Any] | None = None) -> Benchmark:
+    """Make a benchmark with its options, or name all that is wrong with them."""
+    faults: list[str] = []
+    made = read_benchmark(name, Node(with_source(source, options or {}), lambda _, what: faults.append(what)))
+    if made is None or faults:
+        raise UsageError("; ".join(faults))
+    return made
+
+
+def with_source(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options as a file has them, where a source stands under `from`."""
+    return {"from": source, **options} if source else dict(options)
+
+
+def read_benchmark(name: str, node: Node, folder: Path = Path()) -> Benchmark | None:
+    """Read the options of a benchmark; relative paths among them start in a folder."""
+    kind: Any = benchmark_kind(name)
+    node.of = f" of benchmark {name!r}"
+    made: Any = read(kind, node)
+    if made is None:
+        return None
+    paths = {f.name: str(getattr(made, f.name)) for f in dataclasses.fields(kind) if f.metadata.get("path")}
+    found: Benchmark = replace(made, **{n: str(folder / at) for n, at in paths.items() if at and ":" not in at})
+    return found
+
+
+def option_names(name: str) -> list[str]:
+    """List the options of a benchmark."""
+    return [f.name for f in dataclasses.fields(benchmark_kind(name))]  # type: ignore[arg-type]
+
+
+def benchmark_kind(name: str) -> type[Benchmark]:
+    """Load the class of a benchmark."""
+    module, _, kind = _row(name).kind.partition(":")
+    found: type[Benchmark] = getattr(import_module(f".{module}", __package__), kind)
+    return found
+
+
+def studies() -> dict[str, Path]:
+    """Give the files of the named studies of all benchmarks."""
+    return {file.stem: file for name in BENCHMARKS for file in sorted(folder_of(name).glob("*.yaml"))}
+
+
+def folder_of(name: str) -> Path:
+    """Say where a benchmark's files lie; one that has none but its module has no folder."""
+    module = _row(name).kind.partition(":")[0]
+    places = [Path(base) / module for base in __path__]
+    return next((place for place in places if place.is_dir()), places[0])
+
+
+def _row(name: str) -> BenchmarkRow:
     if name not in BENCHMARKS:
         raise UnknownNameError("benchmark", name, BENCHMARKS)
-    module, _, function = BENCHMARKS[name].build.partition(":")
-    found: Builder = getattr(import_module(f".{module}", __package__), function)
-    return found
+    return BENCHMARKS[name]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from ..core import Suite
 from ..errors import UsageError
-from ..sources.table import Field
-from ..suites.build import Reading, field_suite
+from ..suites.build import TableOptions, field_suite
 
 
-def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
-    """Build the suite of a table."""
-    if not source:
-        raise UsageError("name a table to build from: a file, data:NAME or hub:NAME")
-    name = source.partition(":")[2] or Path(source).name.partition(".")[0]
-    return field_suite(source, fields, reading, id=name, language=language or "en")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields(TableOptions):
+    """The suite of a table."""
+
+    version: ClassVar[int] = 1
+
+    def build(self) -> Suite:
+        """Build the suite."""
+        if not self.source:
+            raise UsageError("name a table to build from: a file, data:NAME or hub:NAME")
+        name = self.source.partition(":")[2] or Path(self.source).name.partition(".")[0]
+        return field_suite(self, id=name)

@@ -1,4 +1,4 @@
-"""Figures that papers have published, shown beside ours and never as ours: one JSON file for each paper."""
+"""Figures that papers have published, shown beside ours and never as ours: JSON files beside a benchmark."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from pathlib import Path
 
 from ..errors import UnknownNameError
+from . import BENCHMARKS, folder_of
 
-FOLDER = resources.files("taskloom") / "data" / "published"
-ALL = "all"  # the column of figures that are by nothing
+FIGURES, CARD = "published.json", "card.json"
+ALL = "all"  # the column of figures that are by nothing; the row of a card that is of the whole suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +39,27 @@ class Published:
         return [figures for figures in self.figures if figures.by == what]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedCard:
+    """What a paper says of its data: figures by label, or under `all` of the whole."""
+
+    note: str
+    rows: Mapping[str, Mapping[str, str | float]]
+
+
+def card(benchmark: str) -> PublishedCard | None:
+    """Give the published figures of a suite's card, if its benchmark has any.
+
+    >>> card("natural-instructions").rows[ALL]["tasks"]
+    1616
+    """
+    file = folder_of(benchmark) / CARD if benchmark in BENCHMARKS else None
+    return PublishedCard(**json.loads(file.read_text(encoding="utf-8"))) if file and file.is_file() else None
+
+
 def names() -> list[str]:
     """List the benchmarks whose papers' figures are at hand."""
-    return sorted(Path(entry.name).stem for entry in FOLDER.iterdir() if entry.name.endswith(".json"))
+    return sorted(name for name in BENCHMARKS if (folder_of(name) / FIGURES).is_file())
 
 
 @cache
@@ -54,6 +71,6 @@ def published(name: str) -> Published:
     """
     if name not in names():
         raise UnknownNameError("paper", name, names())
-    read = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    read = json.loads((folder_of(name) / FIGURES).read_text(encoding="utf-8"))
     figures = (Figures(**{**table, "notes": tuple(table["notes"])}) for table in read["figures"])
     return Published(paper=read["paper"], figures=tuple(figures), said=read["said"])

@@ -60,9 +60,9 @@ def list_learners(*, as_json: bool) -> None:
 
 def list_studies(*, as_json: bool) -> None:
     """List the studies that come with taskloom."""
-    from ..studies.study import load, names
+    from ..studies.study import about, names
 
-    rows = [(name, load(name)[1].splitlines()[0].lstrip("# ")) for name in names()]
+    rows = [(name, about(name)) for name in names()]
     show_rows(["name", "about"], rows, as_json=as_json)
 
 

@@ -113,7 +113,7 @@ def sum_(
     run: Annotated[Path | None, typer.Option(help="The run that was asked about: its metric beside people.")] = None,
     by_task: Annotated[bool, typer.Option("--by-task", help="Show comparisons task by task, too.")] = False,
     comments: Annotated[bool, typer.Option("--comments", help="Show all comments on a terminal, too.")] = False,
-    encoding: Annotated[str, typer.Option(help="The files' encoding.")] = "utf-8-sig",
+    file_encoding: Annotated[str, typer.Option(help="The files' encoding.")] = "utf-8-sig",
     as_json: AsJson = False,
 ) -> None:
     """Sum up what people said: scores with intervals, agreement between raters, and all that they wrote."""
@@ -121,7 +121,7 @@ def sum_(
     from ..people import answers, summary
     from ..studies.api import read_run
 
-    read = answers.read_sheets(sheet, encoding)
+    read = answers.read_sheets(sheet, file_encoding)
     if read.kind == "ratings":
         if key or run or by_task:
             raise UsageError("--key, --run and --by-task are for comparisons, and these are ratings")

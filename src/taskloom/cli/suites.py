@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,11 +13,9 @@ from ..errors import UsageError
 from ..texts import counted
 from . import shell_completion as complete
 
-if TYPE_CHECKING:
-    from ..sources.table import Field
-
 LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FLAGS = {"fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id"}  # by option
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
 
 
@@ -47,50 +44,48 @@ def build(
     venues: Annotated[str, typer.Option(help="A table that adds labels by the value of its first column.")] = "",
     language: Annotated[str, typer.Option(help="en, zh, ...: how texts are measured.")] = "",
     separator: Annotated[list[str], typer.Option(help="field=text that stands between the terms of a list.")] = [],  # noqa: B006
-    encoding: Annotated[str, typer.Option(help="The file's encoding.")] = "utf-8-sig",
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
+    file_encoding: Annotated[str, typer.Option(help="The file's encoding, if not UTF-8.")] = "",
+    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file, if not a comma.")] = "",
     test: Annotated[
         list[str], typer.Option(help="Of task files: a task, pattern or category to hold out, instead of the splits.")
     ] = [],  # noqa: B006
     on_error: Annotated[
-        str, typer.Option(help="stop: name all faults; skip: leave those rows out and count them.")
-    ] = "stop",
+        str, typer.Option(help="stop: name all faults, the default; skip: leave those rows out and count them.")
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a suite that is there.")] = False,
 ) -> None:
     """Build a suite of tasks and write it to a folder."""
-    from ..benchmarks import builder
-    from ..sources.files import Layout
-    from ..sources.table import parse_field
-    from ..suites.build import Reading
+    from ..benchmarks import benchmark
     from ..suites.store import refuse_to_clobber, write
 
-    if on_error not in ("stop", "skip"):
-        raise UsageError(f"--on-error takes stop or skip: {on_error!r}")
-    reading = Reading(
-        columns=_assignments(column),
-        where=_assignments(where),
-        id_column=id_column,
-        venues=venues,
-        test=tuple(test),
-        on_error=on_error,  # type: ignore[arg-type]
-        layout=Layout(encoding=encoding, delimiter=delimiter),
-    )
-    fields = _separated([parse_field(text) for text in field], _assignments(separator))
-    make = builder(name)
+    given = {
+        "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
+        "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
+        "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
+    }  # fmt: skip
+    options = {option: value for option, value in given.items() if value}
+    _refuse_flags(name, options)
+    of = benchmark(name, source, options)
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
-    suite = write(make(source, fields, reading, language), output, replace=force)
+    suite = write(of.build(), output, replace=force)
     for told in ("note", "left_out", "leakage", "faults"):
         if suite.about.get(told):
             console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 
-def _separated(fields: Sequence[Field], separators: dict[str, str]) -> list[Field]:
-    """Set what stands between the terms of lists."""
-    for name in separators:
-        if name not in [f.name for f in fields if f.kind == "list"]:
-            raise UsageError(f"--separator is for a field of kind list: {name!r}")
-    return [replace(f, separator=separators.get(f.name, f.separator)) for f in fields]
+def _refuse_flags(name: str, options: Iterable[str]) -> None:
+    """Name the flags that a benchmark has no option for, and those that it has."""
+    from ..benchmarks import option_names
+
+    known = option_names(name)
+    if odd := [_flag(option) for option in options if option not in known]:
+        taken = ", ".join(_flag(option) for option in known if option != "source")
+        raise UsageError(f"{name} takes a source and {taken}, but not {', '.join(odd)}")
+
+
+def _flag(option: str) -> str:
+    return FLAGS.get(option, "--" + option.replace("_", "-"))
 
 
 def _assignments(texts: Sequence[str]) -> dict[str, str]:

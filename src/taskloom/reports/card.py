@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any, TypeAlias
 
-from ..benchmarks import csl, natural_instructions
+from ..benchmarks import published
 from ..core import Suite
 from ..suites.cards import CardRow, Spread, is_tagged, records_of, task_card
 from ..suites.cards import card as table_card
@@ -52,20 +52,24 @@ def sheet(suite: Suite) -> Sheet:
     return _of_tags(suite) if is_tagged(suite) else _of_table(suite)
 
 
+def _published(suite: Suite) -> published.PublishedCard | None:
+    return published.card(str(suite.about.get("benchmark", "")))
+
+
 # --- of tags ---------------------------------------------------------------------------------------------------------
 
 
 def _of_tags(suite: Suite) -> Sheet:
     found = task_card(suite)
-    ours = suite.about.get("benchmark") == natural_instructions.NAME
-    published = natural_instructions.PUBLISHED_CARD if ours else {}
-    rows = [(words, getattr(found, name), published.get(name)) for name, words in WORDS.items()]
+    beside = _published(suite)
+    figures = beside.rows.get(published.ALL, {}) if beside else {}
+    rows = [(words, getattr(found, name), figures.get(name)) for name, words in WORDS.items()]
     return Sheet(
         title=suite.id,
-        columns=("what", "here", "published")[: 3 if published else 2],
-        rows=tuple(row if published else row[:2] for row in rows),
-        data=asdict(found) | {"published": dict(published) or None},
-        notes=(*_without(found.spreads), *([natural_instructions.CARD_NOTE] if published else [])),
+        columns=("what", "here", "published")[: 3 if figures else 2],
+        rows=tuple(row if figures else row[:2] for row in rows),
+        data=asdict(found) | {"published": dict(figures) or None},
+        notes=(*_without(found.spreads), *([f"published: {beside.note}"] if beside else [])),
         spreads={what: spread for what, spread in found.spreads.items() if spread.counts},
         about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
@@ -82,24 +86,24 @@ def _without(spreads: Mapping[str, Spread]) -> Iterator[str]:
 
 def _of_table(suite: Suite) -> Sheet:
     rows = table_card(suite)
-    published = csl.PUBLISHED_CARD if suite.about.get("benchmark") == "csl" else {}
+    beside = _published(suite)
+    figures = beside.rows if beside else {}
     labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
-    beside = ["in brackets: the paper's table 2, as published (400,000 records)"] if published else []
+    told = [f"in brackets: {beside.note}"] if beside else []
     return Sheet(
         title=suite.id,
         columns=(*(labelled or [""]), *rows[0].means, "records"),
-        rows=tuple(_table_cells(row, len(labelled), published.get(row.label)) for row in rows),
-        data=[asdict(row) | {"published": published.get(row.label)} for row in rows],
-        notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *beside),
+        rows=tuple(_table_cells(row, len(labelled), figures.get(row.label, {})) for row in rows),
+        data=[asdict(row) | {"published": figures.get(row.label)} for row in rows],
+        notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *told),
         about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
 
 
-def _table_cells(row: CardRow, labelled: int, published: Mapping[str, str | float] | None) -> tuple[Value, ...]:
+def _table_cells(row: CardRow, labelled: int, beside: Mapping[str, str | float]) -> tuple[Value, ...]:
     """Write a row of the card, each figure with the published one in brackets where there is one."""
     below = {"labels_below": row.labels_below} if labelled > 1 else {}
     figures: dict[str, Value] = {**below, **row.means, "records": row.records}
-    beside = published or {}
     return (row.label, *(f"{_figure(v)} ({beside[k]:,})" if k in beside else v for k, v in figures.items()))
 
 

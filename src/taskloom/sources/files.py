@@ -36,7 +36,7 @@ class RowFaults:
     on_error: OnError = "stop"
     shown: list[str] = field(default_factory=list)
     count: int = 0
-    other_encoding: str = "try --encoding"  # the remedy where a file is in another one, which is named after it
+    other_encoding: str = "try --file-encoding"  # the remedy where a file is in another one, which is named after it
     surrogates: int = 0  # rows with half a character, replaced by U+FFFD: no fault, but told
 
     def add(self, place: Place, what: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import SourceError, UnknownNameError, UsageError, nearest
+from ..schema import Node
 from ..texts import number_text
 from .files import Place, Row, RowFaults
 
@@ -45,6 +46,18 @@ def parse_field(text: str) -> Field:
     if name == "id":
         raise UsageError("id is the name of the record itself; call the field otherwise, with --column NAME=id")
     return Field(name, kind, title)  # type: ignore[arg-type]
+
+
+def read_fields(node: Node, key: str, default: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Read the option `fields`: a list of what `parse_field` takes."""
+    given = node.values.get(key, default)
+    found: list[Field] = []
+    for text in given if isinstance(given, list | tuple) else [given]:
+        try:
+            found.append(text if isinstance(text, Field) else parse_field(str(text)))
+        except UsageError as error:
+            node.fault(key, str(error))
+    return tuple(found)
 
 
 def gather(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from .plan import SUITE, Get, Plan, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
 from .run import run as run_cells
-from .study import Study, StudyLearner, load, parse, views_of, written, written_views
-from .views import Gain, View
+from .study import Study, StudyLearner, load, parse, views_of
+from .views import renamed as with_renamed
+from .yaml_writer import written, written_views
 
 LEDGER, STUDY = "ledger.db", "study.yaml"
 RUNS = Path("runs")
@@ -46,7 +47,7 @@ class Overrides:
     def in_place(self, study: Study) -> Study:
         """Put a suite or a model in its place; a learner that alone is named after its model takes the new name."""
         if self.suite:
-            study = replace(study, suite=self.suite, build="", source="")
+            study = replace(study, suite=self.suite, build="", source="", build_options={})
         return self._with_model(study) if self.model else study
 
     def _with_model(self, study: Study) -> Study:
@@ -61,7 +62,7 @@ class Overrides:
             name: {**options, "train": self.model} if options.get("train") in bases else options
             for name, options in study.models.items()
         }
-        views = tuple(_renamed(view, renamed) for view in study.views)
+        views = tuple(with_renamed(view, renamed) for view in study.views)
         return replace(study, learners=chosen, models=models, views=views)
 
     def _of_learner(self, chosen: StudyLearner, made: Learner, bases: set[str]) -> StudyLearner:
@@ -84,12 +85,6 @@ def _untrained(study: Study, models: set[str]) -> set[str]:
     """Give the models that nothing of the study trains, but which learners use or trained models start from."""
     started = {str(options["train"]) for options in study.models.values() if "train" in options}
     return {name for name in models | started if "train" not in study.models.get(name, {})}
-
-
-def _renamed(view: View, names: Mapping[str, str]) -> View:
-    if not isinstance(view, Gain):
-        return view
-    return replace(view, learner=names.get(view.learner, view.learner), over=tuple(names.get(n, n) for n in view.over))
 
 
 def run(

@@ -21,6 +21,8 @@ from ..suites import store
 from ..suites.linked import refuse_broken
 from .cells import Cell, Naming, bases
 from .study import Study, chosen_tasks, named
+from .suites import check_options, suite_in
+from .views import view_faults
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
@@ -92,6 +94,8 @@ def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source | Trained]
     learners = _learners(study, faults)
     models = _models(study, learners, faults)
     _check_views(study, learners, faults)
+    if study.build:
+        check_options(study, faults)
     faults.settle()
     return learners, models
 
@@ -101,7 +105,7 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: StudyFau
     if len(learners) == len(study.learners):
         known = {name: settings(of) for name, of in learners.items()}
         for at, view in enumerate(study.views):
-            for fault in view.faults(known):
+            for fault in view_faults(view, known):
                 faults.add(study.places.get(("view", str(at)), "views"), fault)
 
 
@@ -138,22 +142,9 @@ def _of_fold(suite: Suite, text: str) -> list[str]:
 
 
 def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
-    """Open the study's suite, or build it into the run's folder unless it is there already."""
+    """Open the study's suite, or build it into the run's folder unless it is there, built from the same."""
     folder = study.folder / study.suite if study.suite else run / SUITE
-    if study.suite:
-        return store.open_suite(folder), folder
-    from ..benchmarks import builder
-    from ..suites.build import Reading
-
-    named = study.source if ":" in study.source or not study.source else str(study.folder / study.source)
-    built = builder(study.build)(named, (), Reading(), "")
-    try:
-        there = store.open_suite(folder)
-        if there.fingerprint == built.fingerprint:
-            return there, folder
-    except TaskloomError:
-        pass  # there is none, or it is damaged: it is written anew
-    return store.write(built, folder, replace=True), folder
+    return (store.open_suite(folder) if study.suite else suite_in(folder, study)), folder
 
 
 # --- learners and models ---------------------------------------------------------------------------------------------

@@ -1,110 +1,93 @@
-"""What a study wants to see beside its scores: declared here, and drawn by reports."""
+"""What a study wants to see beside its scores: a row here for each view, and a file in `reports/views`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from importlib import import_module
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from ..benchmarks import published
 from ..errors import UnknownNameError
 from ..ids import Json
+from ..schema import key
 from ..scores import METRICS
 from ..scores.tasks import split_name
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """Scores beside the figures of a paper, over all tasks and by category."""
-
-    paper: str  # the benchmark whose paper it is
-
-    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
-        """Name an unknown paper."""
-        yield from _unknown("paper", [self.paper], published.names())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gain:
-    """What a learner adds, task by task, to the better of some others."""
-
-    learner: str = ""  # none: the one in front
-    over: tuple[str, ...] = ()  # none: the floors
-
-    def faults(self, settings: Settings) -> Iterator[str]:
-        """Name unknown learners, and one that is to be above itself."""
-        yield from _unknown("learner", [*filter(None, [self.learner]), *self.over], settings)
-        if self.over == (self.learner,):
-            yield f"a learner has no gain over itself: {self.learner!r}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """How two metrics go together over tasks and learners."""
-
-    x: str
-    y: str
-    categories: tuple[str, ...] = ()  # none: all tasks
-    paper: str = ""
-
-    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002
-        """Name an unknown paper, and unknown metrics."""
-        yield from _unknown("paper", [self.paper] if self.paper else [], published.names())
-        yield from _unknown("metric", [split_name(m)[1].partition(":")[0] for m in (self.x, self.y)], METRICS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
-    """Scores laid out by two settings of learners."""
-
-    rows: str
-    columns: str
-    paper: str = ""
-
-    def faults(self, settings: Settings) -> Iterator[str]:
-        """Name an unknown paper, unknown settings, and learners that would lie on each other."""
-        yield from _unknown("paper", [self.paper] if self.paper else [], published.names())
-        yield from _unknown("setting of learners", [self.rows, self.columns], _names(settings))
-        taken: dict[tuple[str, str], str] = {}
-        for name, found in settings.items():
-            if self.rows in found and self.columns in found:
-                other = taken.setdefault((str(found[self.rows]), str(found[self.columns])), name)
-                if other != name:
-                    yield f"{other!r} and {name!r} share a cell of the matrix of {self.rows} and {self.columns}"
-        if not taken:
-            yield f"no learner has both settings of the matrix: {self.rows!r} and {self.columns!r}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaling:
-    """Scores over a setting of learners that is a number, with a straight line over its logarithm."""
-
-    over: str
-
-    def faults(self, settings: Settings) -> Iterator[str]:
-        """Name an unknown setting, and one that is no number from nought on."""
-        yield from _unknown("setting of learners", [self.over], _names(settings))
-        values = [found[self.over] for found in settings.values() if self.over in found]
-        numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-        if values and (not numbers or min(numbers) < 0):
-            yield f"scores can only go over numbers from nought on, and these are none: {self.over!r}"
-
-
-View: TypeAlias = Beside | Gain | Agreement | Matrix | Scaling
-VIEWS: Mapping[str, type[View]] = {
-    "published": Beside,
-    "gain": Gain,
-    "agreement": Agreement,
-    "matrix": Matrix,
-    "scaling": Scaling,
+Named: TypeAlias = Literal["learner", "metric", "paper", "setting of learners"]  # what an option can name
+V = TypeVar("V")
+VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
+    "published": "published:Beside",
+    "gain": "gain:Gain",
+    "agreement": "agreement:Agreement",
+    "matrix": "matrix:Matrix",
+    "scaling": "scaling:Scaling",
 }
 
 
-def _unknown(what: str, names: Sequence[str], known: Mapping[str, object] | Sequence[str]) -> Iterator[str]:
-    yield from (str(UnknownNameError(what, name, known)) for name in names if name not in known)
+class View(Protocol):
+    """A frozen dataclass whose fields are its options; one that names something says so by `naming`."""
+
+    def faults(self, settings: Settings) -> Iterator[str]:
+        """Say why it could not be drawn, whatever the results; what its options name is looked up already."""
+
+    def exhibits(self, seen: Any) -> Iterable[Any]:
+        """Make tables and plots of results: `reports.exhibits` says of what, and what these are."""
 
 
-def _names(settings: Settings) -> list[str]:
-    return sorted({name for found in settings.values() for name in found})
+def naming(what: Named, **default: Any) -> Any:
+    """Declare an option that names learners, metrics, papers or settings; none by default, or all."""
+    return key(**default, names=what)
+
+
+def view_kind(name: str) -> type[View]:
+    """Load the class of a view."""
+    module, _, kind = VIEWS[name].partition(":")
+    found: type[View] = getattr(import_module(f"taskloom.reports.views.{module}"), kind)
+    return found
+
+
+def view_name(view: View) -> str:
+    """Name a view as studies do."""
+    return next(name for name in VIEWS if type(view) is view_kind(name))
+
+
+def view_faults(view: View, settings: Settings) -> Iterator[str]:
+    """Name what a view names and is unknown, and else say why it could not be drawn."""
+    unknown = [
+        str(UnknownNameError(what, name, known))
+        for what, name in _named(view)
+        if _looked_up(what, name) not in (known := _known(what, settings))
+    ]
+    yield from unknown or view.faults(settings)
+
+
+def renamed(view: V, names: Mapping[str, str]) -> V:
+    """Give a view whose learners go by other names."""
+    found = {}
+    for f in fields(view):  # type: ignore[arg-type]
+        if f.metadata.get("names") == "learner":
+            old = getattr(view, f.name)
+            found[f.name] = tuple(names.get(n, n) for n in old) if isinstance(old, tuple) else names.get(old, old)
+    return replace(view, **found)  # type: ignore[type-var]
+
+
+def _named(view: View) -> Iterator[tuple[Named, str]]:
+    """Yield the names that options have, but for defaults."""
+    for f in fields(view):  # type: ignore[arg-type]
+        value = getattr(view, f.name)
+        if "names" in f.metadata and value != f.default:
+            yield from ((f.metadata["names"], name) for name in (value if isinstance(value, tuple) else (value,)))
+
+
+def _known(what: Named, settings: Settings) -> Collection[str]:
+    if what == "setting of learners":
+        return sorted({name for found in settings.values() for name in found})
+    known: Mapping[Named, Collection[str]] = {"learner": settings, "metric": METRICS, "paper": published.names()}
+    return known[what]
+
+
+def _looked_up(what: Named, name: str) -> str:
+    """Give a metric without its field and variant, and all else as it is."""
+    return split_name(name)[1].partition(":")[0] if what == "metric" else name

@@ -1,17 +1,15 @@
-"""A YAML file whose values are taken one by one: all that is wrong with it at once, each fault by line and column."""
+"""YAML with its lines and columns, and what was found to be wrong with a study: all faults at once, each by place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..errors import StudyError, TaskloomError, nearest
+from ..errors import StudyError, TaskloomError
 
-MOST = 100_000  # numbers that one can stand for
 Places: TypeAlias = Mapping[tuple[str, str], str]  # of what is written: its kind and name -> file, line and column
-_NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a mapping", bool: "true or false"}
 
 
 @dataclass(slots=True)
@@ -39,87 +37,32 @@ class StudyFaults:
             raise StudyError("the study can't be run as it is written:", list(dict.fromkeys(self.found)))
 
 
-@dataclass(slots=True)
-class Node:
-    """A mapping of the file, whose values are taken one by one; what is not taken is a fault."""
+def read_yaml(text: str, file: str) -> Any:
+    """Read YAML whose mappings and lists know their lines and columns."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    values: Mapping[str, Any]
-    faults: StudyFaults
-    file: str
-    name: str = ""
-    known: list[str] = field(default_factory=list)
-
-    def below(self, values: Mapping[str, Any], name: str) -> Node:
-        """Go on with a mapping that is a part of this one."""
-        return Node(values, self.faults, self.file, name)
-
-    def place(self, key: str | int | None = None, within: Any = None) -> str:
-        """Say where a key is written, or an item of a list."""
-        line, column = _place(self.values if within is None else within, key)
-        return f"{self.file}:{line}:{column}"
-
-    def fault(self, key: str | int | None, what: str, within: Any = None) -> None:
-        """Note what is wrong with the value of a key, or an item of a list."""
-        self.faults.add(self.place(key, within), what)
-
-    def take(self, key: str, kinds: type | tuple[type, ...], default: Any) -> Any:
-        """Take a value of some type, or the default."""
-        self.known.append(key)
-        value = self.values.get(key, default)
-        wrong_bool = isinstance(value, bool) and kinds is not bool
-        if key in self.values and (wrong_bool or not isinstance(value, kinds)):
-            wanted = " or ".join(_NAMES[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-            self.fault(key, f"{key} must be {wanted}: {str(value)[:40]!r}")
-            return default
-        return value
-
-    def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        """Take a list of whole numbers, or one that stands for so many, from 0."""
-        value = self.take(key, (int, list), default)
-        if isinstance(value, int) and value > MOST:
-            self.fault(key, f"{key} can be {MOST:,} at most: {value}")
-            return default
-        if isinstance(value, int):
-            value = range(value) if key == "seeds" else [value]
-        if not value:
-            self.fault(key, f"{key} must be one or more: {self.values.get(key)}")
-            return default
-        if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in value):
-            self.fault(key, f"{key} must be whole numbers, none below nought: {list(value)}")
-            return default
-        return tuple(dict.fromkeys(value))
-
-    def size(self, key: str, default: int) -> int:
-        """Take a number that is not below nought."""
-        value = self.take(key, int, default)
-        if value < 0:
-            self.fault(key, f"{key} can't be below nought: {value}")
-        return int(value)
-
-    def texts(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        """Take a text, or a list of them."""
-        value = self.take(key, (str, list), default)
-        found = [value] if isinstance(value, str) else value
-        if not found or not all(isinstance(text, str) for text in found):
-            self.fault(key, f"{key} must be a list of texts: {str(value)[:40]!r}")
-            return default
-        return tuple(found)
-
-    def finish(self) -> None:
-        """Note every key that was not taken."""
-        for key in self.values:
-            if key not in self.known:
-                self.fault(key, f"unknown key {key!r}{self.name}; {nearest(str(key), self.known)}")
-
-
-def _place(node: Any, key: str | int | None) -> tuple[int, int]:
-    marks = getattr(node, "lc", None)
-    if marks is None:
-        return 1, 1
     try:
-        line, column = (
-            (marks.line, marks.col) if key is None else marks.item(key) if isinstance(key, int) else marks.key(key)
-        )
-    except (KeyError, TypeError, AttributeError):
-        line, column = marks.line, marks.col
-    return line + 1, column + 1
+        return YAML(typ="rt", pure=True).load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+        raise StudyError(f"{place}: not YAML ({error.problem})") from None
+    except YAMLError as error:  # a character that no file may hold
+        raise StudyError(f"{file}: not YAML ({str(error).splitlines()[0]})") from None
+
+
+def places_in(file: str) -> Callable[[Any, str | int | None], str]:
+    """Give the function that finds the line and column of a key, or of an item of a list; "" where none is known."""
+
+    def find(values: Any, key: str | int | None) -> str:
+        marks = getattr(values, "lc", None)
+        if marks is None or key is None:
+            return ""
+        try:
+            line, column = marks.item(key) if isinstance(key, int) and isinstance(values, list) else marks.key(key)
+        except (KeyError, TypeError, AttributeError):
+            line, column = marks.line, marks.col
+        return f"{file}:{line + 1}:{column + 1}"
+
+    return find

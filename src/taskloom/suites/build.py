@@ -3,59 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import sources
 from ..core import Suite
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import Json
+from ..schema import key
 from ..sources.files import Layout, OnError, Place, Row, RowFaults
-from ..sources.table import Field, gather, joined, refuse_missing
+from ..sources.table import Field, gather, joined, read_fields, refuse_missing
 from . import fields
 
 SURROGATES = "half a character (a lone surrogate) in a row, replaced by U+FFFD"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How a table is read: which columns are what, and what is done with rows that are not as they should be."""
+class TableOptions:
+    """A table, which columns of it are what, and what is done with rows that are not as they should be.
 
+    Benchmarks that are made from a table have these options.
+    """
+
+    source: str = key("", name="from", path=True)  # a file, data:NAME or hub:NAME
+    fields: tuple[Field, ...] = key((), read=read_fields)
+    separators: Mapping[str, str] = field(default_factory=dict)  # field -> what stands between the terms of a list
     columns: Mapping[str, str] = field(default_factory=dict)  # field -> column, where their names differ
     id_column: str = ""
     where: Mapping[str, str] = field(default_factory=dict)  # column -> the value that rows must have
-    venues: str = ""  # a table that adds columns to each row by the value of its own first column
-    test: tuple[str, ...] = ()  # of task files: the tasks to hold out, by name, pattern or category
+    venues: str = key("", path=True)  # a table that adds columns to each row by the value of its own first column
+    language: str = "en"
     on_error: OnError = "stop"
-    layout: Layout = field(default_factory=Layout)
+    file_encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
+    delimiter: str = ","
+
+    def sources(self) -> tuple[str, ...]:
+        """Name the tables that are read."""
+        return tuple(filter(None, (self.source, self.venues)))
 
 
 def field_suite(
-    source: str,
-    of: Sequence[Field],
-    reading: Reading,
-    *,
-    id: str,
-    language: str,
-    about: Mapping[str, Json] | None = None,
+    options: TableOptions, *, id: str, header: tuple[str, ...] = (), about: Mapping[str, Json] | None = None
 ) -> Suite:
-    """Read a table and make the suite of all its field tasks."""
+    """Read a table and make the suite of all its field tasks; `header` names columns of a file that does not."""
+    of = _separated(options)
     if len(of) < 2:
-        raise UsageError("a field suite needs two fields or more, such as --field title:text --field category:label")
-    if reading.test:
-        raise UsageError("--test is for task files; how those of a table can be parted: taskloom bridge")
-    for name in reading.columns:
+        raise UsageError("a field suite needs two fields or more, such as title:text and category:label")
+    for name in options.columns:
         if name not in {f.name for f in of}:
             raise UnknownNameError("field", name, [f.name for f in of])
-    faults, left_out = RowFaults(reading.on_error), Counter[str]()
-    rows = sources.rows(source, faults, reading.layout)
-    rows = _where(rows, reading.where, left_out)
-    if reading.venues:
-        by, known = _venues(reading.venues, left_out)
+    faults, left_out = RowFaults(options.on_error), Counter[str]()
+    layout = Layout(encoding=options.file_encoding, delimiter=options.delimiter, header=header)
+    rows = sources.rows(options.source, faults, layout)
+    rows = _where(rows, options.where, left_out)
+    if options.venues:
+        by, known = _venues(options.venues, left_out)
         rows = joined(rows, by, known, left_out)
     try:
-        kept = gather(rows, of, faults, columns=reading.columns, id_column=reading.id_column)
+        kept = gather(rows, of, faults, columns=options.columns, id_column=options.id_column)
     except SourceError as error:
         if not left_out:
             raise
@@ -65,12 +71,20 @@ def field_suite(
     if faults.surrogates:
         left_out[SURROGATES] += faults.surrogates
     told: dict[str, Json] = {
-        "source": Path(source).name,
+        "source": Path(options.source).name,
         "records": len(kept),
         "left_out": dict(left_out),
         "faults": faults.shown,
     }
-    return fields.suite(fields.records(of, kept), id=id, language=language, about=told | dict(about or {}))
+    return fields.suite(fields.records(of, kept), id=id, language=options.language, about=told | dict(about or {}))
+
+
+def _separated(options: TableOptions) -> list[Field]:
+    """Give the fields, with what stands between the terms of lists."""
+    for name in options.separators:
+        if name not in [f.name for f in options.fields if f.kind == "list"]:
+            raise UsageError(f"a separator is for a field of kind list: {name!r}")
+    return [replace(f, separator=options.separators.get(f.name, f.separator)) for f in options.fields]
 
 
 def _where(

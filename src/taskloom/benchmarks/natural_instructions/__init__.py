@@ -5,57 +5,49 @@ Where no folder is named, the dozen tasks are taken that come with taskloom.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar
 
-from ..core import Suite
-from ..errors import SourceError, UsageError, nearest
-from ..sources import task_files
-from ..sources.table import Field
-from ..suites import instructions
-from ..suites.build import Reading
-from ..suites.leaks import without_leaks
+from ...core import Suite
+from ...errors import SourceError, UsageError, nearest
+from ...schema import key
+from ...sources import task_files
+from ...suites import instructions
+from ...suites.leaks import without_leaks
 
 NAME = "natural-instructions"
 FEW = 3  # tasks without a file that are named
 LANGUAGES = {"input_language", "output_language"}  # tags, by which a task is scored
 
-# The paper's table 2, and the number of instances from the text beside it.
-PUBLISHED_CARD: Mapping[str, str | float] = {
-    "tasks": 1_616,
-    "types": 76,
-    "languages": 55,
-    "domains": 33,
-    "non_english": 576,
-    "instances": "5M",
-    "words": 56.6,
-    "positive": 2.8,
-    "negative": 2.4,
-    "instances_per_task": 3_106.0,
-}
-CARD_NOTE = (  # doc/domains_map.json of the release maps the names in its files to 33 wider ones
-    "published: the paper's table 2, of all 1,616 tasks; its 33 domains are wider than those that files name, "
-    "which are counted here"
-)
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NaturalInstructions:
+    """The suite of a folder of task files, which say themselves what they hold."""
 
-def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
-    """Build a suite of task files; they say themselves what they hold."""
-    if fields or language or reading != Reading(test=reading.test):
-        raise UsageError("task files say themselves what they hold: only the folder, --test and -o go with them")
-    folder = Path(source) if source else Path(str(resources.files("taskloom") / "data" / "instructions"))
-    if not folder.is_dir():
-        raise SourceError(f"no such folder: {folder}")
-    files, splits = task_files.read(folder)
-    if reading.test:
-        splits = {"held-out": held_out(files, reading.test)}
-    id_ = folder.absolute().name if source else NAME
-    made = without_leaks(instructions.suite(files, splits, id=id_, about={"benchmark": NAME}))
-    notes = "; ".join([*_notes(files, splits), *_untrained(made)])
-    return replace(made, about={**made.about, "note": notes}) if notes else made
+    version: ClassVar[int] = 1
+    source: str = key("", name="from", path=True)  # a folder; none: our own dozen
+    test: tuple[str, ...] = ()  # the tasks to hold out, by name, pattern or category; none: as the splits say
+
+    def build(self) -> Suite:
+        """Build the suite."""
+        (folder,) = map(Path, self.sources())
+        if not folder.is_dir():
+            raise SourceError(f"no such folder: {folder}")
+        files, splits = task_files.read(folder)
+        if self.test:
+            splits = {"held-out": held_out(files, self.test)}
+        id_ = folder.absolute().name if self.source else NAME
+        made = without_leaks(instructions.suite(files, splits, id=id_, about={"benchmark": NAME}))
+        notes = "; ".join([*_notes(files, splits), *_untrained(made)])
+        return replace(made, about={**made.about, "note": notes}) if notes else made
+
+    def sources(self) -> tuple[str, ...]:
+        """Name the folder."""
+        return (self.source or str(resources.files("taskloom") / "data" / "instructions"),)
 
 
 def _untrained(suite: Suite) -> Iterator[str]:

@@ -7,19 +7,22 @@ discipline, category); and the benchmark's TSV files (prompt, input, output), wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from typing import ClassVar
 
-from ..core import Example, Item, Labels, Output, Suite, Task, Terms, Text
-from ..errors import SourceError, UsageError
-from ..ids import Json
-from ..sources import files
-from ..sources.files import Layout, RowFaults
-from ..sources.table import Field, value_of
-from ..suites import rows
-from ..suites.build import Reading, field_suite
-from ..suites.fields import METRICS
+from ...core import Example, Item, Labels, Output, Suite, Task, Terms, Text
+from ...errors import SourceError, UsageError
+from ...ids import Json
+from ...schema import key
+from ...sources import files
+from ...sources.files import Layout, RowFaults
+from ...sources.table import Field, read_fields, value_of
+from ...suites import rows
+from ...suites.build import TableOptions, field_suite
+from ...suites.fields import METRICS
+from .. import option_names
 
 TITLES = {"title": "标题", "abstract": "摘要", "keywords": "关键词", "category": "门类", "discipline": "学科"}
 FIELDS = (
@@ -34,27 +37,6 @@ BENCHMARK_HEADER = ("prompt", "input", "output")
 PROMPTS = {f"to {name}": name for name in ("title", "keywords", "category", "discipline")}
 LICENCE = "Apache-2.0"
 
-# The paper's table 2: name, labels below, mean length of title and abstract, mean number of keywords, records.
-CARD_COLUMNS = ("published_name", "labels_below", "title", "abstract", "keywords", "records")
-PUBLISHED_CARD: Mapping[str, Mapping[str, str | float]] = {
-    label: dict(zip(CARD_COLUMNS, values, strict=True))
-    for label, values in {
-        "工学": ("Engineering", 27, 19.1, 210.9, 4.4, 177_000),
-        "理学": ("Science", 9, 20.7, 254.4, 4.3, 35_000),
-        "农学": ("Agriculture", 7, 17.1, 177.1, 7.1, 39_000),
-        "医学": ("Medicine", 5, 20.7, 269.5, 4.7, 37_000),
-        "管理学": ("Management", 4, 18.7, 157.7, 6.2, 23_000),
-        "法学": ("Jurisprudence", 4, 18.9, 174.4, 6.1, 21_000),
-        "教育学": ("Pedagogy", 3, 17.7, 179.4, 4.3, 16_000),
-        "经济学": ("Economics", 2, 19.5, 177.2, 4.5, 11_000),
-        "文学": ("Literature", 2, 18.8, 158.2, 8.3, 10_000),
-        "艺术学": ("Art", 1, 17.8, 170.8, 5.4, 5_000),
-        "历史学": ("History", 1, 17.6, 181.0, 6.0, 6_000),
-        "军事学": ("Strategics", 1, 17.5, 169.3, 4.0, 3_000),
-        "哲学": ("Philosophy", 1, 18.0, 176.5, 8.0, 7_000),
-    }.items()
-}
-
 
 def meta_gain(few: Sequence[float], meta: Sequence[float]) -> float:
     """Give the mean over tasks of what meta-tuning adds, in the unit of the scores.
@@ -65,19 +47,28 @@ def meta_gain(few: Sequence[float], meta: Sequence[float]) -> float:
     return fmean(after - before for before, after in zip(few, meta, strict=True))
 
 
-def build(source: str, fields: Sequence[Field], reading: Reading, language: str) -> Suite:
-    """Build a suite of all field tasks, or of the released benchmark files."""
-    if not source:
-        raise UsageError("name the records to build from, such as records.jsonl")
-    header = _released_header(Path(source))
-    if header == BENCHMARK_HEADER:
-        if fields or reading != Reading(on_error=reading.on_error, layout=reading.layout):
-            raise UsageError("released files say what their columns are: only --encoding and --on-error go with them")
-        return released(Path(source), reading)
-    if header:
-        reading = replace(reading, layout=replace(reading.layout, header=header))
-    about = {"benchmark": "csl", "licence": LICENCE}
-    return field_suite(source, fields or FIELDS, reading, id="csl", language=language or "zh", about=about)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Csl(TableOptions):
+    """All field tasks of CSL, or the released benchmark files."""
+
+    version: ClassVar[int] = 1
+    fields: tuple[Field, ...] = key(FIELDS, read=read_fields)
+    language: str = "zh"
+
+    def build(self) -> Suite:
+        """Build the suite."""
+        if not self.source:
+            raise UsageError("name the records to build from, such as records.jsonl")
+        header = _released_header(Path(self.source))
+        if header == BENCHMARK_HEADER:
+            return self._released()
+        return field_suite(self, id="csl", header=header, about={"benchmark": "csl", "licence": LICENCE})
+
+    def _released(self) -> Suite:
+        plain = Csl(source=self.source, on_error=self.on_error, file_encoding=self.file_encoding)
+        if odd := [name for name in option_names("csl") if getattr(self, name) != getattr(plain, name)]:
+            raise UsageError(f"released files say what their columns are: these options do not apply: {', '.join(odd)}")
+        return released(Path(self.source), RowFaults(self.on_error), Layout(encoding=self.file_encoding))
 
 
 def _released_header(path: Path) -> tuple[str, ...]:
@@ -92,15 +83,14 @@ def _released_header(path: Path) -> tuple[str, ...]:
     return CORPUS_HEADER if len(first) == len(CORPUS_HEADER) and not set(first) & set(CORPUS_HEADER) else ()
 
 
-def released(path: Path, reading: Reading) -> Suite:
+def released(path: Path, faults: RowFaults, layout: Layout) -> Suite:
     """Make a suite of the released TSV files: one task a prompt, one pool a file name (train, dev, test)."""
     found = sorted(path.rglob("*.tsv")) if path.is_dir() else [path]
     if not found:
         raise SourceError(f"no TSV files in {path}")
-    faults = RowFaults(reading.on_error)
     read: dict[str, dict[str, list[Example]]] = {}
     for file in found:
-        for prompt, example in _examples(file, path if path.is_dir() else path.parent, faults, reading.layout):
+        for prompt, example in _examples(file, path if path.is_dir() else path.parent, faults, layout):
             read.setdefault(prompt, {}).setdefault(file.stem, []).append(example)
     faults.settle()
     if not read:

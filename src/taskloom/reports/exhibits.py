@@ -1,4 +1,7 @@
-"""What an exhibit is, and what it is made of."""
+"""What a study wants to see beside its scores, as tables with plots: what they are, and what they are made of.
+
+Of a learner that was run at several numbers of shots, the scores at the most are shown.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ...episodes import shots_order, shots_text
-from ...stats import Contrast, Estimate
-from ...studies.results import Results
-from ...texts import counted, human
-from .. import numbers
-from ..boards import Board, Category, Standing
-from ..draws import How
+from ..episodes import shots_order, shots_text
+from ..stats import Contrast, Estimate
+from ..studies.results import Results
+from ..studies.views import view_name
+from ..texts import counted, human
+from . import numbers
+from .boards import Board, Category, Standing
+from .draws import How
 
 Value: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
 
@@ -48,6 +52,18 @@ class Seen:
     def first(self) -> str:
         """Name the first metric."""
         return self.boards[0].metric
+
+
+def exhibits(seen: Seen) -> tuple[Exhibit, ...]:
+    """Make all that a study wants to see; what can't be drawn says so."""
+    if not seen.boards:
+        return ()
+    found: list[Exhibit] = []
+    for view in seen.results.views:
+        made = list(view.exhibits(seen))
+        missing = "not drawn: what it needs has no scores yet, or no task of the study has it"
+        found += made or [Exhibit(title=f"View {view_name(view)!r}", notes=(missing,))]
+    return tuple(found)
 
 
 def text(cell: Value, points: bool) -> str:

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ...benchmarks.published import ALL, Figures, published
 from ...episodes import shots_text
 from ...stats import Estimate
-from ...studies.views import Beside
+from ...studies.views import Settings, naming
 from .. import numbers, svg
 from ..boards import Board, Category, Standing
-from .core import Exhibit, Seen, Value
+from ..exhibits import Exhibit, Seen, Value
 
 
-def beside(seen: Seen, view: Beside) -> Iterator[Exhibit]:
-    """Show scores beside the tables of a paper that are by the same metrics."""
-    paper = published(view.paper)
-    for figures in paper.by(""):
-        if ours := seen.at_most(figures.metric):
-            yield _overall(seen, ours, figures, paper.paper)
-    for figures in paper.by("category"):
-        found = [of for of in seen.categories if of.board.metric == figures.metric]
-        if found:
-            yield _by_category(seen, found, figures, paper.paper)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Scores beside the figures of a paper, over all tasks and by category."""
+
+    paper: str = naming("paper")  # the benchmark whose paper it is
+
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
+        """Find none: a paper that is known can be shown."""
+        yield from ()
+
+    def exhibits(self, seen: Seen) -> Iterator[Exhibit]:
+        """Show scores beside the tables of a paper that are by the same metrics."""
+        paper = published(self.paper)
+        for figures in paper.by(""):
+            if ours := seen.at_most(figures.metric):
+                yield _overall(seen, ours, figures, paper.paper)
+        for figures in paper.by("category"):
+            found = [of for of in seen.categories if of.board.metric == figures.metric]
+            if found:
+                yield _by_category(seen, found, figures, paper.paper)
 
 
 def _overall(seen: Seen, ours: Mapping[str, tuple[Board, Standing]], figures: Figures, paper: str) -> Exhibit:

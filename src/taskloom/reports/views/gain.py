@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from ...episodes import shots_text
 from ...stats import Contrast, Estimate, student_interval
-from ...studies.views import Gain
+from ...studies.views import Settings, naming
 from ...texts import counted
 from .. import numbers, svg
 from ..boards import Board, Standing
 from ..contrasts import differs, task_contrasts
-from .core import Exhibit, Seen
+from ..exhibits import Exhibit, Seen
 
 MOST = 60  # rows of the plot
 
@@ -29,16 +29,28 @@ class _Rival:
     theirs: Estimate
 
 
-def gain(seen: Seen, view: Gain) -> Iterator[Exhibit]:
-    """Show a learner's gain by each metric that is the first of some tasks."""
-    suite = seen.results.suite
-    firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in seen.results.outcomes if o.scores}}
-    for metric in dict.fromkeys(b.metric for b in seen.boards if b.metric in firsts.values()):
-        ours = seen.at_most(metric)
-        learner = view.learner or _front(ours)
-        if learner in ours:
-            tasks = sorted(name for name, first in firsts.items() if first == metric)
-            yield from _gain_by(seen, ours[learner][0], learner, view.over or seen.results.floors, tasks)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """What a learner adds, task by task, to the better of some others."""
+
+    learner: str = naming("learner", default="")  # none: the one in front
+    over: tuple[str, ...] = naming("learner", default=())  # none: the floors
+
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
+        """Name a learner that is to be above itself."""
+        if self.over == (self.learner,):
+            yield f"a learner has no gain over itself: {self.learner!r}"
+
+    def exhibits(self, seen: Seen) -> Iterator[Exhibit]:
+        """Show a learner's gain by each metric that is the first of some tasks."""
+        suite = seen.results.suite
+        firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in seen.results.outcomes if o.scores}}
+        for metric in dict.fromkeys(b.metric for b in seen.boards if b.metric in firsts.values()):
+            ours = seen.at_most(metric)
+            learner = self.learner or _front(ours)
+            if learner in ours:
+                tasks = sorted(name for name, first in firsts.items() if first == metric)
+                yield from _gain_by(seen, ours[learner][0], learner, self.over or seen.results.floors, tasks)
 
 
 def _front(ours: Mapping[str, tuple[Board, Standing]]) -> str:

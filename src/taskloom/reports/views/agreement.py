@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -12,33 +13,46 @@ import numpy as np
 from ...benchmarks.published import published
 from ...scores.reduce import Array, ratio, sums
 from ...stats import Estimate, bootstrap
-from ...studies.views import Agreement
+from ...studies.views import Settings, naming
 from ...texts import counted
 from .. import numbers, svg
-from .core import Exhibit, Seen
+from ..exhibits import Exhibit, Seen
 
 FEW = 10  # tasks; an interval over fewer is said to be rough
 LEAST = 3  # tasks that an interval needs
 Pairs: TypeAlias = Sequence[tuple[str, svg.Point]]  # each with its task
 
 
-def agreement(seen: Seen, view: Agreement) -> Iterator[Exhibit]:
-    """Draw one metric against another, and correlate them."""
-    series = _pairs(seen, view)
-    if not series:
-        return
-    together = [pair for found in series.values() for pair in found]
-    rows = [(name, len(found), _pearson(seen, found)) for name, found in series.items()]
-    plotted = {name: [point for _, point in found] for name, found in series.items()}
-    about = f"{view.y} against {view.x}"
-    yield Exhibit(
-        title=about,
-        columns=("learner", "points", "Pearson"),
-        rows=(*rows, ("all", len(together), _pearson(seen, together))),
-        notes=tuple(_agreement_notes(seen, view, len({task for task, _ in together}))),
-        points=False,
-        plot=svg.scatter(plotted, about, x=view.x, y=view.y) + svg.dot_key(svg.dot_styles(list(plotted))),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How two metrics go together over tasks and learners."""
+
+    x: str = naming("metric")
+    y: str = naming("metric")
+    categories: tuple[str, ...] = ()  # none: all tasks
+    paper: str = naming("paper", default="")
+
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
+        """Find none: any two metrics can be drawn."""
+        yield from ()
+
+    def exhibits(self, seen: Seen) -> Iterator[Exhibit]:
+        """Draw one metric against another, and correlate them."""
+        series = _pairs(seen, self)
+        if not series:
+            return
+        together = [pair for found in series.values() for pair in found]
+        rows = [(name, len(found), _pearson(seen, found)) for name, found in series.items()]
+        plotted = {name: [point for _, point in found] for name, found in series.items()}
+        about = f"{self.y} against {self.x}"
+        yield Exhibit(
+            title=about,
+            columns=("learner", "points", "Pearson"),
+            rows=(*rows, ("all", len(together), _pearson(seen, together))),
+            notes=tuple(_agreement_notes(seen, self, len({task for task, _ in together}))),
+            points=False,
+            plot=svg.scatter(plotted, about, x=self.x, y=self.y) + svg.dot_key(svg.dot_styles(list(plotted))),
+        )
 
 
 def _agreement_notes(seen: Seen, view: Agreement, tasks: int) -> Iterator[str]:

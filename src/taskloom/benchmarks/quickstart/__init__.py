@@ -1,0 +1,50 @@
+"""A suite to start with: arXiv papers where they can be fetched, else the papers that come with taskloom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...core import Suite
+from ...errors import FetchError
+from ...sources import packages
+from ...sources.table import Field
+from ...suites.build import TableOptions, field_suite
+
+FIELDS = (
+    Field("title", "text"),
+    Field("abstract", "text"),
+    Field("categories", "list"),
+    Field("archive", "label"),
+    Field("year", "number"),
+)
+ARXIV, PAPERS = "data:arxiv", "data:papers"
+COLUMNS = {"categories": "keywords", "archive": "category"}  # the columns of the embedded table that stand for these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quickstart(TableOptions):
+    """The quickstart's suite."""
+
+    version: ClassVar[int] = 1
+    id_column: str = "id"
+
+    def build(self) -> Suite:
+        """Build the suite."""
+        note = {}
+        source = self.source or ARXIV
+        if not self.source:
+            try:
+                packages.get("arxiv")
+            except FetchError as error:
+                source, note = PAPERS, {"note": f"{error}; the made-up papers that come with taskloom are used"}
+        options = replace(self, source=source, fields=self.fields or FIELDS)
+        if source == PAPERS:
+            columns = {} if self.fields else COLUMNS | dict(self.columns)
+            options = replace(options, where={"language": "en"} | dict(self.where), columns=columns)
+        return field_suite(options, id="quickstart", about=note)
+
+    def sources(self) -> tuple[str, ...]:
+        """Name the source, or the one that is at hand."""
+        here = ARXIV if packages.is_here(packages.entry("arxiv")) else PAPERS
+        return (self.source or here, *filter(None, [self.venues]))

@@ -1,0 +1,83 @@
+"""Scores laid out by two settings of learners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...benchmarks.published import published
+from ...stats import Estimate
+from ...studies.views import Settings, naming
+from .. import numbers, svg
+from ..boards import Board, Standing
+from ..exhibits import Exhibit, Seen, counted_over
+from .published import what_is_published
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """Scores laid out by two settings of learners."""
+
+    rows: str = naming("setting of learners")
+    columns: str = naming("setting of learners")
+    paper: str = naming("paper", default="")
+
+    def faults(self, settings: Settings) -> Iterator[str]:
+        """Name learners that would lie on each other."""
+        taken: dict[tuple[str, str], str] = {}
+        for name, found in settings.items():
+            if self.rows in found and self.columns in found:
+                other = taken.setdefault((str(found[self.rows]), str(found[self.columns])), name)
+                if other != name:
+                    yield f"{other!r} and {name!r} share a cell of the matrix of {self.rows} and {self.columns}"
+        if not taken:
+            yield f"no learner has both settings of the matrix: {self.rows!r} and {self.columns!r}"
+
+    def exhibits(self, seen: Seen) -> Iterator[Exhibit]:
+        """Lay scores by the first metric out by two settings, above published rows."""
+        ours, settings = seen.at_most(seen.first), seen.results.settings
+        at = {
+            (str(found[self.rows]), str(found[self.columns])): ours[name]
+            for name, found in settings.items()
+            if name in ours and self.rows in found and self.columns in found
+        }
+        if not at:
+            return
+        rows, columns = (list(dict.fromkeys(names)) for names in zip(*at, strict=True))
+        tables = [f for f in published(self.paper).by(self.columns) if f.metric == seen.first] if self.paper else []
+        over = tables[0].over if tables else "tasks"
+        here = {row: [_score_at(at, row, column, over) for column in columns] for row in rows}
+        theirs = {f"{n}, published": [v.get(c) for c in columns] for f in tables for n, v in f.values.items()}
+        told = [note for f in tables for note in what_is_published(seen, f, published(self.paper).paper)]
+        about, points = f"{seen.first} by {self.rows} and {self.columns}", next(iter(at.values()))[0].points
+        yield Exhibit(
+            title=about,
+            columns=(self.rows, *columns),
+            rows=(
+                *((name, *found) for name, found in here.items()),
+                *((name, *found) for name, found in theirs.items()),
+            ),
+            notes=(counted_over(at.values(), over), *told),
+            points=points,
+            plot=_heat(here, theirs, columns, about, points=points),
+        )
+
+
+def _score_at(
+    at: Mapping[tuple[str, str], tuple[Board, Standing]], row: str, column: str, over: str
+) -> Estimate | None:
+    return at[row, column][1].over(over) if (row, column) in at else None
+
+
+def _heat(
+    here: Mapping[str, Sequence[Estimate | None]],
+    theirs: Mapping[str, Sequence[float | None]],
+    columns: Sequence[str],
+    about: str,
+    *,
+    points: bool,
+) -> str:
+    ours = {name: [numbers.shown(e, points).value if e else None for e in found] for name, found in here.items()}
+    bare = {name.removesuffix(", published"): found for name, found in theirs.items()}
+    rows = [*((n, found, "hue0") for n, found in ours.items()), *((n, found, "hue1") for n, found in bare.items())]
+    return svg.heat(rows, columns, about) + (svg.dot_key({"here": "hue0", "published": "hue1"}) if theirs else "")

@@ -1,0 +1,92 @@
+"""A study as a file that reads as the same study."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from ..core import declared
+from ..errors import StudyError
+from .study import FORMAT, Study, StudyLearner, StudyProtocol, parse
+from .views import View, view_name
+
+
+def written(study: Study) -> str:
+    """Write a study as a file that reads as the same study, if it lies in the study's folder."""
+    told = _told(study)
+    text = "".join(_lines(key, value) for key, value in told.items())
+    again = _told(parse(text, folder=study.folder))
+    if odd := [key for key in told if again[key] != told[key]]:
+        raise StudyError(f"a file would not be read as the same study; write otherwise: {', '.join(odd)}")
+    return text
+
+
+def _told(study: Study) -> dict[str, Any]:
+    """Give what a study's file tells."""
+    told = {
+        "format": FORMAT,
+        "name": study.name,
+        "suite": study.suite or _written_build(study),
+        "tasks": study.tasks,
+        "protocol": _written_protocol(study.protocol),
+        "floors": False,  # those that it has are among its learners
+        "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
+        "models": {name: dict(options) for name, options in study.models.items()},
+        "views": written_views(study),
+    }
+    return {key: _plain(key, value) for key, value in told.items()}
+
+
+def _written_build(study: Study) -> dict[str, Any]:
+    return {"build": study.build, **({"from": study.source} if study.source else {}), **study.build_options}
+
+
+def _lines(key: str, value: Any) -> str:
+    """Write a part of a study on a line, and each of its learners and models on one of its own."""
+    if key in ("learners", "models") and value:
+        return f"{key}:\n" + "".join(f"  {_json(name)}: {_json(of)}\n" for name, of in value.items())
+    return f"{key}: {_json(value)}\n"
+
+
+def _json(value: Any) -> str:
+    """Write JSON, which YAML reads, but for what is no character to it: half of one, or a line's end of some kind."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+
+
+def _written_protocol(protocol: StudyProtocol) -> dict[str, Any]:
+    """Write a protocol: settings as a list where all have as many episodes, and sizes that are not the usual ones."""
+    counts = list(protocol.shots.values())
+    same = len(set(counts)) == 1
+    told: dict[str, Any] = {"shots": list(protocol.shots) if same else dict(protocol.shots)}
+    told |= {"episodes": counts[0]} if same and counts[0] != 1 else {}
+    told |= {"seeds": protocol.seeds} | ({"training": protocol.training} if protocol.training else {})
+    sizes = {name: value for name, value in declared(protocol.sampler).items() if name not in ("shots", "reserve")}
+    own = {text: _written_protocol(other) for text, other in protocol.tasks.items()}
+    return told | sizes | ({"for": own} if own else {})
+
+
+def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
+    where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
+    default = StudyLearner(learner=chosen.learner)
+    return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
+
+
+def written_views(study: Study) -> list[dict[str, Any]]:
+    """Write the views of a study; `study.views_of` reads them back."""
+    return [_written_view(view) for view in study.views]
+
+
+def _written_view(view: View) -> dict[str, Any]:
+    options = {f.name: getattr(view, f.name) for f in fields(view)}  # type: ignore[arg-type]
+    return {view_name(view): {option: value for option, value in options.items() if value}}
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Give a value as a file would, a number of numpy as a number; what no file can hold is refused."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        kinds = "texts, finite numbers, true or false, or lists or mappings of these"
+        raise StudyError(f"{key} of a study must be {kinds} ({error}): {value!r}") from None
