@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
 from typing import Any
 
 from ..core import Suite, declared
@@ -70,7 +69,7 @@ class Training:
         names = chosen_tasks(list(self.suite.tasks), plain) if plain else []
         if not roles:
             return "", names
-        folds = [name for name in self._asking.get(target, ()) if any(fnmatchcase(name, text) for text in of.folds)]
+        folds = [name for name in self.suite.folds_with(target) if any(fnmatchcase(name, text) for text in of.folds)]
         if not folds:
             raise TrainingError(Note.of("no-fold", model=model, task=target))
         if len(folds) > 1:
@@ -80,15 +79,6 @@ class Training:
         if not found:
             raise TrainingError(Note.of("nothing-to-train-on", model=model, task=target, fold=folds[0]))
         return folds[0], [name for name in self.suite.tasks if name in {*found, *names}]
-
-    @cached_property
-    def _asking(self) -> Mapping[str, Sequence[str]]:
-        """Say which folds ask about each task."""
-        found: dict[str, list[str]] = {}
-        for fold, roles in self.suite.folds.items():
-            for name in roles.get("test", ()):
-                found.setdefault(name, []).append(fold)
-        return found
 
     def _avoided(self, target: str, seed: int) -> frozenset[int]:
         """Give the records of all episodes of the target with this seed, at its largest number of shots."""

@@ -1,0 +1,298 @@
+"""Cells that depend on cells: a model is trained once, by a cell of its own, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from taskloom.core import Example, Item, Suite, Task, Text
+from taskloom.errors import StudyError
+from taskloom.studies import artifacts
+from taskloom.studies.api import keep_plan, merge_runs, prepare
+from taskloom.studies.ledger import Ledger
+from taskloom.studies.plan import Plan, plan
+from taskloom.studies.results import read_results
+from taskloom.studies.run import run
+from taskloom.studies.study import load
+from taskloom.suites import rows, store
+
+Until = Callable[[Callable[[], bool]], None]
+STUDY = """
+name: taught
+floors: false
+suite: suite
+tasks: ["@test"]
+protocol: {seeds: 2, shots: [0, 1], query: 4}
+models:
+  base: {load: "fake:pupil", seconds: SECONDS}
+  meta: {train: base, most: 20}
+  more: {train: meta, most: 5}
+learners:
+  plain: {in-context: {model: base}, shots: [0]}
+  taught: {in-context: {model: meta}}
+  again: {in-context: {model: more}, shots: [0]}
+"""
+PROGRAM = """
+import sys
+from pathlib import Path
+from taskloom.studies.api import prepare
+if __name__ == "__main__":
+    done, _ = prepare(sys.argv[1], sys.argv[2]).run(workers=int(sys.argv[3]))
+    sys.exit(done.failed)
+"""
+
+
+def task(name: str) -> Task:
+    return Task(id=name, instruction=f"Say it {name}.", output=Text(), metrics=("exact-match",))
+
+
+def examples(word: str, *, shared: bool) -> list[Example]:
+    """Give thirty examples; of tasks that share their records, of the same ones."""
+    return [
+        Example(Item(f"{n}", {"input": f"number {n} of {word}"}), (f"{word} {n}",), f"r{n}" if shared else f"{word}{n}")
+        for n in range(30)
+    ]
+
+
+def write_suite(folder: Path, *, shared: bool = False) -> Suite:
+    """Write two folds: each of two test tasks is asked with the train tasks of its own fold."""
+    names = ("left", "right", "east", "west", "north")
+    tasks = {name: task(name) for name in names}
+    pools = {name: {"all": rows.pool(of, examples(name, shared=shared))} for name, of in tasks.items()}
+    folds = {
+        "one": {"train": ("east",), "test": ("left",)},
+        "two": {"train": ("west", "north"), "test": ("right",)},
+    }
+    return store.write(Suite(id="s", tasks=tasks, pools=pools, folds=folds), folder)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Callable[..., Path]:
+    def make(seconds: float = 0.0, *, shared: bool = False, **replaced: str) -> Path:
+        if not (tmp_path / "suite").exists():
+            write_suite(tmp_path / "suite", shared=shared)
+        text = STUDY.replace("SECONDS", str(seconds))
+        for name, line in replaced.items():
+            text = "\n".join(f"  {line}" if old.strip().startswith(f"{name}:") else old for old in text.splitlines())
+        (tmp_path / "study.yaml").write_text(text)
+        return tmp_path / "study.yaml"
+
+    return make
+
+
+def planned(path: Path) -> Plan:
+    return plan(load(str(path))[0], path.parent)
+
+
+def contents(folder: Path) -> list[tuple[str, str, bytes]]:
+    with Ledger(folder / "ledger.db") as ledger:
+        return list(ledger.contents())
+
+
+def whole(path: Path, folder: str = "whole") -> list[tuple[str, str, bytes]]:
+    """Run a study in one go, and give what its ledger holds."""
+    prepare(path, path.parent / folder).run()
+    return contents(path.parent / folder)
+
+
+def child(study: Path, folder: Path, workers: int = 1) -> subprocess.Popen[bytes]:
+    folder.mkdir(exist_ok=True)
+    (folder.parent / "program.py").write_text(PROGRAM)
+    command = [sys.executable, str(folder.parent / "program.py"), str(study), str(folder), str(workers)]
+    return subprocess.Popen(command, env={**os.environ, "PYTHONHASHSEED": str(workers)})
+
+
+def test_a_model_is_trained_once_for_each_fold_and_seed_and_used_by_many(study: Callable[..., Path]):
+    made = planned(study())
+    trains = [cell for cell in made.cells if cell.kind == "train"]
+    assert {(cell.learner, cell.fold, cell.seed) for cell in trains} == {
+        (model, fold, seed) for model in ("meta", "more") for fold in ("one", "two") for seed in (0, 1)
+    }
+    assert len({cell.id for cell in trains}) == len(trains) == 8
+    by_id = {cell.id: cell for cell in made.cells}
+    for cell in made.cells:
+        uses = [by_id[id_] for _, id_ in cell.uses]
+        assert [used.kind for used in uses] == ["train"] * len(uses)
+        assert len(uses) == {"plain": 0, "taught": 1, "again": 2, "meta": 0, "more": 1}[cell.learner]
+        assert all(used.seed == cell.seed for used in uses)
+        asked = {"one": "left", "two": "right"}
+        assert all(asked[used.fold] == cell.task for used in uses)
+
+
+def test_cells_that_train_come_before_those_that_use_them_by_any_number_of_workers(study: Callable[..., Path]):
+    path = study()
+    one = whole(path)
+    done, found = prepare(path, path.parent / "two").run(workers=2)
+    assert (done.failed, done.skipped, found.missing) == (0, 0, 0)
+    assert contents(path.parent / "two") == one
+    assert len(found.training) == 8
+    answers = {(o.learner, o.task): o.answers for o in found.outcomes if o.shots == 0 and o.seed == 0}
+    assert all(str(answer).startswith("east ") for answer in answers["taught", "left"])
+    assert all(not str(answer).startswith("east ") for answer in answers["taught", "right"])
+
+
+def test_targets_that_are_taught_the_same_share_a_model_and_no_record_is_on_both_sides(tmp_path: Path):
+    for shared in (False, True):
+        folder = tmp_path / str(shared)
+        suite = write_suite(folder / "suite", shared=shared)
+        both = {"one": {"train": ("east",), "test": ("left", "right")}}
+        store.write(Suite(id="s", tasks=suite.tasks, pools=suite.pools, folds=both), folder / "suite", replace=True)
+        (folder / "study.yaml").write_text(STUDY.replace("SECONDS", "0"))
+        made = planned(folder / "study.yaml")
+        trains = [cell for cell in made.cells if cell.kind == "train" and cell.learner == "meta"]
+        assert len(trains) == (4 if shared else 2)
+        if shared:
+            prepare(folder / "study.yaml", folder / "run").run()
+            for cell in trains:
+                drawn = {f"number {n} of {cell.task}" for n in asked_numbers(folder / "run", cell.task, cell.seed)}
+                text = (artifacts.place(folder / "run", cell.id) / "lessons.json").read_text(encoding="utf-8")
+                assert not [one for one in drawn if one.replace(cell.task, "east") in text]
+
+
+def asked_numbers(folder: Path, name: str, seed: int) -> set[str]:
+    with Ledger(folder / "ledger.db") as ledger:
+        suite = store.open_suite(folder.parent / "suite")
+        found = read_results(ledger, suite, command="")
+    return {item for o in found.outcomes if (o.task, o.seed) == (name, seed) for item in o.items}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_is_killed_while_it_trains_ends_like_one_that_was_not(
+    study: Callable[..., Path], tmp_path: Path, until: Until, workers: int
+):
+    path = study(seconds=1.0)
+    folder = tmp_path / "killed"
+    for _ in range(2):
+        with child(path, folder, workers) as process:
+            until(lambda: any((folder / "artifacts").glob(".*")) or process.poll() is not None)
+            process.send_signal(signal.SIGKILL)
+    with child(path, folder, workers) as process:
+        assert process.wait(120) == 0
+    assert contents(folder) == whole(study())
+    assert not [left for left in (folder / "artifacts").iterdir() if left.name.startswith(".")]
+
+
+def test_two_runs_at_once_train_nothing_twice(study: Callable[..., Path], tmp_path: Path):
+    path = study(seconds=0.2)
+    with child(path, tmp_path / "both") as one, child(path, tmp_path / "both") as two:
+        assert (one.wait(120), two.wait(120)) == (0, 0)
+    assert contents(tmp_path / "both") == whole(study())
+
+
+def test_a_merged_ledger_without_its_artifacts_trains_again_what_is_needed(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    prepare(path, tmp_path / "first", only=["again", "left"]).run()
+    prepare(path, tmp_path / "second", only=["plain", "right"]).run()
+    shutil.rmtree(tmp_path / "first" / "artifacts")  # as on a machine that only got the ledger
+    new, differ = merge_runs(tmp_path / "second", tmp_path / "first")
+    assert (new > 0, differ) == (True, 0)
+    done, found = prepare(path, tmp_path / "second").run()
+    assert (done.failed, done.skipped, found.missing) == (0, 0, 0)
+    assert contents(tmp_path / "second") == whole(path)
+
+
+def test_merging_runs_copies_the_models_that_lie_beside(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    prepare(path, tmp_path / "first", only=["again", "left"]).run()
+    prepare(path, tmp_path / "second", only=["plain", "right"]).run()
+    merge_runs(tmp_path / "second", tmp_path / "first")
+    names = {folder.name for folder in (tmp_path / "first" / "artifacts").iterdir()}
+    assert names <= {folder.name for folder in (tmp_path / "second" / "artifacts").iterdir()}
+
+
+def test_a_training_that_fails_skips_those_that_need_it_and_both_are_tried_again(
+    study: Callable[..., Path], tmp_path: Path
+):
+    path = study()
+    made = planned(path)
+    (tmp_path / "artifacts").write_text("in the way")  # so that nothing can be kept
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        keep_plan(made, ledger)
+        done = run(made, ledger)
+        found = read_results(ledger, made.suite, command="")
+    users = [cell for cell in made.cells if cell.uses]
+    assert (done.failed, done.skipped) == (4, len(users))
+    assert {failure.learner for failure in found.failures} == {"meta"}
+    assert {outcome.learner for outcome in found.outcomes} == {"plain"}
+    reasons = {(note.code, dict(note.values)["model"]) for note in found.skipped}
+    assert reasons == {("training-failed", "meta")}
+    (tmp_path / "artifacts").unlink()
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        again = run(made, ledger)
+        assert (again.failed, again.skipped, again.ran) == (0, 0, 4 + len(users))
+        assert not read_results(ledger, made.suite, command="").skipped
+
+
+def test_what_training_made_is_looked_at_before_it_is_used(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    prepare(path, tmp_path / "run", only=["taught"]).run()
+    for folder in (tmp_path / "run" / "artifacts").iterdir():
+        (folder / "lessons.json").write_text("[]")
+    done, _ = prepare(path, tmp_path / "run").run()
+    assert (done.failed, done.skipped) == (0, 0)  # cut short: they were made again
+    assert contents(tmp_path / "run") == whole(path)
+
+
+def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    made = planned(path)
+    shutil.rmtree(tmp_path / "suite")
+    write_suite(tmp_path / "suite", shared=True)
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        keep_plan(made, ledger)
+        done = run(made, ledger, workers=2)
+        codes = {why.code for why, _ in ledger.ended("failed").values()}
+    assert done.failed > 0
+    assert codes == {"draw-differs"}
+
+
+@pytest.mark.parametrize(
+    ("replaced", "told"),
+    [
+        ({"meta": "meta: {train: more}"}, r"study.yaml:\d+:3: a model is trained from itself: "),
+        ({"base": 'base: {load: "fake:echo"}'}, "model 'meta' can't be trained, for its base can't be: 'base'"),
+        ({"meta": "meta: {train: base, tasks: [nothing]}"}, "unknown tasks"),
+        ({"meta": "meta: {train: base, folds: [three]}", "plain": ""}, "none of its folds has it as a test task"),
+        ({"meta": "meta: {train: base, mst: 3}"}, "did you mean most"),
+        ({"meta": "meta: {train: base, most: 0}"}, "most must be a whole number from 1 on"),
+        ({"meta": "meta: {train: nowhere}"}, "unknown model: 'nowhere'"),
+    ],
+)
+def test_what_can_not_be_trained_is_told_before_any_work(
+    study: Callable[..., Path], tmp_path: Path, replaced: dict[str, str], told: str
+):
+    path = study(**replaced)
+    with pytest.raises(Exception, match=told):
+        planned(path)
+    assert not (tmp_path / "artifacts").exists()
+
+
+def test_a_task_that_two_folds_of_a_model_ask_about_is_a_fault(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    suite = store.open_suite(tmp_path / "suite")
+    folds = {"one": {"train": ("east",), "test": ("left",)}, "two": {"train": ("west",), "test": ("left",)}}
+    again = Suite(id="s", tasks=suite.tasks, pools=dict(suite.pools), folds=folds)
+    store.write(again, tmp_path / "other")
+    path.write_text(path.read_text().replace("suite: suite", "suite: other"))
+    with pytest.raises(StudyError, match="several of its folds ask about task 'left'; name one of: one, two"):
+        planned(path)
+    path.write_text(path.read_text().replace("train: base,", "train: base, folds: [two],"))
+    path.write_text(path.read_text().replace("train: meta,", "train: meta, folds: [two],"))
+    assert {cell.fold for cell in planned(path).cells if cell.kind == "train"} == {"two"}
+
+
+def test_seeds_of_training_are_apart_from_those_of_draws(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    path.write_text(path.read_text().replace("seeds: 2,", "seeds: 1, training: [5, 6, 7],"))
+    made = planned(path)
+    trains = [cell for cell in made.cells if cell.learner == "meta"]
+    assert sorted(cell.training for cell in trains) == [5, 5, 6, 6, 7, 7]
+    _, found = prepare(path, tmp_path / "run").run()
+    assert {(o.seed, o.training) for o in found.outcomes} == {(0, 5), (0, 6), (0, 7)}
