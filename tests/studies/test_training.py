@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.core import Example, Item, Suite, Task, Text
+from taskloom.core import Example, Folds, Item, Suite, Task, Text
 from taskloom.errors import StudyError
 from taskloom.studies import artifacts
 from taskloom.studies.api import keep_plan, merge_runs, prepare
@@ -66,7 +66,7 @@ def write_suite(folder: Path, *, shared: bool = False) -> Suite:
     names = ("left", "right", "east", "west", "north")
     tasks = {name: task(name) for name in names}
     pools = {name: {"all": rows.pool(of, examples(name, shared=shared))} for name, of in tasks.items()}
-    folds = {
+    folds: Folds = {
         "one": {"train": ("east",), "test": ("left",)},
         "two": {"train": ("west", "north"), "test": ("right",)},
     }

@@ -22,7 +22,7 @@ from .judgements import ITEMS, TASKS, Pair, Question, Settled, Side
 
 CHUNK = 4096  # examples that are read at a time
 SIDES: tuple[Side, Side] = ("first", "second")
-Place: TypeAlias = tuple[str, str, int, int]  # a task, an item, and the seed and index of the episode
+Place: TypeAlias = tuple[str, str, int, int, int]  # a task, an item, and the episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _answers(texts: Sequence[Outcome], names: Sequence[str], left_out: Counter[N
     found: dict[Place, dict[str, Given]] = {}
     for outcome in texts:
         for at, item in enumerate(outcome.items):
-            place = (outcome.task, item, outcome.seed, outcome.index)
+            place = (outcome.task, item, *outcome.episode)
             found.setdefault(place, {}).setdefault(outcome.learner, Given(outcome, at))
     whole = {place: by for place, by in found.items() if len(by) == len(names)}
     if not whole:

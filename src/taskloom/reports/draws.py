@@ -16,7 +16,7 @@ from ..scores.reduce import Array, mean, means
 from ..stats import resamples
 from ..studies.results import Outcome
 
-Place: TypeAlias = tuple[str, int, int]  # a task, and the seed and index of an episode
+Place: TypeAlias = tuple[str, int, int, int]  # a task, and an episode: its seed, its index, the seed of training
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,9 @@ def answers_of(metric: str, shots: Shots, outcomes: Iterable[Outcome]) -> dict[s
     """Gather the scored answers by learner and episode, in an order that does not depend on that of the run."""
     wanted = [o for o in outcomes if o.shots == shots and metric in o.scores]
     found: dict[str, dict[Place, Answered]] = {}
-    for o in sorted(wanted, key=lambda o: (o.learner, o.task, o.seed, o.index)):
+    for o in sorted(wanted, key=lambda o: (o.learner, o.task, *o.episode)):
         scored = o.scores[metric]
-        found.setdefault(o.learner, {})[o.task, o.seed, o.index] = Answered(scored.metric, scored.units, o.items)
+        found.setdefault(o.learner, {})[o.task, *o.episode] = Answered(scored.metric, scored.units, o.items)
     return found
 
 

@@ -293,8 +293,8 @@ def _samples(results: Results) -> dict[str, tuple[Sample, ...]]:
 
 def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) -> tuple[Sample, ...]:
     most = max((o.shots for o in found), key=shots_order)
-    first = min((o for o in found if o.shots == most), key=lambda o: (o.seed, o.index))
-    episode = {o.learner: o for o in found if (o.shots, o.seed, o.index) == (first.shots, first.seed, first.index)}
+    first = min((o for o in found if o.shots == most), key=lambda o: o.episode)
+    episode = {o.learner: o for o in found if (o.shots, o.episode) == (first.shots, first.episode)}
     order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
     rows = [first.rows[at] for _, at in zip(range(count), order, strict=False)]
     task = results.suite.task(name)

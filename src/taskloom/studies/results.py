@@ -49,6 +49,11 @@ class Outcome:
     counts: Mapping[str, int]  # by code: what was cut, dropped or unparsable on the way
     cost: Cost
 
+    @property
+    def episode(self) -> tuple[int, int, int]:
+        """Tell episodes of a task and a setting apart: by draw, number, and what was learnt from it."""
+        return self.seed, self.index, self.training
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
