@@ -17,12 +17,14 @@ from taskloom.cli import main
 from taskloom.core import Suite
 from taskloom.errors import TaskloomError
 from taskloom.messages import Note
+from taskloom.models.load import set_up_torch
 from taskloom.sources.table import Field
 from taskloom.suites import fields
 
 # The same examples in every run, and no judgement of how long a busy machine takes.
 settings.register_profile("taskloom", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("taskloom")
+set_up_torch()  # tests import it themselves
 
 FIELDS = (Field("title", "text", "标题"), Field("keywords", "list", "关键词"), Field("year", "number", "年"))
 

@@ -31,6 +31,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 COMMIT = re.compile("[0-9a-f]{40}")
 PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:")
 DTYPES = ("float32", "bfloat16", "float16")
+CPU = Path("/proc/cpuinfo")
 
 
 class Source(Protocol):
@@ -403,4 +404,13 @@ def need_torch() -> None:
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
         raise ModelError(f"models on this machine need {' and '.join(missing)}: pip install 'taskloom[lm]'")
+    set_up_torch()
+
+
+def set_up_torch() -> None:
+    """Set what torch must find when it is imported, unless the user has set it."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # or torch's threads hold the cores while they wait
+    with suppress(OSError):
+        flags = set(CPU.read_text().partition("flags")[2].partition("\n")[0].split())
+        if {"amx_tile", "hypervisor"} <= flags:  # some virtual machines announce AMX, and end a process that uses it
+            os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
