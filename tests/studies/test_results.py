@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
+from taskloom.errors import StudyError
 from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
 from taskloom.scores.tasks import score_task
-from taskloom.studies.api import read_run, run
+from taskloom.studies.api import LEDGER, read_run, run
 from taskloom.studies.results import Results
 from taskloom.suites import rows, store
 
@@ -142,3 +145,40 @@ def test_an_outcome_says_which_rows_of_which_pool_were_asked_about(tmp_path: Pat
     (found,) = said(tmp_path, Text(), ["exact-match"], "yes").outcomes
     pool = store.open_suite(tmp_path / "suite").pools["t"][found.pool]
     assert tuple(example.item.id for example in pool.take(found.rows)) == found.items
+
+
+def test_a_report_needs_the_ledger_and_the_suite_alone(tmp_path: Path):
+    before = said(tmp_path, Text(), ["exact-match"], "yes")
+    (tmp_path / "says.py").unlink()
+    (tmp_path / "s.yaml").unlink()
+    (tmp_path / "run" / "study.yaml").unlink()
+    again = read_run(tmp_path / "run")
+    assert [(o.cell, o.answers) for o in again.outcomes] == [(o.cell, o.answers) for o in before.outcomes]
+    assert (again.learners, again.settings) == (before.learners, before.settings)
+    assert render(again, "md", How(count=20)) == render(replace(before, command=again.command), "md", How(count=20))
+
+
+def test_reading_a_report_writes_nothing_unless_a_metric_is_new(tmp_path: Path):
+    said(tmp_path, Text(), ["exact-match"], "yes")
+    ledger = tmp_path / "run" / LEDGER
+    before = ledger.read_bytes()
+    read_run(tmp_path / "run")
+    assert ledger.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_run_in_a_folder_that_can_not_be_written_is_read(tmp_path: Path):
+    found = said(tmp_path, Text(), ["exact-match"], "yes")
+    suite(tmp_path / "suite", Text(), ["rouge-l"])
+    for path in (tmp_path / "run", *(tmp_path / "run").iterdir()):
+        path.chmod(path.stat().st_mode & ~0o222)
+    (again,) = read_run(tmp_path / "run").outcomes
+    assert again.answers == found.outcomes[0].answers
+    assert list(again.scores) == ["rouge-l"]
+
+
+def test_a_suite_that_was_changed_since_the_run_is_told(tmp_path: Path):
+    said(tmp_path, Text(), ["exact-match"], "yes")
+    suite(tmp_path / "suite", Number(), ["mse"])
+    with pytest.raises(StudyError, match=r"the suite was changed since the run; run it again\. Tasks that differ: t"):
+        read_run(tmp_path / "run")
