@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
     """A study of four learners on three tasks, which has been run."""
     pools: dict[str, Any] = {}
     for name, (task, gold) in TASKS.items():
-        golds = [gold] * 12 if name != "kind" else ["red", "blue"] * 6
+        golds: list[Any] = [gold] * 12 if name != "kind" else ["red", "blue"] * 6
         made = [Example(Item(f"{n}", {"input": f"text {n}"}), (golds[n],), str(n)) for n in range(12)]
         pools[name] = {"all": rows.pool(task, made)}
     store.write(Suite(id="s", tasks={n: t for n, (t, _) in TASKS.items()}, pools=pools), tmp_path / "suite")
