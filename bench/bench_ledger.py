@@ -12,13 +12,19 @@ import numpy as np
 from measure import report
 from taskloom.benchmarks import build
 from taskloom.episodes import Sampler
+from taskloom.learners import Response
+from taskloom.sources import packages
+from taskloom.sources.files import RowFaults
 from taskloom.sources.table import Field
+from taskloom.studies.api import keep_plan
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
 from taskloom.studies.ledger import Answered, Finished, Ledger
 from taskloom.studies.plan import plan
+from taskloom.studies.results import read_results
 from taskloom.studies.run import run
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
+from taskloom.studies.work import outputs
 from taskloom.suites.store import write
 
 KEY = "{}" + " " * 500  # about as long as the key of a cell
@@ -59,7 +65,7 @@ def overhead(folder: Path) -> dict[str, float]:
         build("fields", "data:papers", fields=FIELDS, where={"language": "en"}, id_column="id"),
         folder / "suite",
     )
-    protocol = StudyProtocol(shots={0: 1}, seeds=tuple(range(40)), sampler=Sampler(query=8))
+    protocol = StudyProtocol(shots={0: 1}, seeds=tuple(range(400)), sampler=Sampler(query=8))
     learners = {"majority": StudyLearner(learner="majority")}
     study = Study(
         name="x", suite="suite", tasks=("abstract->category",), protocol=protocol, learners=learners, folder=folder
@@ -67,11 +73,46 @@ def overhead(folder: Path) -> dict[str, float]:
     made = plan(study, folder)
     with Ledger(folder / "ledger.db") as ledger:
         run(made, ledger)
-        ledger.db.executescript("DELETE FROM cells; DELETE FROM results; DELETE FROM scores; DELETE FROM costs")
+        tables = ("cells", "results", "scores", "costs", "keys", "outputs")
+        ledger.db.executescript("; ".join(f"DELETE FROM {table}" for table in tables))
         start = time.perf_counter()
         run(made, ledger)
         taken = time.perf_counter() - start
-    return {"a whole cell with next to no learner in it, ms": taken / len(made.cells) * 1000}
+        keep_plan(made, ledger)
+        start = time.perf_counter()
+        found = read_results(ledger, made.suite, command="")
+        read = time.perf_counter() - start
+    assert len(found.outcomes) == len(made.cells)
+    return {
+        "a whole cell with next to no learner in it, ms": taken / len(made.cells) * 1000,
+        "reading the results of a cell, ms": read / len(made.cells) * 1000,
+    }
+
+
+def said(folder: Path, count: int = 10_000) -> dict[str, float]:
+    """Keep what a model wrote, or thought of 15 options, in cells of 40 answers."""
+    titles = [str(row["title"]) for _, row in packages.rows("papers", RowFaults())]
+    texts = [f"{titles[n % len(titles)]} {titles[n * 7 % len(titles)]}" for n in range(count)]
+    chance = np.random.default_rng(0)
+    written = [Response(text, text, prompt=f"{n} {text}") for n, text in enumerate(texts)]
+    labels = [f"label {n}" for n in range(15)]
+    weighed = [
+        Response("label 1", options=dict(zip(labels, map(float, -10 * chance.random(15)), strict=True)), prompt=text)
+        for text in texts
+    ]
+    sizes = {}
+    for name, found in (("nothing", []), ("texts of 15 words", written), ("15 options", weighed)):
+        path = folder / f"{name}.db"
+        with Ledger(path) as ledger:
+            for first in range(0, count, 40):
+                kept = {"query": outputs(found[first : first + 40])} if found else {}
+                asked = Answered(answers=texts[first : first + 40], items=(), rows=(), pool="all")
+                cell = Cell(id=f"{first:032d}", key=KEY, task="t", learner="l")
+                ledger.finish(cell, Finished(sets={"query": asked}, outputs=kept, cost=Cost()))
+            ledger.db.execute("VACUUM")
+        sizes[name] = path.stat().st_size / 1e6
+    bare = sizes.pop("nothing")
+    return {"answers alone, MB": bare} | {f"{name} and hashes of prompts, MB": mb - bare for name, mb in sizes.items()}
 
 
 def resumed(folder: Path, cells: int) -> dict[str, float]:
@@ -93,6 +134,7 @@ def main() -> None:
         report(f"a ledger of {given.cells:,} cells", filled(Path(scratch) / "ledger.db", given.cells))
         report("the framework's own time", overhead(Path(scratch)))
         report("resuming", resumed(Path(scratch), given.cells))
+        report("what models said, for 10,000 answers", said(Path(scratch)))
 
 
 if __name__ == "__main__":
