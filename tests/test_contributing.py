@@ -22,11 +22,12 @@ METRIC = """
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..scores import Metric
 from ..scores.reduce import ratio, sums
 
 
 @dataclass(frozen=True)
-class FirstLetter:
+class FirstLetter(Metric):
     name: ClassVar[str] = "first-letter"
     version: ClassVar[int] = 1
 

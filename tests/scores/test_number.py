@@ -199,8 +199,8 @@ def test_the_first_acceptable_number_is_the_gold_one_and_integers_are_numbers():
 
 
 def test_smaller_errors_are_better_and_higher_correlations():
-    assert getattr(metric("mse"), "higher_is_better", True) is False
-    assert all(getattr(metric(name), "higher_is_better", True) for name in CORRELATIONS)
+    assert metric("mse").higher_is_better is False
+    assert all(metric(name).higher_is_better for name in CORRELATIONS)
 
 
 def test_blocks_of_work_give_what_one_block_does():

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from .. import console
 from ..errors import StudyError
 from ..reports import Comparison, differs, numbers
-from ..reports.boards import RAW
 from ..reports.predictions import FEWEST, PredictionScores, Scores
 from ..reports.tables import plain
 from ..stats import Contrast, Estimate
@@ -56,7 +55,7 @@ def _show_scores(typed: str, scores: Scores) -> None:
     """Show what predictions scored by one metric, and where it has no score."""
     over = [("all instances", scores.micro), *scores.categories.items()]
     means = [("mean over tasks", scores.macro), ("mean over categories", scores.category_macro)]
-    points = scores.signatures[0].partition("|")[0] not in RAW
+    points = scores.points
     rows = [(name, *_points(e, points)) for name, e in [over[0], *means, *over[1:]] if e]
     console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
     if apart := [name for name, e in over if e is None]:

@@ -16,9 +16,7 @@ from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
 from .contrasts import contrasts_of, corrected, differs
 from .draws import Answers, Drawn, How, answers_of, draw
-from .intervals import TaskMean, bounds_of, each_task, over_tasks, task_means, together
-
-RAW = ("mse",)  # metrics that are no shares of one, and are shown as they are
+from .intervals import TaskMean, each_task, over_tasks, task_means, together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +121,7 @@ class _Field:
     def board(self, floors: Sequence[str]) -> Board:
         """Score all learners, and compare each two of them."""
         kind = next(a.metric for found in self.answers.values() for a in found.values())
-        higher, bounds = bool(getattr(kind, "higher_is_better", True)), bounds_of(kind)
+        higher, bounds = kind.higher_is_better, kind.bounds
         scores, by_instance = (self._scores(bounds, by_size=by_size) for by_size in (False, True))
         order = sorted(self.answers, key=lambda name: _order(scores[name].value, higher, name))
         contested = [name for name in order if name not in floors] or order
@@ -136,7 +134,7 @@ class _Field:
             for name in order
         )
         return Board(
-            metric=self.metric, shots=self.shots, higher=higher, points=kind.name not in RAW, standings=standings,
+            metric=self.metric, shots=self.shots, higher=higher, points=kind.points, standings=standings,
             pairs=tuple(contrasts), tasks=self._by_task(bounds),
         )  # fmt: skip
 

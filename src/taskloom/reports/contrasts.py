@@ -14,7 +14,7 @@ from ..scores.reduce import Array, mean, weights_or_ones
 from ..stats import Contrast, Estimate, holm, permutation_p, sign_ps
 from ..studies.results import Outcome
 from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
-from .intervals import Resampled, TaskMean, bounds_of, each_task, over_tasks, task_means, together
+from .intervals import Resampled, TaskMean, each_task, over_tasks, task_means, together
 
 ENOUGH = 12  # episodes; where there are as many, whole episodes change sides in a test, else single answers
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
@@ -73,7 +73,7 @@ def contrasts_of(
 
 
 def _contrasts(pairs: Sequence[_Pair], values: Resampled, how: How) -> list[Contrast]:
-    least, most = next((bounds_of(a.metric) for pair in pairs for a in pair.ours.values()), (0.0, 0.0))
+    least, most = next((a.metric.bounds for pair in pairs for a in pair.ours.values()), (0.0, 0.0))
     found = values.intervals((least - most, most - least))
     p_values = _p_values(pairs, max(how.count, SIDES * len(pairs)))
     return [

@@ -21,19 +21,12 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from ..ids import bit_stream
-from ..scores import Metric
 from ..scores.reduce import Array, ratio
 from ..stats import Estimate
 from .draws import Drawn, Episodes, How
 
 ANY = (-math.inf, math.inf)
 FEW = 0.1  # the share of resamples, or of tasks, that may have nothing to say
-
-
-def bounds_of(metric: Metric) -> tuple[float, float]:
-    """Say how low and how high a metric can be."""
-    low, high = getattr(metric, "bounds", (0.0, 1.0))
-    return low, high
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------

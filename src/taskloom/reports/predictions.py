@@ -26,6 +26,7 @@ class Scores:
     """
 
     signatures: tuple[str, ...]  # metrics over labels have one for each set of labels
+    points: bool  # whether it is shown as points of a hundred
     micro: Estimate | None  # over all instances
     macro: Estimate  # the mean over tasks
     category_macro: Estimate | None  # the mean over categories, where tasks have them
@@ -87,6 +88,7 @@ def _scores(suite: Suite, found: Mapping[str, Scored]) -> Scores:
     known = [estimate for estimate in categories.values() if estimate]
     return Scores(
         signatures=tuple(sorted({signature(scored.metric) for scored in found.values()})),
+        points=all(scored.metric.points for scored in found.values()),
         micro=_pooled(list(found.values()), "micro"),
         macro=_mean_of(tasks.values()),
         category_macro=_mean_of(known) if known else None,

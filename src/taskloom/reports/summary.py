@@ -18,12 +18,11 @@ from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
-from .boards import RAW, Board, Category, Standing, boards
+from .boards import Board, Category, Standing, boards
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .exhibits import Exhibit, Seen, exhibits
 
-RIGHT_OR_WRONG = ("accuracy", "exact-match")  # metrics whose unit says whether an answer is right
 SAMPLES, SAMPLES_IN_ALL = 3, 60
 
 
@@ -160,7 +159,7 @@ def comparisons(results: Results, a: str, b: str, how: How | None = None) -> tup
     found = []
     for metric, shots in _settings(results):
         both = [o for o in results.outcomes if o.learner in (a, b) and o.shots == shots and metric in o.scores]
-        points = all(o.scores[metric].metric.name not in RAW for o in both)
+        points = all(o.scores[metric].metric.points for o in both)
         overall = contrast(a, b, metric, shots, both, how=how)
         tasks = task_contrasts(dict.fromkeys(sorted({o.task for o in both}), (a, b)), metric, shots, both, how)
         found.append(Comparison(metric, shots, points, overall, tasks))
@@ -325,8 +324,8 @@ def _headline(metrics: Sequence[str]) -> Iterable[str]:
 def _mark(name: str, outcome: Outcome, at: int) -> Mark:
     scored = outcome.scores[name]
     value = float(scored.metric.reduce(scored.units[at : at + 1])[0])
-    right = value == 1 if scored.metric.name in RIGHT_OR_WRONG else None
-    return Mark(name, None if math.isnan(value) else value, right, scored.metric.name not in RAW)
+    right = value == 1 if scored.metric.says_right else None
+    return Mark(name, None if math.isnan(value) else value, right, scored.metric.points)
 
 
 def written(task: Task, answer: Answer) -> str:

@@ -24,10 +24,18 @@ if TYPE_CHECKING:
 
 
 class Metric(Protocol):
-    """A way to score; a frozen dataclass, whose fields and version make its signature."""
+    """A way to score; a frozen dataclass, whose fields and version make its signature.
 
+    A metric inherits from this one, and so has all that it does not declare itself.
+    """
+
+    __slots__ = ()
     name: ClassVar[str]
     version: ClassVar[int]
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # how low and how high it can be
+    higher_is_better: ClassVar[bool] = True
+    points: ClassVar[bool] = True  # whether it is shown as points of a hundred
+    says_right: ClassVar[bool] = False  # whether an answer with a score of 1 is right, and any other wrong
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Score one answer; None is one that could not be parsed, and gets the worst unit."""

@@ -15,7 +15,7 @@ import numpy as np
 from ..core import Answer
 from ..errors import ScoreError
 from ..messages import Note
-from . import UnusableError
+from . import Metric, UnusableError
 from . import reduce as reduced
 from .reduce import Array
 
@@ -23,13 +23,14 @@ Variant = Literal["published", "corrected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExactMatch:
+class ExactMatch(Metric):
     """Whether a text equals an acceptable one: case, punctuation and white space aside, articles kept.
 
     `published` removes ASCII punctuation alone; `corrected` folds Unicode too, and keeps what is all punctuation.
     """
 
     name: ClassVar[str] = "exact-match"
+    says_right: ClassVar[bool] = True
     variant: Variant = "corrected"
     version: ClassVar[int] = 1
     reduce = staticmethod(reduced.mean)
@@ -53,10 +54,11 @@ def _fold_unicode(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accuracy:
+class Accuracy(Metric):
     """How many labels are right; `published` takes what is no label for the first one, as CSL's released script."""
 
     name: ClassVar[str] = "accuracy"
+    says_right: ClassVar[bool] = True
     labels: tuple[str, ...] = ()
     variant: Variant = "corrected"
     version: ClassVar[int] = 1
@@ -69,7 +71,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class F1:
+class F1(Metric):
     """F1 over labels, single or many: the macro mean over the labels that occur, the micro pool, or of one label.
 
     A unit is a row of the gold labels and a row of the predicted ones, so that any resample is a product of matrices.
@@ -107,7 +109,7 @@ class F1:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BCubed:
+class BCubed(Metric):
     """B-cubed F1 of a clustering; a unit is a block of elements, whose answer names the cluster of each in turn.
 
     >>> metric = BCubed()

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core import Answer
+from . import Metric
 from . import reduce as reduced
 from .reduce import Array
 
@@ -36,13 +37,14 @@ def _known(units: Array, weights: Array | None) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mse:
+class Mse(Metric):
     """Mean squared error; the smaller the better."""
 
     name: ClassVar[str] = "mse"
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     version: ClassVar[int] = 1
     higher_is_better: ClassVar[bool] = False
+    points: ClassVar[bool] = False
 
     unit = staticmethod(_pair)
 
@@ -53,7 +55,7 @@ class Mse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pearson:
+class Pearson(Metric):
     """Linear correlation; NaN where either side is constant."""
 
     name: ClassVar[str] = "pearson"
@@ -69,7 +71,7 @@ class Pearson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spearman:
+class Spearman(Metric):
     """Correlation of ranks, ties sharing theirs; NaN where either side is constant."""
 
     name: ClassVar[str] = "spearman"
@@ -85,7 +87,7 @@ class Spearman:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kendall:
+class Kendall(Metric):
     """Kendall's tau-b: pairs in the same order less pairs in the other, ties allowed for; NaN where one is constant."""
 
     name: ClassVar[str] = "tau-b"

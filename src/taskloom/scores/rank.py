@@ -15,6 +15,7 @@ from typing import ClassVar
 from ..core import Answer, ranked
 from ..errors import ScoreError
 from ..messages import Note
+from . import Metric
 from . import reduce as reduced
 from .match import Variant
 from .text import terms_of
@@ -60,7 +61,7 @@ def _gain(grades: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ndcg:
+class Ndcg(Metric):
     """Normalised discounted cumulative gain, grades as gains, to a depth of k (0: the whole ranking).
 
     >>> gold, found = ((("a", 2.0), ("b", 1.0)),), (("b", 9.0), ("a", 8.0))
@@ -83,7 +84,7 @@ class Ndcg:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AveragePrecision:
+class AveragePrecision(Metric):
     """Precision at each relevant candidate, averaged over all that are relevant; the mean over rankings is MAP."""
 
     name: ClassVar[str] = "map"
@@ -102,7 +103,7 @@ class AveragePrecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReciprocalRank:
+class ReciprocalRank(Metric):
     """One over the rank of the first relevant candidate; the mean over rankings is MRR."""
 
     name: ClassVar[str] = "mrr"
@@ -116,7 +117,7 @@ class ReciprocalRank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Precision:
+class Precision(Metric):
     """The share of the first k that is relevant; a ranking that is shorter is counted as if it went on in vain."""
 
     name: ClassVar[str] = "p"
@@ -131,7 +132,7 @@ class Precision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class Recall(Metric):
     """The share of all relevant candidates that is among the first k."""
 
     name: ClassVar[str] = "r"
@@ -146,7 +147,7 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bpref:
+class Bpref(Metric):
     """How few wrong terms stand above the right ones in a list of terms; doubles count once.
 
     `corrected` is the standard one: the gold terms are the relevant, predicted terms that are not gold the judged

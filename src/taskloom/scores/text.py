@@ -17,6 +17,7 @@ from ..core import Answer
 from ..errors import ScoreError
 from ..messages import Note
 from ..texts import tokens, without_surrogates
+from . import Metric
 from . import reduce as reduced
 from .match import Variant
 from .reduce import Array
@@ -77,7 +78,7 @@ TOKENIZERS: Mapping[RougeVariant, Callable[[str], tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RougeL:
+class RougeL(Metric):
     """F of the longest common subsequence of tokens, the best over acceptable answers.
 
     >>> RougeL().unit(("the cat sat",), "the cat ran")
@@ -107,7 +108,7 @@ def _f_of_common(gold: Sequence[str], found: Sequence[str]) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bleu:
+class Bleu(Metric):
     """Corpus BLEU over 1- to 4-grams of tokens (CJK by character), exponential smoothing of counts that are zero.
 
     A unit has the counts that BLEU is made of: matches and totals for each n, and both lengths.
@@ -155,7 +156,7 @@ def _grams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListF1:
+class ListF1(Metric):
     """F1 of a set of terms, exact ones; the mean over items, the best over acceptable lists."""
 
     name: ClassVar[str] = "list-f1"
@@ -169,7 +170,7 @@ class ListF1:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CharacterF1:
+class CharacterF1(Metric):
     """F1 of the characters of all terms, spaces aside: softer than whole terms."""
 
     name: ClassVar[str] = "character-f1"
