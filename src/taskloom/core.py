@@ -19,6 +19,8 @@ from .messages import Note
 if TYPE_CHECKING:
     from numpy import ndarray
 
+DROPPED = "dropped"  # in a suite's `about`: what was read and is in no task, by code
+
 Ints: TypeAlias = "ndarray[tuple[int], Any]"
 
 # A text or a label | labels or terms | a number | graded candidates | the answers of several fields.

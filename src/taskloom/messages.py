@@ -40,6 +40,12 @@ ANSWERS = {  # that can't be used, or stand in a pool as gold
     "gold-missing": "has no gold answer",
     "half-character": "holds half a character (a lone surrogate)",
 }
+ROWS = {  # of a table, that are in no suite
+    "row-faulty": "rows with faults",
+    "row-surrogates": "rows with half a character, replaced by U+FFFD",
+    "row-filtered": "rows without {where}",
+    "row-unmapped": "rows with an unknown {column}",
+}
 COUNTS = {  # by learners, each many times
     "prompt-refused": "prompts that the model refused",
     "prompt-cut": "prompts cut to fit the context",
@@ -259,7 +265,7 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, COUNTS, STUDIES, SCORES, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
+    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
     FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
@@ -329,6 +335,24 @@ def text_of(key: str) -> str:
     """
     field, _, code = key.rpartition("/")
     return str(Note(code).of_field(field)) if field and code in TEXTS else str(Note(key))
+
+
+def counted_notes(notes: Mapping[Note, int]) -> list[dict[str, Any]]:
+    """Write down what was counted, for what keeps JSON.
+
+    >>> counted_notes({Note.of("row-faulty"): 2, Note.of("not-converged"): 0})
+    [{'code': 'row-faulty', 'values': {}, 'count': 2}]
+    """
+    return [note.to_json() | {"count": count} for note, count in notes.items() if count]
+
+
+def counted_text(kept: Sequence[Mapping[str, Any]]) -> str:
+    """Put into words what `counted_notes` wrote.
+
+    >>> counted_text([{"code": "row-faulty", "values": {}, "count": 2}])
+    '2 (rows with faults)'
+    """
+    return ", ".join(f"{one['count']:,} ({Note.from_json(one)})" for one in kept)
 
 
 class _Words(string.Formatter):

@@ -116,7 +116,7 @@ def test_faults_of_released_files_are_named_at_once(tmp_path: Path):
         build(tmp_path)
     assert [fault.partition(": ")[0] for fault in refused.value.faults] == ["dev.tsv:2", "dev.tsv:3", "dev.tsv:4"]
     suite = build(tmp_path, on_error="skip")
-    assert suite.about["left_out"] == {"rows with faults": 3}
+    assert suite.about["dropped"] == [{"code": "row-faulty", "values": {}, "count": 3}]
 
 
 def test_nothing_to_build_from_is_refused(tmp_path: Path):

@@ -10,7 +10,7 @@ def test_without_an_index_the_embedded_papers_are_used(offline_cache: dict[str, 
         monkeypatch.setenv(name, value)
     suite = build("quickstart")
     assert "can't be reached" in str(suite.about["note"])
-    assert suite.about["left_out"] == {"language is not en": 20}
+    assert suite.about["dropped"] == [{"code": "row-filtered", "values": {"where": ["language=en"]}, "count": 20}]
     assert len(suite.tasks) == 180
     assert len(suite.pools["abstract->title"]["all"]) == 60
 

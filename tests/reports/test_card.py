@@ -40,7 +40,15 @@ def embedded() -> Suite:
 def odd() -> Suite:
     tags = {"category": (ODD,), "domain": (f"{ODD} -> {'long ' * 20}",)}
     task = Task(id="t", instruction="Do.", output=Text(), metrics=(), tags=tags)
-    return Suite(id=ODD, tasks={"t": task}, pools={"t": {}}, about={"licence": ODD, "left_out": {"rows": 3}})
+    return Suite(
+        id=ODD,
+        tasks={"t": task},
+        pools={"t": {}},
+        about={"licence": ODD, "dropped": [{"code": "row-faulty", "values": {}, "count": 3}]},
+    )
+
+
+DROPPED = [{"code": "row-faulty", "values": {}, "count": 3}]
 
 
 def test_published_figures_stand_beside_ours(embedded: Suite):
@@ -83,7 +91,7 @@ def test_what_comes_from_tags_stays_text(odd: Suite, read_page: Any):
     assert "<script" not in page
     said = "".join(read_page(page).text)
     assert said.count(ODD) >= 6  # title, heading, suite, licence, hover and table
-    assert "left_out" not in said
+    assert "row-faulty" not in said
 
 
 def test_the_card_of_a_table_is_a_page_too(small_suite: Suite, read_page: Any):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskloom.errors import SourceError, UnknownNameError, UsageError
+from taskloom.messages import Note
 from taskloom.sources.files import Row, RowFaults
 from taskloom.sources.table import LOOK_AHEAD, Field, Kind, gather, joined, parse_field, value_of
 
@@ -250,11 +251,11 @@ def test_no_records_are_an_error_and_not_an_empty_table() -> None:
 
 
 def test_joining_adds_what_is_known_and_counts_what_is_not() -> None:
-    left_out: Counter[str] = Counter()
+    left_out: Counter[Note] = Counter()
     rows = placed([{"journal": "J1", "title": "A"}, {"journal": "J9"}, {"journal": 2}, {}])
     found = list(joined(rows, "journal", {"J1": {"topic": "maths"}, "2": {"topic": "art"}}, left_out))
     assert found == [
         ("p.csv:2", {"journal": "J1", "title": "A", "topic": "maths"}),
         ("p.csv:4", {"journal": 2, "topic": "art"}),
     ]
-    assert left_out == {"unmapped journal": 2}
+    assert left_out == {Note.of("row-unmapped", column="journal"): 2}

@@ -41,7 +41,7 @@ def test_a_study_gives_options_to_its_benchmark_and_is_written_with_them(films: 
     assert parse(written(made), folder=films) == made
     suite = built_suite(made)
     assert list(suite.tasks) == ["story->genre", "genre->story"]
-    assert suite.about["left_out"] == {"year is not 2001": 1}
+    assert suite.about["dropped"] == [{"code": "row-filtered", "values": {"where": ["year=2001"]}, "count": 1}]
 
 
 def test_a_study_python_and_the_command_line_build_the_same_suite(films: Path, taskloom):

@@ -6,7 +6,7 @@ import pytest
 
 from taskloom.errors import SourceError, UsageError
 from taskloom.sources.table import Field
-from taskloom.suites.build import SURROGATES, TableOptions, field_suite
+from taskloom.suites.build import TableOptions, field_suite
 
 FIELDS = (Field("title", "text", "title"), Field("category", "label", "category"))
 
@@ -21,7 +21,7 @@ def test_labels_can_come_from_a_map_of_venues(tmp_path: Path):
     suite = build(tmp_path / "papers.csv", venues=str(tmp_path / "venues.csv"))
     gold = [example.gold[0] for example in suite.pools["title->category"]["all"].take([0, 1])]
     assert gold == ["Botany", "Zoology"]
-    assert suite.about["left_out"] == {"unmapped journal": 1}
+    assert suite.about["dropped"] == [{"code": "row-unmapped", "values": {"column": "journal"}, "count": 1}]
 
 
 def test_a_map_of_venues_needs_labels(tmp_path: Path):
@@ -35,7 +35,7 @@ def test_rows_can_be_chosen_by_a_column_and_the_others_are_counted(tmp_path: Pat
     (tmp_path / "t.csv").write_text("title,category,language\na,x,en\nb,y,zh\nc,x,en\n")
     suite = build(tmp_path / "t.csv", where={"language": "en"})
     assert len(suite.pools["title->category"]["all"]) == 2
-    assert suite.about["left_out"] == {"language is not en": 1}
+    assert suite.about["dropped"] == [{"code": "row-filtered", "values": {"where": ["language=en"]}, "count": 1}]
 
 
 def test_what_is_skipped_is_counted_and_named(tmp_path: Path):
@@ -43,7 +43,7 @@ def test_what_is_skipped_is_counted_and_named(tmp_path: Path):
     with pytest.raises(SourceError, match=r"t\.csv:3: 3 cells, the header has 2"):
         build(tmp_path / "t.csv")
     suite = build(tmp_path / "t.csv", on_error="skip")
-    assert suite.about["left_out"] == {"rows with faults": 1}
+    assert suite.about["dropped"] == [{"code": "row-faulty", "values": {}, "count": 1}]
     assert suite.about["faults"] == ["t.csv:3: 3 cells, the header has 2"]
 
 
@@ -53,7 +53,7 @@ def test_half_characters_are_replaced_and_their_rows_counted(tmp_path: Path):
     suite = build(tmp_path / "t.jsonl")
     examples = suite.pools["title->category"]["all"].take([0, 1])
     assert [example.item.fields["title"] for example in examples] == ["a\ufffd", "🌳"]
-    assert suite.about["left_out"] == {SURROGATES: 1}
+    assert suite.about["dropped"] == [{"code": "row-surrogates", "values": {}, "count": 1}]
 
 
 def test_one_field_makes_no_suite(tmp_path: Path):

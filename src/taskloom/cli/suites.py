@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from .. import console
+from ..core import DROPPED
 from ..errors import UsageError
+from ..messages import counted_text
 from ..texts import counted
 from . import shell_completion as complete
 
@@ -68,9 +70,9 @@ def build(
     of = benchmark(name, source, options)
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(of.build(), output, replace=force)
-    for told in ("note", "left_out", "leakage", "faults"):
+    for told in ("note", DROPPED, "leakage", "faults"):
         if suite.about.get(told):
-            console.note(f"{told.replace('_', ' ')}: {_told(suite.about[told])}")
+            console.note(f"{told}: {_told(suite.about[told])}")
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 
@@ -96,9 +98,9 @@ def _assignments(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _told(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{count:,} ({what})" for what, count in value.items())
-    return "\n  ".join(["", *value]) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return counted_text(value) if isinstance(value[0], dict) else "\n  ".join(["", *value])
+    return str(value)
 
 
 def show(

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from .. import __version__
+from ..core import DROPPED
 from ..ids import Json
+from ..messages import counted_text
 from ..stats import Contrast, Estimate
 from . import numbers
 from .style import CSS
@@ -32,6 +34,8 @@ def facts(suite: str, fingerprint: str, about: Mapping[str, Json]) -> dict[str, 
     for name, value in about.items():
         if isinstance(value, Mapping) and all(isinstance(count, int) for count in value.values()):
             found[name] = "\n".join(f"{what}: {count:,}" for what, count in value.items())
+        elif name == DROPPED and isinstance(value, list):
+            found[name] = counted_text(value)
         elif isinstance(value, list) and all(isinstance(line, str) for line in value):
             found[name] = "\n".join(map(str, value))
         elif isinstance(value, str | int | float):

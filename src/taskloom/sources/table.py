@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import SourceError, UnknownNameError, UsageError, nearest
+from ..messages import Note
 from ..schema import Node
 from ..texts import number_text
 from .files import Place, Row, RowFaults
@@ -98,7 +99,7 @@ def gather(
 
 
 def joined(
-    rows: Iterable[tuple[Place, Row]], by: str, known: Mapping[str, Row], left_out: Counter[str]
+    rows: Iterable[tuple[Place, Row]], by: str, known: Mapping[str, Row], dropped: Counter[Note]
 ) -> Iterator[tuple[Place, Row]]:
     """Add to each row what is known of its key (a journal's category, say); rows of unknown keys are counted."""
     seen: set[str] = set()
@@ -107,7 +108,7 @@ def joined(
         if found := known.get(str(row.get(by))):
             yield place, row | found
         else:
-            left_out[f"unmapped {by}"] += 1
+            dropped[Note.of("row-unmapped", column=by)] += 1
     refuse_missing([by], seen)
 
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import sources
-from ..core import Suite
+from ..core import DROPPED, Suite
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import Json
+from ..messages import Note, counted_notes
 from ..schema import key
 from ..sources.files import Layout, OnError, Place, Row, RowFaults
 from ..sources.table import Field, gather, joined, read_fields, refuse_missing
 from . import fields
-
-SURROGATES = "half a character (a lone surrogate) in a row, replaced by U+FFFD"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,27 +52,26 @@ def field_suite(
     for name in options.columns:
         if name not in {f.name for f in of}:
             raise UnknownNameError("field", name, [f.name for f in of])
-    faults, left_out = RowFaults(options.on_error), Counter[str]()
+    faults, dropped = RowFaults(options.on_error), Counter[Note]()
     layout = Layout(encoding=options.file_encoding, delimiter=options.delimiter, header=header)
     rows = sources.rows(options.source, faults, layout)
-    rows = _where(rows, options.where, left_out)
+    rows = _where(rows, options.where, dropped)
     if options.venues:
-        by, known = _venues(options.venues, left_out)
-        rows = joined(rows, by, known, left_out)
+        by, known = _venues(options.venues, dropped)
+        rows = joined(rows, by, known, dropped)
     try:
         kept = gather(rows, of, faults, columns=options.columns, id_column=options.id_column)
     except SourceError as error:
-        if not left_out:
+        if not dropped:
             raise
-        raise SourceError(f"{error}; left out before: {dict(left_out)}") from None
-    if faults.count:
-        left_out["rows with faults"] = faults.count
-    if faults.surrogates:
-        left_out[SURROGATES] += faults.surrogates
+        before = ", ".join(f"{count:,} ({note})" for note, count in dropped.items())
+        raise SourceError(f"{error}; dropped before: {before}") from None
+    dropped[Note.of("row-faulty")] += faults.count
+    dropped[Note.of("row-surrogates")] += faults.surrogates
     told: dict[str, Json] = {
         "source": Path(options.source).name,
         "records": len(kept),
-        "left_out": dict(left_out),
+        DROPPED: counted_notes(dropped),
         "faults": faults.shown,
     }
     return fields.suite(fields.records(of, kept), id=id, language=options.language, about=told | dict(about or {}))
@@ -88,7 +86,7 @@ def _separated(options: TableOptions) -> list[Field]:
 
 
 def _where(
-    rows: Iterator[tuple[Place, Row]], where: Mapping[str, str], left_out: Counter[str]
+    rows: Iterator[tuple[Place, Row]], where: Mapping[str, str], dropped: Counter[Note]
 ) -> Iterator[tuple[Place, Row]]:
     seen: set[str] = set()
     for place, row in rows:
@@ -96,15 +94,15 @@ def _where(
         if all(str(row.get(column)) == value for column, value in where.items()):
             yield place, row
         else:
-            left_out[" or ".join(f"{column} is not {value}" for column, value in where.items())] += 1
+            dropped[Note.of("row-filtered", where=[f"{column}={value}" for column, value in where.items()])] += 1
     refuse_missing(where, seen)
 
 
-def _venues(path: str, left_out: Counter[str]) -> tuple[str, dict[str, Row]]:
+def _venues(path: str, dropped: Counter[Note]) -> tuple[str, dict[str, Row]]:
     faults = RowFaults()
     rows = [row for _, row in sources.rows(path, faults)]
     faults.settle()
-    left_out.update({SURROGATES: faults.surrogates} if faults.surrogates else {})
+    dropped[Note.of("row-surrogates")] += faults.surrogates
     if not rows or len(rows[0]) < 2:
         raise SourceError(f"a table of venues needs a column of names and one or more of labels: {path}")
     by, *_ = rows[0]

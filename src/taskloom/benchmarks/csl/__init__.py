@@ -12,9 +12,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import ClassVar
 
-from ...core import Example, Item, Labels, Output, Suite, Task, Terms, Text
+from ...core import DROPPED, Example, Item, Labels, Output, Suite, Task, Terms, Text
 from ...errors import SourceError, UsageError
 from ...ids import Json
+from ...messages import Note, counted_notes
 from ...schema import key
 from ...sources import files
 from ...sources.files import Layout, RowFaults
@@ -97,8 +98,8 @@ def released(path: Path, faults: RowFaults, layout: Layout) -> Suite:
         raise SourceError(f"no examples in {path}")
     tasks = {prompt: _task(prompt, [e for pool in pools.values() for e in pool]) for prompt, pools in read.items()}
     pools = {prompt: {name: rows.pool(tasks[prompt], kept) for name, kept in read[prompt].items()} for prompt in tasks}
-    left_out = {"rows with faults": faults.count} if faults.count else {}
-    told: dict[str, Json] = {"language": "zh", "licence": LICENCE, "left_out": left_out, "faults": faults.shown}
+    dropped = counted_notes({Note.of("row-faulty"): faults.count})
+    told: dict[str, Json] = {"language": "zh", "licence": LICENCE, DROPPED: dropped, "faults": faults.shown}
     return Suite(id="csl-benchmark", tasks=tasks, pools=pools, about=told)
 
 
