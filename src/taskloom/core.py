@@ -430,8 +430,12 @@ def _terms_faults(answer: object) -> Iterator[Note]:
         yield Note.of("empty-output")
 
 
+def _is_pair(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
 def _ranking_faults(answer: object, candidates: Sequence[str]) -> Iterator[Note]:
-    if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
+    if not isinstance(answer, tuple) or not all(_is_pair(pair) for pair in answer):
         yield Note.of("pairs-expected", given=repr(answer))
         return
     yield from (Note.of("grade-not-finite", given=repr(grade)) for _, grade in answer if not is_finite(grade))

@@ -135,6 +135,11 @@ class Deck:
         """Draw one episode."""
         return _draw(self.task, self.homes, self.stocks, sampler, _Key(seed, index))
 
+    def groups(self, drawn: Draw) -> set[int]:
+        """Give the records of a draw, by numbers that are the same in every pool of every task."""
+        parts = ((self.stocks[drawn.pools[role]].groups, rows) for role, rows in drawn.rows.items())
+        return {int(group) for groups, rows in parts for group in groups[list(rows)]}
+
 
 def draws(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count: int = 1) -> Iterator[Draw]:
     """Draw episodes 0 .. count-1 of a task; each depends on its number, not on those before it."""
@@ -260,7 +265,7 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
         wanted = 1 if size == ALL else most * len(kept) if each else most
         _refuse_few(task, role, len(rows[role]), wanted, len(stock.pool))
     rows = {"support": tuple(_support(support, used, key, taken, sampler, kept)), **rows}
-    _refuse_few(task, "support", len(rows["support"]), sampler.shots == ALL, len(support.pool))
+    _refuse_few(task, "support", len(rows["support"]), int(sampler.shots == ALL), len(support.pool))
     pools = {home: stock.pool for home, stock in stocks.items()}
     id_ = _id(task, homes, pools, sampler, key, stocks[homes["support"]].avoid)
     labels = tuple(names[label] for label in kept)

@@ -15,12 +15,17 @@ from pathlib import Path
 def scratch_beside(folder: Path) -> Iterator[Path]:
     """Give a folder to work in, beside another and removed in the end; what killed processes left there goes too."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}-*"):
-        found = re.fullmatch(r"(\d+)-\w{8}", left.name.removeprefix(f".{folder.name}-"))
-        if found and not is_alive(int(found[1])):
-            shutil.rmtree(left, ignore_errors=True)
+    remove_leftovers(folder.parent, folder.name)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-{os.getpid()}-") as scratch:
         yield Path(scratch)
+
+
+def remove_leftovers(parent: Path, name: str = "*") -> None:
+    """Remove what processes that are gone were working in, beside a folder or beside any."""
+    for left in parent.glob(f".{name}-*"):
+        found = re.fullmatch(r"\..+-(\d+)-\w{8}", left.name)
+        if found and not is_alive(int(found[1])):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def is_alive(process: int) -> bool:

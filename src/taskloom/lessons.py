@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .core import Example, Pool, Suite, Task
-from .encodings import DEFAULT, Encoding, encode, encoding, without_item
+from .encodings import DEFAULT, Encoding, encode, encoding, tagged, without_item
 from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
@@ -15,7 +15,7 @@ from .suites.leaks import COMPARED, LEAKAGE
 
 Most: TypeAlias = int | Literal["all"]
 RANDOM = "random"
-DRAWN = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
+RELEASED = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
 TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
 
 
@@ -49,9 +49,14 @@ def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAU
     Of several acceptable answers one is drawn, and never an empty one; the item itself is not shown as an example.
     """
     task = suite.task(name)
-    encodings = [encoding(one) for one in (DRAWN if how == RANDOM else (how,))] if how else []
+    encodings = [encoding(one) for one in (RELEASED if how == RANDOM else (how,))] if how else []
     for example in _taught(suite, name).take(rows):
         yield _lesson(task, example, encodings, seed)
+
+
+def shown_tags(task: Task, how: str) -> str:
+    """Give what lessons in an encoding show of a task's tags, which do not name a task."""
+    return tagged(task, encoding(how)) if how not in ("", RANDOM) else ""
 
 
 def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: int) -> Lesson:

@@ -68,10 +68,18 @@ STUDIES = {  # why cells are skipped, or fail
     "examples-needed": "learner {learner} needs examples for {kind}, and 0 shots have none",
     "no-fold": "model {model} is not trained for task {task}: none of its folds has it as a test task",
     "nothing-to-train-on": "model {model} is not trained for task {task}: fold {fold} has no tasks to train on",
-    "training-failed": "model {model} was not trained (cell {cell}), and is needed here",
+    "no-record-left": "model {model} is not trained for task {task}: its episodes leave no record to train on",
+    "training-failed": "model {model} was not trained, and is needed here|: cell {cell}",
+    "learner-changed": "its file was changed after the run had begun; run again: {learner!r}",
+    "answers-missing": "{items:item} got {answers:answer} of {learner}",
+    "artifact-missing": "what training had made is not there, or not whole; run again: {folder}",
+    "artifact-changed": "a trained model was changed; remove its folder, and run again ({file}): {folder}",
     "learner-raised": "{error}",
     "draw-differs": "the suite or the sampler was changed after the plan was made; run again",
-    "artifact-differs": "training model {model} again made something else than before (cell {cell})",
+    "artifact-differs": (
+        "training model {model} again made something else than before: copy artifacts/{cell} from where it was trained "
+        "first, or run into another folder (-o)"
+    ),
 }
 SCORES = {
     "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",

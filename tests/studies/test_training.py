@@ -8,19 +8,24 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from taskloom.core import Example, Folds, Item, Suite, Task, Text
+from taskloom.episodes import Deck
 from taskloom.errors import StudyError
+from taskloom.models.trained import Trained
 from taskloom.studies import artifacts
 from taskloom.studies.api import keep_plan, merge_runs, prepare
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.plan import Plan, plan
+from taskloom.studies.queue import Queue
 from taskloom.studies.results import read_results
 from taskloom.studies.run import run
 from taskloom.studies.study import load
+from taskloom.studies.training import Training
 from taskloom.suites import rows, store
 
 Until = Callable[[Callable[[], bool]], None]
@@ -259,10 +264,15 @@ def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[...,
         ({"meta": "meta: {train: more}"}, r"study.yaml:\d+:3: a model is trained from itself: "),
         ({"base": 'base: {load: "fake:echo"}'}, "model 'meta' can't be trained, for its base can't be: 'base'"),
         ({"meta": "meta: {train: base, tasks: [nothing]}"}, "unknown tasks"),
-        ({"meta": "meta: {train: base, folds: [three]}", "plain": ""}, "none of its folds has it as a test task"),
+        ({"meta": "meta: {train: base, folds: [three]}"}, "model 'meta': unknown fold: 'three'"),
+        (
+            {"meta": 'meta: {train: base, tasks: ["@train", "@devv"]}'},
+            "unknown role of a fold: '@devv'; did you mean @dev",
+        ),
+        ({"meta": "meta: {train: base, encoding: nonsense}"}, "an encoding joins"),
         ({"meta": "meta: {train: base, mst: 3}"}, "did you mean most"),
         ({"meta": "meta: {train: base, most: 0}"}, "most must be a whole number from 1 on"),
-        ({"meta": "meta: {train: nowhere}"}, "unknown model: 'nowhere'"),
+        ({"meta": "meta: {train: nowhere}"}, r"study.yaml:9:3: model 'meta': unknown model: 'nowhere'"),
     ],
 )
 def test_what_can_not_be_trained_is_told_before_any_work(
@@ -296,3 +306,138 @@ def test_seeds_of_training_are_apart_from_those_of_draws(study: Callable[..., Pa
     assert sorted(cell.training for cell in trains) == [5, 5, 6, 6, 7, 7]
     _, found = prepare(path, tmp_path / "run").run()
     assert {(o.seed, o.training) for o in found.outcomes} == {(0, 5), (0, 6), (0, 7)}
+
+
+def test_a_model_that_no_fold_is_for_is_skipped_with_the_reason(study: Callable[..., Path]):
+    made = planned(study(meta="meta: {train: base, folds: [one]}"))
+    assert {note.code for note in made.skipped} == {"no-fold"}
+    assert {cell.task for cell in made.cells if cell.learner == "taught"} == {"left"}
+    assert {cell.fold for cell in made.cells if cell.learner == "taught"} == {"one"}
+
+
+def test_a_fold_that_the_study_names_is_the_one_that_is_trained_in(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    suite = store.open_suite(tmp_path / "suite")
+    folds: Folds = {"one": {"train": ("east",), "test": ("left",)}, "two": {"train": ("west",), "test": ("left",)}}
+    store.write(Suite(id="s", tasks=suite.tasks, pools=dict(suite.pools), folds=folds), tmp_path / "other")
+    path.write_text(path.read_text().replace("suite: suite", "suite: other").replace("@test", "@two/test"))
+    assert {cell.fold for cell in planned(path).cells if cell.kind == "train"} == {"two"}
+
+
+def test_a_model_is_named_by_what_its_encoding_shows_of_tags(study: Callable[..., Path], tmp_path: Path):
+    def ids(source: str, encoding: str) -> set[str]:
+        path = study(meta=f"meta: {{train: base, encoding: {encoding}}}")
+        suite = store.open_suite(tmp_path / "suite")
+        tasks = {name: replace(of, tags={"source": (source,)}) for name, of in suite.tasks.items()}
+        tagged = Suite(id="s", tasks=tasks, pools=dict(suite.pools), folds=suite.folds)
+        store.write(tagged, tmp_path / "tagged", replace=True)
+        path.write_text(path.read_text().replace("suite: suite", "suite: tagged"))
+        return {cell.id for cell in planned(path).cells if cell.learner == "meta"}
+
+    assert ids("squad", "id") != ids("imdb", "id")
+    assert ids("squad", "def") == ids("imdb", "def")
+
+
+TWO = """
+from dataclasses import dataclass
+from typing import ClassVar
+from taskloom import Learner
+
+@dataclass(frozen=True)
+class Two(Learner):
+    names: tuple = ()
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = frozenset({"text"})
+    unaided: ClassVar[frozenset[str]] = outputs
+
+    @property
+    def models(self):
+        return tuple(self.names)
+
+    def fit(self, task, support, dev, *, seed, tools):
+        for name in self.names:
+            tools.model(name)
+        return self
+
+    def predict(self, items):
+        return ["x" for _ in items]
+"""
+
+
+def two_models(study: Callable[..., Path], models: str) -> Path:
+    path = study()
+    path.with_name("two.py").write_text(TWO)
+    head = path.read_text().partition("learners:")[0]
+    learners = f'learners:\n  one: {{"two.py:Two": {{names: [bad]}}}}\n  both: {{"two.py:Two": {{names: {models}}}}}\n'
+    path.write_text(
+        head.replace("  meta: {train: base, most: 20}\n", "  bad: {train: base, most: 7}\n  meta: {train: base}\n")
+        + learners
+    )
+    return path
+
+
+def test_a_learner_of_several_models_is_named_by_the_content_of_all(study: Callable[..., Path]):
+    path = two_models(study, "[base, meta]")
+    before = {cell.id for cell in planned(path).cells if cell.learner == "both"}
+    path.write_text(path.read_text().replace("meta: {train: base}", "meta: {train: base, most: 3}"))
+    assert not before & {cell.id for cell in planned(path).cells if cell.learner == "both"}
+
+
+@pytest.mark.parametrize("models", ["[meta, bad]", "[bad, meta]"])
+def test_a_learner_whose_second_model_can_not_be_trained_is_skipped_and_the_run_ends(
+    study: Callable[..., Path], tmp_path: Path, models: str
+):
+    path = two_models(study, models)
+    made = planned(path)
+    (tmp_path / "artifacts").mkdir()
+    for cell in made.cells:  # what stands there and can't be moved away
+        if cell.learner == "bad":
+            artifacts.place(tmp_path, cell.id).symlink_to("nowhere/at/all")
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        keep_plan(made, ledger)
+        done = run(made, ledger)
+        found = read_results(ledger, made.suite, command="")
+    assert {failure.learner for failure in found.failures} == {"bad"}
+    assert done.skipped == sum(cell.learner in ("one", "both") for cell in made.cells)
+    assert done.ran == sum(cell.kind == "train" for cell in made.cells)
+    assert not found.outcomes
+
+
+def test_no_record_of_any_episode_is_taught_though_one_of_them_can_not_be_drawn(tmp_path: Path):
+    suite = write_suite(tmp_path / "suite", shared=True)
+    (tmp_path / "study.yaml").write_text(
+        STUDY.replace("SECONDS", "0").replace("shots: [0, 1]", "shots: {drawn: 3, 0: 2}, least: 1, most: 4")
+    )
+    made = planned(tmp_path / "study.yaml")
+    training = Training(suite, made.study)
+    for cell in (cell for cell in made.cells if cell.kind == "train" and cell.learner == "meta"):
+        of = made.models["meta"]
+        assert isinstance(of, Trained)
+        taught = training.taught("meta", of, cell.task, cell.seed)
+        records = {int(suite.pools[task]["all"].groups()[row]) for task, rows in taught.rows.items() for row in rows}
+        deck, protocol = Deck(suite, cell.task), made.study.protocol.of(cell.task)
+        for shots, episodes in protocol.shots.items():
+            for index in range(episodes):
+                assert not records & deck.groups(deck.draw(protocol.drawing(shots), seed=cell.seed, index=index))
+
+
+def test_a_model_that_no_record_is_left_for_is_skipped(tmp_path: Path):
+    write_suite(tmp_path / "suite", shared=True)
+    text = STUDY.replace("SECONDS", "0").replace("query: 4", "query: all")
+    (tmp_path / "study.yaml").write_text(text)
+    made = planned(tmp_path / "study.yaml")
+    assert {note.code for note in made.skipped} == {"no-record-left"}
+    assert {cell.learner for cell in made.cells} == {"plain"}
+
+
+def test_what_was_made_again_by_another_run_is_not_made_twice(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    prepare(path, tmp_path / "run", only=["taught"]).run()
+    shutil.rmtree(tmp_path / "run" / "artifacts")
+    made = prepare(path, tmp_path / "run").plan
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        queue = Queue(made.to_run, ledger, tmp_path / "run")
+        lost = [cell for cell in queue.ready if cell.id in queue.remade]
+        assert lost
+        prepare(path, tmp_path / "run").run()  # another one
+        assert queue.claimed(lost, "me") == set()

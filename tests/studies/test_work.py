@@ -145,7 +145,7 @@ class Near(Learner):
         return tuple(filter(None, (self.model, self.other)))
 
     def needs(self, task):
-        return frozenset({"vectors"})
+        return dict.fromkeys(self.models, frozenset({"vectors"}))
 
     def fit(self, task, support, dev, *, seed, tools):
         return self
@@ -169,3 +169,17 @@ def test_a_model_that_can_not_do_what_a_learner_needs_is_refused_before_any_work
     with pytest.raises(StudyError, match=rf"study.yaml:\d+:3: .*{told}"):
         prepare(folder / "study.yaml", folder / "other")
     assert not (folder / "other").exists()
+
+
+@pytest.mark.parametrize("odd", ['options={"x": __import__("numpy").float32(-1.5)}', 'raw=b"x"'])
+def test_what_can_not_be_kept_fails_its_cell_alone(folder: Path, odd: str):
+    (folder / "own.py").write_text(OWN.replace('f"I think {answer}"', odd))
+    done, found = prepare(folder / "study.yaml", folder / "odd").run()
+    kept_all = "options" in odd  # numbers of numpy are numbers
+    assert done.failed == (0 if kept_all else 3)
+    assert {failure.learner for failure in found.failures} == (set() if kept_all else {"own"})
+
+
+def test_options_that_differ_from_item_to_item_stand_with_each():
+    found = outputs([Response("a", options={"a": 1.0, "b": 2.0}), Response("c", options={"c": 3.0})])
+    assert found == {"item_options": [["a", "b"], ["c"]], "scores": [[1.0, 2.0], [3.0]]}

@@ -87,3 +87,9 @@ def test_bad_documents_are_refused_by_id(bad: Sequence[Stored], told: str):
 def test_a_name_that_no_file_can_have_is_refused(name: str):
     with pytest.raises(SuiteError, match="a store's name must be"):
         documents(name, PAPERS)
+
+
+@pytest.mark.parametrize("odd", [Stored(1, {"title": "x"}), Stored("a", {"title": "x"}, (2,)), Stored("a", {3: "x"})])  # type: ignore[arg-type, dict-item]
+def test_names_that_are_no_texts_are_refused(odd: Stored):
+    with pytest.raises(SuiteError, match="an id, a member or a field's name is not a text"):
+        documents("papers", [odd])

@@ -165,7 +165,7 @@ def report(
     to: Annotated[
         str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=complete.forms)
     ] = "terminal",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, overrides of standard output.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
 ) -> None:
     """Show what a run has found so far."""

@@ -19,6 +19,7 @@ from ..core import OUTPUTS, Answer, Example, Fields, Item, Output, Store, Stored
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
+from ..messages import Note
 from ..models import Ability, LanguageModel
 from ..texts import without_surrogates
 
@@ -71,9 +72,9 @@ class Learner(Protocol):
         """Name its models; their content is part of its identity, and the runner makes them ready."""
         return ()
 
-    def needs(self, task: Task) -> frozenset[Ability]:  # noqa: ARG002 (most need nothing)
+    def needs(self, task: Task) -> Mapping[str, frozenset[Ability]]:  # noqa: ARG002 (most need nothing)
         """Say what each of its models must be able to do for a task."""
-        return frozenset()
+        return {}
 
     @property
     def facets(self) -> Mapping[str, Json]:
@@ -165,7 +166,9 @@ def identity(of: Learner, contents: Mapping[str, Json] | None = None) -> dict[st
     kind, known = type(of), contents or {}
     named = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
     models = {name: known.get(value) for name, value in named.items() if value in of.models}
-    return {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version, "set": declared(of) | models}
+    others: dict[str, Json] = {model: known.get(model) for model in of.models if model not in named.values()}
+    found: dict[str, Json] = {"learner": f"{kind.__module__}:{kind.__qualname__}", "version": of.version}
+    return found | {"set": declared(of) | models} | ({"models": others} if others else {})
 
 
 def shown(of: Learner, task: Task) -> Json:
@@ -262,7 +265,7 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox) -> list[R
     tools.fitting += time.perf_counter() - start
     found = list(fitted.predict(items))
     if len(found) != len(items):
-        raise LearnerError(f"{len(items)} items got {len(found)} answers of {of}")
+        raise LearnerError(Note.of("answers-missing", items=len(items), answers=len(found), learner=repr(of)))
     return [_response(one, episode.task.output, tools) for one in found]
 
 

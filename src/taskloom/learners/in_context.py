@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeAlias, get_args
 
@@ -22,7 +22,8 @@ from .baselines import Words, settle
 From: TypeAlias = Literal["support", "task"]
 Choose: TypeAlias = Literal["random", "balanced", "nearest"]
 Answers: TypeAlias = Literal["score", "generate"]
-Shots: TypeAlias = tuple[Example, ...]
+Demonstrations: TypeAlias = tuple[Example, ...]
+Question: TypeAlias = tuple[Item, Demonstrations]
 EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
 ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 
@@ -73,10 +74,10 @@ class InContext(Learner):
         """Name the model."""
         return (self.model,)
 
-    def needs(self, task: Task) -> frozenset[Ability]:
+    def needs(self, task: Task) -> Mapping[str, frozenset[Ability]]:
         """Ask for what the way to answer takes."""
         scored = isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
-        return frozenset({"score" if scored else "generate"})
+        return {self.model: frozenset({"score" if scored else "generate"})}
 
     def fit(
         self,
@@ -108,14 +109,14 @@ class _Asking:
     how: InContext
     task: Task
     wording: Wording
-    shown: Shots
+    shown: Demonstrations
     seed: int
     tools: Tools
 
     def predict(self, items: Sequence[Item]) -> list[Response]:
         """Ask about all items that have the same demonstrations at once, and about the others together."""
         model = self.tools.model(self.how.model)
-        groups: dict[tuple[str, ...], list[tuple[int, Shots]]] = {}
+        groups: dict[tuple[str, ...], list[tuple[int, Demonstrations]]] = {}
         for place, (item, chosen) in enumerate(zip(items, self._chosen(items), strict=True)):
             shots = self._fitting(model, item, chosen)
             groups.setdefault(_names(shots), []).append((place, shots))
@@ -129,7 +130,7 @@ class _Asking:
 
     # --- demonstrations ----------------------------------------------------------------------------------------------
 
-    def _chosen(self, items: Sequence[Item]) -> Iterator[Shots]:
+    def _chosen(self, items: Sequence[Item]) -> Iterator[Demonstrations]:
         """Choose demonstrations for each item, of which none is the item itself."""
         most = self.how.most or len(self.shown)
         nearest = self._by_nearness(items) if self.how.choose == "nearest" and self.shown else None
@@ -147,7 +148,7 @@ class _Asking:
         near = (words.rows(items) @ words.rows([shot.item for shot in self.shown]).T).toarray().round(12)
         return (-near).argsort(axis=1, kind="stable").tolist()  # type: ignore[no-any-return]
 
-    def _fitting(self, model: LanguageModel, item: Item, shots: Shots) -> Shots:
+    def _fitting(self, model: LanguageModel, item: Item, shots: Demonstrations) -> Demonstrations:
         """Drop demonstrations, those farthest from the item first, until the prompt fits into the context."""
         dropped = bisect.bisect_left(
             range(len(shots)), True, key=lambda first: model.fits(self._prompt(item, shots[first:]), self._decoding)
@@ -169,11 +170,11 @@ class _Asking:
         ends = (prompts.GAP if several else "\n",)
         return Decoding(tokens=how.tokens, stop=ends, chat=how.chat, temperature=how.temperature, seed=self.seed)
 
-    def _prompt(self, item: Item, shots: Shots) -> str:
+    def _prompt(self, item: Item, shots: Demonstrations) -> str:
         """Write a prompt up to where the answer begins, but for a space, which belongs to the answer's first token."""
         return prompts.prompt(self.task, item, shots, self.wording) + self.wording.gap.rstrip(" ")
 
-    def _answers(self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]]) -> list[Response]:
+    def _answers(self, model: LanguageModel, asked: Sequence[Question]) -> list[Response]:
         output = self.task.output
         texts = [self._prompt(*one) for one in asked]
         if isinstance(output, Labels) and not output.many and self.how.answers == "score":
@@ -183,7 +184,11 @@ class _Asking:
         return [read_reply(self.task, text, reply, self.tools, golds) for text, reply in replies]
 
     def _likeliest(
-        self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], texts: Sequence[str], names: Sequence[str]
+        self,
+        model: LanguageModel,
+        asked: Sequence[Question],
+        texts: Sequence[str],
+        names: Sequence[str],
     ) -> list[Response]:
         """Take the label that is likeliest to come next; of equal ones, the first."""
         options = [self.wording.gap[len(self.wording.gap.rstrip(" ")) :] + name for name in names]
@@ -211,9 +216,7 @@ class _Asking:
             return list(odds.logs)
         return [log / max(1, tokens) for log, tokens in zip(odds.logs, odds.tokens, strict=True)]
 
-    def _unasked(
-        self, model: LanguageModel, asked: Sequence[tuple[Item, Shots]], options: Sequence[str]
-    ) -> list[list[float]]:
+    def _unasked(self, model: LanguageModel, asked: Sequence[Question], options: Sequence[str]) -> list[list[float]]:
         """Weigh the options where the input says nothing: the log of the mean chance over inputs without content."""
         sets = {_names(shots): shots for _, shots in asked}
         item = asked[0][0]
@@ -274,7 +277,7 @@ def _without_content(item: Item, text: str) -> Item:
     return Item("", dict.fromkeys(item.fields, text))
 
 
-def _names(shots: Shots) -> tuple[str, ...]:
+def _names(shots: Demonstrations) -> tuple[str, ...]:
     return tuple(shot.item.id for shot in shots)
 
 

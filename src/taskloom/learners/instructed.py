@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -46,9 +46,9 @@ class Instructed(Learner):
         """Name the model."""
         return (self.model,)
 
-    def needs(self, task: Task) -> frozenset[Ability]:  # noqa: ARG002 (of any task the same)
+    def needs(self, task: Task) -> Mapping[str, frozenset[Ability]]:  # noqa: ARG002 (of any task the same)
         """Ask for a model that writes."""
-        return frozenset({"generate"})
+        return {self.model: frozenset({"generate"})}
 
     @property
     def facets(self) -> dict[str, Json]:

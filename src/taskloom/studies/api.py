@@ -17,7 +17,7 @@ from ..progress import Progress
 from ..suites.store import open_suite
 from . import artifacts
 from .estimate import Spent, expected_seconds
-from .ledger import Ledger
+from .ledger import Ledger, State
 from .plan import SUITE, Get, Plan, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
@@ -55,7 +55,7 @@ class Overrides:
         bases = _untrained(study, {model for made in learners.values() for model in made.models})
         if not bases:
             raise StudyError(f"no learner of the study needs a model: {self.model!r}")
-        after = [name for name, made in learners.items() if made.models == (name,)]
+        after = [name for name, made in learners.items() if made.models == (name,) and name in bases]
         renamed = {name: self.model if after == [name] and self.model not in learners else name for name in learners}
         chosen = {renamed[name]: self._of_learner(one, learners[name], bases) for name, one in study.learners.items()}
         models = {
@@ -67,7 +67,8 @@ class Overrides:
 
     def _of_learner(self, chosen: StudyLearner, made: Learner, bases: set[str]) -> StudyLearner:
         """Put the model in the place of those that a learner names itself."""
-        named = [f.name for f in fields(made) if getattr(made, f.name) in bases & {*made.models}]  # type: ignore[arg-type]
+        values = {f.name: getattr(made, f.name) for f in fields(made)}  # type: ignore[arg-type]
+        named = [name for name, value in values.items() if isinstance(value, str) and value in bases & {*made.models}]
         return replace(chosen, options={**chosen.options, **dict.fromkeys(named, self.model)})
 
     def folder(self, name: str) -> str:
@@ -161,13 +162,17 @@ class Prepared:
 
     def forecast(self) -> Forecast:
         """Say what is left to run, and how long that will take by what was measured."""
-        states, spent = {}, []
+        states: dict[str, State] = {}
+        spent: dict[str, list[Spent]] = {"adapt": [], "train": []}
         if (self.folder / LEDGER).is_file():
             with Ledger(self.folder / LEDGER) as ledger:
-                states, spent = ledger.states(), [Spent(*cost) for cost in ledger.costs()]
+                states = ledger.states()
+                spent = {kind: [Spent(*cost) for cost in ledger.costs(kind)] for kind in spent}
         cells, query = self.plan.to_run, self.plan.study.protocol.sampler.query
         left = [cell for cell in cells if states.get(cell.id) != "done"]
-        seconds = expected_seconds(left, spent, query if isinstance(query, int) else 0)
+        items = {"adapt": query if isinstance(query, int) else 0, "train": 0}  # what is taught is as much each time
+        parts = [expected_seconds([c for c in left if c.kind == kind], spent[kind], items[kind]) for kind in spent]
+        seconds = None if None in parts else sum(part or 0.0 for part in parts)
         return Forecast(cells=len(cells), left=len(left), seconds=seconds)
 
     def again(self) -> str:
@@ -186,7 +191,9 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
         skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
     )
     text = canonical(asdict(about))
-    ledger.keep_plan(limit, fingerprint([cell.id for cell in plan.cells], text), text, plan.cells)
+    ledger.keep_plan(
+        limit, fingerprint([[c.id, c.learner, c.task, c.fold] for c in plan.cells], text), text, plan.cells
+    )
 
 
 def prepare(
@@ -303,7 +310,7 @@ def merge_runs(into: Path, other: Path) -> tuple[int, int]:
         raise UsageError(f"no such ledger: {other}")
     with Ledger(ours) as ledger:
         found = ledger.merge(theirs)
-        artifacts.copy_missing(theirs.parent, ours.parent)
+        artifacts.copy_missing(theirs.parent, ours.parent, lambda cell: (ledger.result(cell) or {}).get("artifact", ""))
     return found
 
 

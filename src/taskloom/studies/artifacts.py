@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import ModelError
 from ..folders import replace_folder, scratch_beside
 from ..ids import canonical, fingerprint
+from ..messages import Note
 
 FOLDER, ABOUT = "artifacts", "about.json"
 
@@ -49,24 +50,24 @@ def digest(run: Path, cell: str) -> str:
 
 
 def opened(run: Path, cell: str) -> Path:
-    """Give the folder of what a cell has made, or refuse one that was changed since."""
+    """Give the folder of what a cell has made, or refuse one that is not whole or was changed since."""
     folder = place(run, cell)
+    if not digest(run, cell):
+        raise ModelError(Note.of("artifact-missing", folder=folder))
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     if wrong := [name for name, was in about["files"].items() if _file(folder / Path(name).name) != was]:
-        raise ModelError(f"a trained model was changed; remove its folder, and run again ({wrong[0]}): {folder}")
+        raise ModelError(Note.of("artifact-changed", file=wrong[0], folder=folder))
     return folder
 
 
-def copy_missing(source: Path, target: Path) -> int:
-    """Copy what another run has made and this one lacks; give how many were copied."""
-    copied = 0
+def copy_missing(source: Path, target: Path, recorded: Callable[[str], str]) -> None:
+    """Copy what another run has made where this one lacks it: what a ledger has recorded of a cell, and no other."""
     for folder in sorted((source / FOLDER).glob("[!.]*")):
-        if digest(source, folder.name) and not digest(target, folder.name):
+        wanted = recorded(folder.name)
+        if wanted and digest(source, folder.name) == wanted != digest(target, folder.name):
             with scratch_beside(place(target, folder.name)) as scratch:
                 shutil.copytree(folder, scratch / "new")
                 replace_folder(scratch / "new", place(target, folder.name), scratch / "old")
-            copied += 1
-    return copied
 
 
 def _file(path: Path) -> list[Any]:

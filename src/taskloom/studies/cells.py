@@ -63,14 +63,16 @@ class Naming:
         suite: Suite,
         models: Mapping[str, Source | Trained],
         ids: Mapping[str, Json],
+        drawable: Mapping[str, frozenset[Shots]],
         limit: int,
         skipped: Counter[Note],
     ) -> None:
+        self.drawable = drawable  # by task: the settings that have enough examples
         self.study, self.suite, self.models, self.ids = study, suite, models, ids
         self.limit, self.skipped = limit, skipped
         self.digest = cache(suite.digest)
-        self.training = Training(suite, study.protocol, limit)
-        self.trained: dict[str, Cell] = {}  # by id
+        self.training = Training(suite, study, limit)
+        self.trained: set[str] = set()  # cells that train a model, and were named
 
     def cells(self, parts: Mapping[str, Mapping[str, Learner]]) -> Iterator[Cell]:
         """Name the cells of learners whose models are named, those of one episode after each other.
@@ -82,6 +84,8 @@ class Naming:
             able = self._able(known, self.suite.tasks[task])
             protocol = self.study.protocol.of(task)
             for shots, episodes in protocol.shots.items():
+                if shots not in self.drawable[task]:
+                    continue
                 fit, draws = self._fit(able, self.suite.tasks[task], shots), protocol.drawing(shots)
                 for seed, index in product(protocol.seeds, range(episodes)):
                     drawn = draw_id(self.suite, task, draws, seed=seed, index=index)
@@ -95,15 +99,14 @@ class Naming:
     def _cells(self, name: str, of: Learner, where: Mapping[str, Any]) -> Iterator[Cell]:
         """Name a cell, and those before it that train its models."""
         task, training = where["task"], where["training"]
-        uses: list[tuple[str, str]] = []
-        for model in of.models:
-            for cell in self._chain(model, task, where["seed"], training):
-                if cell.id not in self.trained:
-                    self.trained[cell.id] = cell
-                    yield cell
-                uses.append((cell.learner, cell.id))
-            if isinstance(self.models[model], Trained) and (not uses or uses[-1][0] != model):
-                return  # there is nothing to train it on, which was noted
+        chains = {model: self._chain(model, task, where["seed"], training) for model in of.models}
+        if any(isinstance(self.models[model], Trained) and not chain for model, chain in chains.items()):
+            return  # there is nothing to train it on, which was noted
+        before = {cell.id: cell for chain in chains.values() for cell in chain}
+        yield from (cell for cell in before.values() if cell.id not in self.trained)
+        self.trained |= before.keys()
+        uses = tuple((cell.learner, cell.id) for cell in before.values())
+        fold = next((cell.fold for cell in before.values()), "")
         key = {
             "kind": "adapt",
             "version": VERSION,
@@ -113,7 +116,7 @@ class Naming:
             "seed": training,
             **self._more(of, self.suite.tasks[task]),
         }
-        yield _cell(key, learner=name, uses=tuple(uses), limit=self.limit, **where)
+        yield _cell(key, learner=name, uses=uses, fold=fold, limit=self.limit, **where)
 
     def _chain(self, model: str, task: str, seed: int, training: int) -> list[Cell]:
         """Name the cells that make a trained model, its bases first; none where it can't be trained for a task."""
@@ -125,7 +128,7 @@ class Naming:
                 taught = self.training.taught(name, of, task, seed)
             except TrainingError as error:
                 self.skipped[error.note] += 1
-                return made
+                return []
             base: Json = {"trained": made[-1].id} if made else self.ids[of.train]
             key = {"kind": "train", "version": VERSION, "base": base, "seed": training, **taught.key}
             uses = tuple((cell.learner, cell.id) for cell in made)

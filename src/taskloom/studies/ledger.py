@@ -51,7 +51,8 @@ CREATE TABLE scores (
     PRIMARY KEY (cell, signature)
 );
 CREATE TABLE costs (
-    cell TEXT PRIMARY KEY, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL, ended REAL NOT NULL,
+    cell TEXT PRIMARY KEY, kind TEXT NOT NULL, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL,
+    ended REAL NOT NULL,
     {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost))});
 CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
 CREATE TABLE planned (
@@ -92,6 +93,10 @@ class Finished:
         }
         told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
         return _packed(told | ({"artifact": self.artifact} if self.artifact else {}))
+
+    def said(self) -> bytes:
+        """Pack what answers were read from, which must be equal too; nothing where there is no more to say."""
+        return _packed(self.outputs) if self.outputs else b""
 
 
 def _parts(of: Answered) -> list[tuple[str, Any]]:
@@ -282,16 +287,16 @@ class Ledger:
 
     def finish(self, cell: Cell, found: Finished) -> None:
         """Keep what a cell gave: once, whoever comes first; its name, and what it was, with it."""
-        body = found.body()
+        body, said = found.body(), found.said()
         with self.writing():
             first = self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell.id, body)).rowcount
             if first:  # all else is of the answers that are kept
                 self.db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (cell.id, cell.key))
-                if found.outputs:
-                    self.db.execute("INSERT OR IGNORE INTO outputs VALUES (?, ?)", (cell.id, _packed(found.outputs)))
+                if said:
+                    self.db.execute("INSERT OR IGNORE INTO outputs VALUES (?, ?)", (cell.id, said))
                 for signature, (units, unusable) in sorted(found.scores.items()):
                     self._keep_score(cell.id, signature, units, unusable)
-                costs = (cell.id, cell.learner, cell.task, cell.shots, time.time(), *astuple(found.cost))
+                costs = (cell.id, cell.kind, cell.learner, cell.task, cell.shots, time.time(), *astuple(found.cost))
                 self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
             self.db.execute(
                 "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
@@ -373,9 +378,9 @@ class Ledger:
         rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
         return {cell: (Note.from_json(json.loads(why)), trace) for cell, why, trace in rows}
 
-    def costs(self) -> list[tuple[str, str, Any, Cost]]:
-        """Give what every finished cell cost, those of trials too: learner, task, shots and cost."""
-        rows = self.db.execute(f"SELECT learner, task, shots, {COSTS} FROM costs")  # noqa: S608 (ours)
+    def costs(self, kind: str = "adapt") -> list[tuple[str, str, Any, Cost]]:
+        """Give what every finished cell of a kind cost, those of trials too: learner, task, shots and cost."""
+        rows = self.db.execute(f"SELECT learner, task, shots, {COSTS} FROM costs WHERE kind = ?", (kind,))  # noqa: S608
         return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:

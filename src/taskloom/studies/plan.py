@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core import ROLES, Suite
-from ..episodes import Sampler, Shots, draw, shots_order
+from ..episodes import ALL, DRAWN, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json
 from ..learners import FLOORS, Learner, can_do, learner, settings
@@ -20,8 +20,9 @@ from ..scores.tasks import parts_of
 from ..suites import store
 from ..suites.linked import refuse_broken
 from .cells import Cell, Naming, bases
-from .study import Study, chosen_tasks, named
+from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
+from .training import faults_of
 from .views import view_faults
 from .yaml_reader import StudyFaults
 
@@ -74,10 +75,14 @@ def plan(
     some_tasks, some_learners = _only(tasks, learners, only)
     refuse_broken(suite, some_tasks)
     skipped: Counter[Note] = Counter()
-    parts = _parts(study, suite, learners, [task for task in tasks if _can_draw(suite, study, task, skipped)])
-    _check_abilities(study, suite, models, parts)
+    drawable = {task: _drawable(suite, study, task, skipped) for task in tasks}
+    parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
+    _check_models(study, suite, models, parts)
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
-    naming = Naming(study=study, suite=suite, models=models, ids={**(known or {}), **ids}, limit=limit, skipped=skipped)
+    naming = Naming(
+        study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
+        skipped=skipped,
+    )  # fmt: skip
     cells = tuple(naming.cells(parts))
     to_run = _chosen(cells, some_tasks, some_learners)
     if not to_run:
@@ -181,7 +186,8 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
     for first, user in sorted(users.items()):
         chain, model = list[str](), first
         while model and model not in made:
-            with faults.of(*(("model", model) if model in study.models else ("learner", user))):
+            named_by = ("model", chain[-1]) if chain else ("learner", user)
+            with faults.of(*(("model", model) if model in study.models else named_by)):
                 made[model] = _model(study, model)
             chain.append(model)
             found = made.get(model)
@@ -197,22 +203,25 @@ def _model(study: Study, name: str) -> Source | Trained:
     return trained(name, options) if options and "train" in options else source(name, options, study.folder)
 
 
-def _check_abilities(
+def _check_models(
     study: Study,
     suite: Suite,
     models: Mapping[str, Source | Trained],
     parts: Mapping[str, Mapping[str, Learner]],
 ) -> None:
-    """Refuse learners whose models can't do what they are needed for, and training of what can't be trained."""
+    """Refuse learners whose models can't do what they are needed for, and training that can't be done."""
     faults = StudyFaults(study.places)
     for name, of in models.items():
-        if isinstance(of, Trained) and "train" not in _can(models, name):
+        if isinstance(of, Trained):
             place = study.places.get(("model", name), "")
-            faults.add(place, f"model {name!r} can't be trained, for its base can't be: {bases(models, name)[0]!r}")
+            for fault in faults_of(of, suite):
+                faults.add(place, f"model {name!r}: {fault}")
+            if "train" not in _can(models, name):
+                faults.add(place, f"model {name!r} can't be trained, for its base can't be: {bases(models, name)[0]!r}")
     for task, part in parts.items():
         for name, learner_ in part.items():
-            needed = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else frozenset()
-            for model in learner_.models:
+            needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
+            for model, needed in needs.items():
                 if lacking := sorted(needed - _can(models, model)):
                     told = f"learner {name!r} needs a model that can {' and '.join(lacking)}, and {model!r} can't"
                     faults.add(study.places.get(("learner", name), ""), told)
@@ -251,7 +260,7 @@ def _model_ids(
         except TaskloomError as error:
             if not all(study.learners[user].optional for user in users):
                 raise
-            skipped[Note.of("model-unavailable", model=name, learners=", ".join(users), reason=str(error))] += 1
+            skipped[Note.of("model-unavailable", model=name, learners=", ".join(users), reason=error.note)] += 1
     return found
 
 
@@ -280,14 +289,27 @@ def _chosen(cells: Sequence[Cell], tasks: Sequence[str], learners: Mapping[str, 
     return tuple(found.values())
 
 
-def _can_draw(suite: Suite, study: Study, task: str, skipped: Counter[Note]) -> bool:
-    """Draw one episode for a trial, so that a task with too few examples is known before any work."""
-    try:
-        draw(suite, task, sampler(study, task, max(study.protocol.of(task).shots, key=shots_order)))
-    except EpisodeError as error:
-        skipped[error.note] += 1
-        return False
-    return True
+def _drawable(suite: Suite, study: Study, task: str, skipped: Counter[Note]) -> frozenset[Shots]:
+    """Draw an episode of each kind of setting for a trial, so that too few examples are known before any work."""
+    found: set[Shots] = set()
+    for together, how in _trials(study.protocol.of(task)):
+        try:
+            draw(suite, task, how, seed=study.protocol.of(task).seeds[0])
+            found |= {*together}
+        except EpisodeError as error:
+            skipped[error.note] += 1
+    return frozenset(found)
+
+
+def _trials(protocol: StudyProtocol) -> Iterator[tuple[list[Shots], Sampler]]:
+    """Give the settings that can be drawn or can't be together, and how that is tried."""
+    if numbers := [shots for shots in protocol.shots if isinstance(shots, int)]:
+        yield [*numbers], protocol.drawing(max(numbers))
+    if DRAWN in protocol.shots:
+        how = protocol.drawing(DRAWN)
+        yield [DRAWN], replace(how, most=how.least)
+    if ALL in protocol.shots:
+        yield [ALL], protocol.drawing(ALL)
 
 
 def _parts(

@@ -21,6 +21,7 @@ class Queue:
         self.ready: deque[Cell] = deque()
         self.waiting: dict[str, list[Cell]] = {}  # by the cell that they wait for
         self.there: set[str] = set()  # cells whose models are ready
+        self.given_up: dict[str, Note] = {}  # cells that trained nothing, and why: what needs them is skipped
         self.remade: set[str] = set()  # cells that are finished, but what they made is lost
         states = ledger.states()
         unfinished = [cell for cell in cells if states.get(cell.id) != "done"]
@@ -34,7 +35,7 @@ class Queue:
 
     def claimed(self, cells: Sequence[Cell], owner: str) -> set[str]:
         """Claim cells; what is lost of a finished one may be made again."""
-        again = [cell.id for cell in cells if cell.id in self.remade]
+        again = [cell.id for cell in cells if cell.id in self.remade and not self._is_there(cell.id)]
         won = self.ledger.claim([cell.id for cell in cells if cell.id not in self.remade], owner)
         return {*won, *(self.ledger.claim(again, owner, again=True) if again else ())}
 
@@ -43,15 +44,14 @@ class Queue:
         self.remade.discard(cell.id)
         if cell.kind == "train" and not self._is_there(cell.id):
             return self._skip(cell, Note.of("artifact-differs", model=cell.learner, cell=cell.id))
-        for other in self.waiting.pop(cell.id, ()):
-            self._add(other)
-        return 0
+        return sum(self._add(other) for other in self.waiting.pop(cell.id, ()))
 
     def failed(self, cell: Cell) -> int:
         """Skip those that waited for a cell, and those that waited for them; give how many."""
         return self._skip(cell, Note.of("training-failed", model=cell.learner, cell=cell.id))
 
     def _skip(self, cell: Cell, why: Note) -> int:
+        self.given_up[cell.id] = why
         others = self.waiting.pop(cell.id, [])
         if others:
             self.ledger.skip([other.id for other in others], why)
@@ -59,22 +59,26 @@ class Queue:
 
     def drop(self, learner: str) -> None:
         """Leave the cells of a learner for another time."""
-        self.ready = deque(cell for cell in self.ready if cell.learner != learner)
+        self.ready = deque(cell for cell in self.ready if cell.kind == "train" or cell.learner != learner)
         for id_, cells in list(self.waiting.items()):
-            self.waiting[id_] = [cell for cell in cells if cell.learner != learner]
+            self.waiting[id_] = [cell for cell in cells if cell.kind == "train" or cell.learner != learner]
 
-    def _add(self, cell: Cell) -> None:
+    def _add(self, cell: Cell) -> int:
         """Put a cell with the ready ones, or with those that wait for the first model that is not there."""
         missing = next((id_ for _, id_ in cell.uses if not self._is_there(id_)), None)
         if missing is None:
             self.ready.append(cell)
+        elif missing in self.given_up:
+            self.ledger.skip([cell.id], self.given_up[missing])
+            return 1 + self._skip(cell, self.given_up[missing])
         else:
             self.waiting.setdefault(missing, []).append(cell)
+        return 0
 
     def _is_there(self, id_: str) -> bool:
         if id_ not in self.there:
             found = self.ledger.result(id_)
-            if found is None or not found["artifact"] or artifacts.digest(self.run, id_) != found["artifact"]:
+            if found is None or not found.get("artifact") or artifacts.digest(self.run, id_) != found["artifact"]:
                 return False
             self.there.add(id_)
         return True

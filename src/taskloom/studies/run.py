@@ -19,11 +19,13 @@ from types import FrameType
 from typing import Literal, TypeAlias
 
 from ..errors import EpisodeError, LedgerError, ModelUnavailableError, TaskloomError
+from ..folders import remove_leftovers
 from ..ids import fingerprint
 from ..learners import Learner, identity
 from ..messages import Note
 from ..progress import Progress
 from ..suites import store
+from . import artifacts
 from .cells import Cell
 from .ledger import Finished, Ledger
 from .plan import Plan, learners_of, models_of
@@ -191,6 +193,7 @@ def run(
         finally:
             crew.shutdown()
             ledger.release(owner)
+            remove_leftovers(folder / artifacts.FOLDER)
 
 
 def _drive(
@@ -204,26 +207,28 @@ def _drive(
 ) -> Done:
     ledger.free_the_dead()
     queue = Queue(plan.to_run, ledger, ledger.path.parent)
-    total, tally = len(plan.to_run), {"done": 0, "failed": 0, "skipped": 0}
+    total, tally = len(plan.to_run), {"done": 0, "failed": 0, "skipped": 0, "not tried": 0}
     running: dict[Future[_Outcome], Cell] = {}
     stuck: dict[str, Note] = {}
     if progress:
         progress(total - queue.left, total)
     while (queue.left and not stop.is_set()) or running:
         if not stop.is_set():
-            _hand_out(ledger, crew, owner, queue, running, 1 if workers == 1 else workers * AHEAD)
+            tally["not tried"] += _hand_out(ledger, crew, owner, queue, running, 1 if workers == 1 else workers * AHEAD)
         finished, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
         for future in finished:
             cell, found = running.pop(future), _outcome(future)
             state = _keep(ledger, owner, cell, found, optional=_is_optional(plan, cell))
             tally[state] += 1
-            tally["skipped"] += queue.finished(cell) if state == "done" else queue.failed(cell)
-            if isinstance(found, _Fault) and found.is_unavailable and cell.learner not in stuck:
+            tally["not tried"] += queue.finished(cell) if state == "done" else queue.failed(cell)
+            gone = isinstance(found, _Fault) and found.is_unavailable and cell.kind == "adapt"
+            if isinstance(found, _Fault) and gone and cell.learner not in stuck:
                 stuck[cell.learner] = found.why  # there is nothing to be had by trying its other cells now
                 queue.drop(cell.learner)
         if progress:
             progress(total - queue.left - len(running), total)
-    return Done(sum(tally.values()), tally["failed"], tally["skipped"], stop.is_set(), stuck)
+    skipped = tally["skipped"] + tally.pop("not tried")
+    return Done(sum(tally.values()), tally["failed"], skipped, stop.is_set(), stuck)
 
 
 def _is_optional(plan: Plan, cell: Cell) -> bool:
@@ -237,8 +242,11 @@ def _hand_out(
     queue: Queue,
     running: dict[Future[_Outcome], Cell],
     room: int,
-) -> None:
-    """Claim as many cells as there is room for; what another run has claimed goes to the end, until it is finished."""
+) -> int:
+    """Claim as many cells as there is room for; what another run has claimed goes to the end, until it is finished.
+
+    Give how many are skipped, for what another run has made is not what it was.
+    """
     lost: list[Cell] = []
     while queue.ready and len(running) < room:
         wanted = [queue.ready.popleft() for _ in range(min(len(queue.ready), room - len(running)))]
@@ -247,11 +255,10 @@ def _hand_out(
         lost += [cell for cell in wanted if cell.id not in won]
     done = ledger.done(cell.id for cell in lost)
     queue.ready.extend(cell for cell in lost if cell.id not in done)
-    for cell in lost:
-        if cell.id in done:
-            queue.finished(cell)
+    skipped = sum(queue.finished(cell) for cell in lost if cell.id in done)
     if queue.left and not running:
         time.sleep(POLL)  # only what other runs have at hand is left
+    return skipped
 
 
 def _outcome(future: Future[_Outcome]) -> _Outcome:

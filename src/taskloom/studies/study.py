@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import benchmarks
-from ..episodes import Sampler, Shots
+from ..episodes import DRAWN, Sampler, Shots
 from ..errors import StudyError, UsageError, nearest
 from ..learners import FLOORS
 from ..schema import Node, key, read, short, taken
@@ -83,9 +83,15 @@ class StudyProtocol:
         return next((other for text, other in self.tasks.items() if named([task], text)), self)
 
     def drawing(self, shots: Shots) -> Sampler:
-        """Say how episodes of a setting are drawn; those of all numbers of shots have the same query set."""
+        """Say how episodes of a setting are drawn; those of all numbers of shots have the same query set.
+
+        What a setting does not go by is left out, so that changing it makes no draw another one.
+        """
+        if shots == DRAWN:
+            return replace(self.sampler, shots=shots, reserve=0)
         reserve = max((number for number in self.shots if isinstance(number, int)), default=0)
-        return replace(self.sampler, shots=shots, reserve=reserve)
+        usual = Sampler()
+        return replace(self.sampler, shots=shots, reserve=reserve, least=usual.least, most=usual.most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

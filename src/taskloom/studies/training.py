@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
-from ..core import Suite, declared
-from ..episodes import DRAWN, Deck, Shots, groups_of
-from ..errors import EpisodeError, StudyError, TaskloomError
+from ..core import ROLES, Suite, declared
+from ..encodings import encoding
+from ..episodes import ALL, DRAWN, Deck, Shots
+from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json, fingerprint
-from ..lessons import lessons_of, taught_rows
+from ..lessons import RANDOM, lessons_of, shown_tags, taught_rows
 from ..messages import Note
 from ..models import Lesson
 from ..models.trained import Trained
-from .study import StudyProtocol, chosen_tasks
+from .study import Study, chosen_tasks, named
+
+KEPT_APART = ("train", "tasks", "folds", "most")  # of a trained model: what its rows say, or its base
 
 
 class TrainingError(TaskloomError):
@@ -37,20 +40,33 @@ class Taught:
 
 
 class Training:
-    """Draws what models are trained on; what several targets share is drawn once."""
+    """Draws what models are trained on; what several cells share is drawn once."""
 
-    def __init__(self, suite: Suite, protocol: StudyProtocol, limit: int = 0) -> None:
-        self.suite, self.protocol, self.limit = suite, protocol, limit
+    def __init__(self, suite: Suite, study: Study, limit: int = 0) -> None:
+        self.suite, self.protocol, self.limit = suite, study.protocol, limit
+        self.asked_in = folds_named(suite, study.tasks)
+        self.known: dict[tuple[str, str, int], Taught] = {}
         self.avoided: dict[tuple[str, int], frozenset[int]] = {}
-        self.rows: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self.rows: dict[tuple[str, int | str, int, frozenset[int]], tuple[int, ...]] = {}
+        self.records: dict[str, frozenset[int]] = {}  # by task
 
     def taught(self, model: str, of: Trained, target: str, seed: int) -> Taught:
         """Choose what a model is trained on for a task that will be asked about, by the seed of its draws."""
+        if (model, target, seed) not in self.known:
+            self.known[model, target, seed] = self._taught(model, of, target, seed)
+        return self.known[model, target, seed]
+
+    def _taught(self, model: str, of: Trained, target: str, seed: int) -> Taught:
         fold, tasks = self._tasks(model, of, target)
         avoid = self._avoided(target, seed)
         rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
-        content: list[Json] = [[self.suite.digest(task), list(chosen)] for task, chosen in rows.items()]
-        about = {name: value for name, value in declared(of).items() if name not in ("train", "tasks", "folds", "most")}
+        if not any(rows.values()):
+            raise TrainingError(Note.of("no-record-left", model=model, task=target))
+        content: list[Json] = [
+            [self.suite.digest(task), shown_tags(self.suite.tasks[task], of.encoding), list(chosen)]
+            for task, chosen in rows.items()
+        ]
+        about = {name: value for name, value in declared(of).items() if name not in KEPT_APART}
         key: dict[str, Json] = {"set": about, "taught": fingerprint(content)}
         return Taught(fold, rows, key | ({"limit": self.limit} if self.limit else {}))
 
@@ -64,12 +80,12 @@ class Training:
 
     def _tasks(self, model: str, of: Trained, target: str) -> tuple[str, list[str]]:
         """Find the one fold that asks about the target, and its tasks; tasks that are named alone need no fold."""
-        roles = [text.removeprefix("@") for text in of.tasks if text.startswith("@") and text not in self.suite.tasks]
-        plain = [text for text in of.tasks if text.removeprefix("@") not in roles]
+        roles, plain = _split(self.suite, of)
         names = chosen_tasks(list(self.suite.tasks), plain) if plain else []
         if not roles:
             return "", names
-        folds = [name for name in self.suite.folds_with(target) if any(fnmatchcase(name, text) for text in of.folds)]
+        among = self.asked_in.get(target) or self.suite.folds_with(target)
+        folds = [name for name in among if any(fnmatchcase(name, text) for text in of.folds)]
         if not folds:
             raise TrainingError(Note.of("no-fold", model=model, task=target))
         if len(folds) > 1:
@@ -81,37 +97,72 @@ class Training:
         return folds[0], [name for name in self.suite.tasks if name in {*found, *names}]
 
     def _avoided(self, target: str, seed: int) -> frozenset[int]:
-        """Give the records of all episodes of the target with this seed, at its largest number of shots."""
+        """Give the records of all episodes of the target with this seed, at the settings that take most of them."""
         if (target, seed) not in self.avoided:
-            protocol = self.protocol.of(target)
-            deck, shots = Deck(self.suite, target), _largest(protocol.shots)
-            draws = (
-                deck.draw(protocol.drawing(shots), seed=seed, index=n) for n in range(max(protocol.shots.values()))
-            )
-            try:
-                found = frozenset(group for drawn in draws for group in groups_of(self.suite, drawn))
-            except EpisodeError:
-                found = frozenset()  # the target itself is skipped
-            self.avoided[target, seed] = found
+            protocol, deck, found = self.protocol.of(target), Deck(self.suite, target), set[int]()
+            for shots in _largest(protocol.shots):
+                for index in range(max(protocol.shots.values())):
+                    with suppress(EpisodeError):  # that episode is skipped
+                        found |= deck.groups(deck.draw(protocol.drawing(shots), seed=seed, index=index))
+            self.avoided[target, seed] = frozenset(found)
         return self.avoided[target, seed]
 
     def _rows(self, task: str, of: Trained, seed: int, avoid: frozenset[int]) -> tuple[int, ...]:
-        near = avoid & self._groups(task)
+        near = avoid & self._records(task)
         key = (task, of.most, seed, near)
         if key not in self.rows:
             found = taught_rows(self.suite, task, most=of.most, seed=seed, avoid=near)
             self.rows[key] = found[: self.limit] if self.limit else found
         return self.rows[key]
 
-    def _groups(self, task: str) -> frozenset[int]:
-        key = ("groups", task)
-        if key not in self.rows:
+    def _records(self, task: str) -> frozenset[int]:
+        if task not in self.records:
             pools = self.suite.pools[task].values()
-            self.rows[key] = tuple({int(group) for pool in pools for group in pool.groups()})
-        return frozenset(self.rows[key])
+            self.records[task] = frozenset(int(group) for pool in pools for group in pool.groups())
+        return self.records[task]
 
 
-def _largest(settings: Mapping[Shots, int]) -> Shots:
-    """Give the setting that takes most records; `all` takes what dev and query leave, and has these in common."""
+def _largest(settings: Mapping[Shots, int]) -> list[Shots]:
+    """Give the settings that take most records, of those whose dev and query are drawn alike.
+
+    `all` has dev and query in common with numbers; its support is what these leave, which may be taught.
+    """
     numbers = [shots for shots in settings if isinstance(shots, int)]
-    return DRAWN if DRAWN in settings and not numbers else max(numbers, default=0)
+    largest: list[Shots] = [max(numbers, default=0)] if numbers or ALL in settings else []
+    return [DRAWN, *largest] if DRAWN in settings else largest
+
+
+def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:
+    """Part what a model is trained on into roles and names or patterns of tasks."""
+    roles = [text for text in of.tasks if text.startswith("@") and text not in suite.tasks]
+    return [text.removeprefix("@") for text in roles], [text for text in of.tasks if text not in roles]
+
+
+def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
+    """Say what is wrong with a model that is to be trained on tasks of a suite."""
+    roles, plain = _split(suite, of)
+    for role in roles:
+        if role not in ROLES:
+            yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"
+    for text in plain:
+        if not named(suite.tasks, text):
+            yield f"unknown tasks: {text!r}; {nearest(text, suite.tasks)}"
+    for text in of.folds if roles else ():
+        if not named(suite.folds, text):
+            yield f"unknown fold: {text!r}; {nearest(text, suite.folds)}"
+    if of.encoding not in ("", RANDOM):
+        try:
+            encoding(of.encoding)
+        except TaskloomError as error:
+            yield str(error)
+
+
+def folds_named(suite: Suite, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Give the folds that a study names for tasks (`@FOLD/test`): they are asked about in these alone."""
+    found: dict[str, list[str]] = {}
+    for text in tasks:
+        fold, _, role = text.removeprefix("@").rpartition("/")
+        if text.startswith("@") and text not in suite.tasks and fold in suite.folds:
+            for name in suite.folds[fold].get(role, ()):
+                found.setdefault(name, []).append(fold)
+    return {name: tuple(folds) for name, folds in found.items()}

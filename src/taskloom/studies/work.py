@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from ..core import Suite
 from ..episodes import Deck, Draw, episode
-from ..errors import LearnerError, ModelError, StalePlanError
+from ..errors import LearnerError, StalePlanError
 from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
 from ..models import LanguageModel, Usage
@@ -23,10 +23,10 @@ from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
 from .ledger import Answered, Finished
 from .plan import sampler
+from .results import QUERY
 from .study import Study
 from .training import Training
 
-QUERY = "query"
 DIGITS = 5  # of log-probabilities that are kept
 
 
@@ -62,8 +62,7 @@ class Bench:
     def base(self, name: str) -> Source:
         """Give where the model is that a model was trained from, or is."""
         found = self.models[bases(self.models, name)[0]]
-        if isinstance(found, Trained):
-            raise ModelError(f"a model is trained from itself: {name!r}")
+        assert not isinstance(found, Trained)
         return found
 
     def usage(self) -> dict[str, Usage]:
@@ -74,17 +73,19 @@ class Bench:
 def work(bench: Bench, cell: Cell) -> Finished:
     """Run one cell."""
     found = _train(bench, cell) if cell.kind == "train" else _adapt(bench, cell)
-    found.body()  # what can't be kept is a fault of this cell, not of the run
+    for packed in (found.body, found.said):
+        packed()  # what can't be kept is a fault of this cell, not of the run
     return found
 
 
 def _train(bench: Bench, cell: Cell) -> Finished:
     """Train a model on what the plan named, and keep what that makes."""
-    of = bench.models[cell.learner]
-    assert isinstance(of, Trained)
+    of = bench.models.get(cell.learner)
+    if not isinstance(of, Trained):  # no learner that uses it is as it was
+        raise LearnerError(Note.of("learner-changed", learner=cell.learner))
     forget_peak()
     start = time.perf_counter()
-    training = Training(bench.suite, bench.study.protocol, cell.limit)
+    training = Training(bench.suite, bench.study, cell.limit)
     taught = training.taught(cell.learner, of, cell.task, cell.seed)
     if taught.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
@@ -94,6 +95,7 @@ def _train(bench: Bench, cell: Cell) -> Finished:
     with artifacts.made(bench.run, cell.id) as folder:
         base.train(lessons, added, seed=cell.training, folder=folder)
     seconds = time.perf_counter() - start
+    artifacts.opened(bench.run, cell.id)  # refuses what is not whole
     cost = Cost(seconds=seconds, fitting=seconds, items=len(lessons), memory=peak_memory())
     return Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
 
@@ -101,7 +103,7 @@ def _train(bench: Bench, cell: Cell) -> Finished:
 def _adapt(bench: Bench, cell: Cell) -> Finished:
     """Draw, adapt, answer, score."""
     if cell.learner not in bench.learners:
-        raise LearnerError(f"its file was changed after the run had begun; run again: {cell.learner!r}")
+        raise LearnerError(Note.of("learner-changed", learner=cell.learner))
     of = bench.learners[cell.learner]
     for name in of.models:
         bench.model(name, cell.uses)  # loading it is no part of what a cell costs
@@ -151,9 +153,7 @@ def outputs(found: Sequence[Response]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     if any(response.raw is not None for response in found):
         kept["raw"] = [response.raw for response in found]
-    if names := list(dict.fromkeys(name for response in found for name in response.options)):
-        kept["options"] = names
-        kept["scores"] = [[_rounded(response.options.get(name)) for name in names] for response in found]
+    kept |= _options(found)
     if any(response.prompt for response in found):
         kept["prompts"] = [prompt_hash(response.prompt) for response in found]
     parts = dict.fromkeys(name for response in found for name in response.parts)
@@ -161,13 +161,24 @@ def outputs(found: Sequence[Response]) -> dict[str, Any]:
     return kept | ({"parts": inner} if any(inner.values()) else {})
 
 
+def _options(found: Sequence[Response]) -> dict[str, Any]:
+    """Give options and their scores; where all items have the same options, these stand there once."""
+    names = [list(response.options) for response in found]
+    if not any(names):
+        return {}
+    scores = [[_rounded(score) for score in response.options.values()] for response in found]
+    same = {tuple(each) for each in names if each}
+    shared = {"options": list(same.pop())} if len(same) == 1 else {"item_options": names}
+    return shared | {"scores": scores}
+
+
 def prompt_hash(text: str) -> str:
     """Name a prompt: 16 hexadecimal digits."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _rounded(score: float | None) -> float | None:
-    return None if score is None else round(score, DIGITS)
+def _rounded(score: float) -> float:
+    return round(float(score), DIGITS)
 
 
 def _cost(bench: Bench, before: Mapping[str, Usage], seconds: float, fitting: float, items: int) -> Cost:

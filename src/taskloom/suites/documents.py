@@ -178,7 +178,14 @@ def some(values: Sequence[str]) -> str:
     return ", ".join(map(repr, values[:SHOWN])) + more
 
 
+def _texts(one: Stored) -> Iterator[str]:
+    yield from (one.id, *one.members, *one.fields, *one.fields.values())
+
+
 def _faults(of: Sequence[Stored]) -> Iterator[str]:
+    if odd := [repr(one.id) for one in of if not all(isinstance(n, str) for n in (one.id, *one.members, *one.fields))]:
+        yield f"an id, a member or a field's name is not a text in {listed(odd)}"
+        return
     if twice := [id_ for id_, count in Counter(one.id for one in of).items() if count > 1]:
         yield f"an id stands twice: {some(twice)}"
     if taken := sorted({name for one in of for name in one.fields if name in OWN.names}):
@@ -186,7 +193,9 @@ def _faults(of: Sequence[Stored]) -> Iterator[str]:
     if strange := [one.id for one in of if not all(isinstance(text, str) for text in one.fields.values())]:
         yield f"a field is not a text in {listed(strange)}"
     elif halves := [
-        one.id for one in of if any(map(LONE_SURROGATE.search, (one.id, *one.members, *one.fields.values())))
+        one.id
+        for one in of
+        if any(map(LONE_SURROGATE.search, (one.id, *one.members, *one.fields, *one.fields.values())))
     ]:
         yield f"half a character (a lone surrogate) in {listed(halves)}"
 
