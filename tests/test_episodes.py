@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from taskloom import episodes as drawing
 from taskloom.core import Example, Item, Labels, Pool, Suite, Task, Text
-from taskloom.episodes import ALL, Draw, Role, Sampler, draw, draws, episode, episodes, groups_of
+from taskloom.episodes import ALL, Deck, Draw, Role, Sampler, draw, draws, episode, episodes
 from taskloom.errors import EpisodeError, UnknownNameError
 from taskloom.messages import Note
 from taskloom.sources.table import Field
@@ -68,6 +68,10 @@ def moved(cells: Iterable[Cell], by: int) -> list[Cell]:
 
 def drawn(suite: Suite, sampler: Sampler, seed: int = 0, count: int = 1) -> list[Draw]:
     return list(draws(suite, "t", sampler, seed=seed, count=count))
+
+
+def groups_of(suite: Suite, found: Draw) -> set[int]:
+    return Deck(suite, found.task).groups(found)
 
 
 def drawn_if_any(suite: Suite, sampler: Sampler, seed: int = 0) -> Draw | None:

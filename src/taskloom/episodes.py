@@ -121,7 +121,7 @@ class Episode:
 class Deck:
     """A task that many episodes are drawn of: what drawing needs to know of its pools is read once.
 
-    `avoid` has records (`groups_of`) that must not be drawn. Meta tasks are drawn so, after their target: no record is
+    `avoid` has records (`groups`) that must not be drawn. Meta tasks are drawn so, after their target: no record is
     on both sides.
     """
 
@@ -159,12 +159,6 @@ def draw_id(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: 
     pools = suite.pools[suite.task(task).id]
     homes = _homes(suite.tasks[task], pools)
     return _id(suite.tasks[task], homes, pools, sampler, _Key(seed, index), frozenset())
-
-
-def groups_of(suite: Suite, drawn: Draw) -> set[int]:
-    """Give the records of a draw, by numbers that are the same in every pool of every task."""
-    pools = suite.pools[drawn.task]
-    return {int(group) for role, rows in drawn.rows.items() for group in pools[drawn.pools[role]].groups()[list(rows)]}
 
 
 def episode(suite: Suite, drawn: Draw) -> Episode:

@@ -45,7 +45,7 @@ class BenchmarkRow:
 BENCHMARKS: Mapping[str, BenchmarkRow] = {
     "csl": BenchmarkRow("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:Csl"),
     "fields": BenchmarkRow(
-        "the same for a table of your own: name its fields with --field", "records", "fields:Fields"
+        "the same for a table of your own: name its fields with --field", "records", "fields:TableFields"
     ),
     "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",

@@ -12,7 +12,7 @@ from ..suites.build import TableOptions, field_suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fields(TableOptions):
+class TableFields(TableOptions):
     """The suite of a table."""
 
     version: ClassVar[int] = 1

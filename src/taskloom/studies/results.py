@@ -24,9 +24,9 @@ from .ledger import Ledger, Planned, Score, unpacked
 from .views import View
 
 QUERY = "query"
-Rows: TypeAlias = tuple[int, ...]
+RowNumbers: TypeAlias = tuple[int, ...]
 Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item
-Asked: TypeAlias = Callable[[str, str, Rows], tuple[Rows, Golds]]  # task, pool and rows -> rows, and their gold
+Asked: TypeAlias = Callable[[str, str, RowNumbers], tuple[RowNumbers, Golds]]  # of a task, a pool and rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class _Reading:
         self.ledger.keep_scores(self.new)
         return found
 
-    def _asked(self, task: str, pool: str, rows: Rows) -> tuple[Rows, Golds]:
+    def _asked(self, task: str, pool: str, rows: RowNumbers) -> tuple[RowNumbers, Golds]:
         return rows, tuple(example.gold for example in self.suite.pools[task][pool].take(rows))
 
     def _outcome(self, one: Planned) -> Outcome:

@@ -29,7 +29,7 @@ POOL = "all"
 MOST_FIELDS = 8  # 6,050 tasks
 TAKEN = re.compile(r"[+/:→]|->|^\s|\s$|^$")  # what names of fields may not hold
 
-Part: TypeAlias = Text | Labels | Terms | Number
+FieldOutput: TypeAlias = Text | Labels | Terms | Number
 KINDS: Mapping[Kind, pa.DataType] = {
     "text": pa.string(),
     "list": pa.list_(pa.string()),
@@ -203,7 +203,7 @@ def task(of: Records, inputs: Sequence[str], outputs: Sequence[str], *, language
     )
 
 
-def part(of: Records, field: Field) -> Part:
+def part(of: Records, field: Field) -> FieldOutput:
     """Say in which form a field is answered."""
     match field.kind:
         case "text":
