@@ -17,6 +17,7 @@ from taskloom.core import Example, Folds, Item, Suite, Task, Text
 from taskloom.episodes import Deck
 from taskloom.errors import StudyError
 from taskloom.models.trained import Trained
+from taskloom.reports import How, render
 from taskloom.studies import artifacts
 from taskloom.studies.api import keep_plan, merge_runs, prepare
 from taskloom.studies.ledger import Ledger
@@ -137,7 +138,8 @@ def test_cells_that_train_come_before_those_that_use_them_by_any_number_of_worke
     done, found = prepare(path, path.parent / "two").run(workers=2)
     assert (done.failed, done.skipped, found.missing) == (0, 0, 0)
     assert contents(path.parent / "two") == one
-    assert len(found.training) == 8
+    assert {model: len(costs) for model, costs in found.training.items()} == {"meta": 4, "more": 4}
+    assert "training meta\t4" in render(found, "terminal", How(count=20))
     answers = {(o.learner, o.task): o.answers for o in found.outcomes if o.shots == 0 and o.seed == 0}
     assert all(str(answer).startswith("east ") for answer in answers["taught", "left"])
     assert all(not str(answer).startswith("east ") for answer in answers["taught", "right"])

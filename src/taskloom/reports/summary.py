@@ -78,6 +78,7 @@ class Counts:
     noted: tuple[Tally, ...]  # what learners counted themselves: cut prompts and the like
     costs: Mapping[str, Cost]  # of each learner in all; the memory is the most of any cell
     cells: Mapping[str, int]
+    training: Mapping[str, tuple[int, Cost]]  # by model: how many cells have trained it, and what they cost in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +255,7 @@ def _counts(results: Results) -> Counts:
         noted=tuple(Tally(*key, count) for key, count in sorted(noted.items()) if count),
         costs={name: total(found) for name, found in costs.items()},
         cells={name: len(found) for name, found in costs.items()},
+        training={name: (len(found), total(found)) for name, found in results.training.items()},
     )  # fmt: skip
 
 

@@ -143,9 +143,10 @@ def dropped(summary: Summary) -> Rows:
 
 
 def costs(summary: Summary) -> tuple[list[str], Rows]:
-    """Give a row for each learner with what it took; columns that say nothing are left out."""
+    """Give a row for each learner, and each model that was trained, with what it took; empty columns are dropped."""
     c = summary.counts
     rows = [[name, f"{c.cells[name]:,}", *_cost(c.costs[name])] for name in summary.learners if c.cells[name]]
+    rows += [[f"training {name}", f"{cells:,}", *_cost(cost)] for name, (cells, cost) in c.training.items()]
     kept = [n for n, name in enumerate(COST_COLUMNS) if n < 3 or any(row[n] for row in rows)]
     return [COST_COLUMNS[n] for n in kept], [[row[n] for n in kept] for row in rows]
 

@@ -85,7 +85,7 @@ class Results:
     smoke: bool = False  # whether sizes were limited for a trial
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
     views: tuple[View, ...] = ()  # what the study wants to see beside scores
-    training: Mapping[str, Cost] = field(default_factory=dict)  # what it cost to train models, by cell
+    training: Mapping[str, tuple[Cost, ...]] = field(default_factory=dict)  # by model: what each of its cells cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +134,14 @@ def read_results(
         smoke=trial > 0,
         settings=about.settings,
         views=views,
-        training={
-            one.cell: reading.costs[one.cell] for one in planned if one.kind == "train" and one.cell in reading.costs
-        },
+        training=_training(planned, reading.costs),
     )
+
+
+def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str, tuple[Cost, ...]]:
+    """Give what it cost to train models, those that are done."""
+    done = [one for one in planned if one.kind == "train" and one.cell in costs]
+    return {name: tuple(costs[o.cell] for o in done if o.learner == name) for name in sorted({o.learner for o in done})}
 
 
 def _nothing(suite: Suite, command: str, trial: int) -> Results:
