@@ -19,7 +19,9 @@ from taskloom.sources.table import Field
 from taskloom.studies.api import keep_plan
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.ledger import Answered, Finished, Ledger
+from taskloom.studies.finished import Answered, Finished
+from taskloom.studies.ledger import Ledger
+from taskloom.studies.merging import discard_damaged
 from taskloom.studies.plan import plan
 from taskloom.studies.results import read_results
 from taskloom.studies.run import run
@@ -51,10 +53,16 @@ def filled(path: Path, count: int) -> dict[str, float]:
         opened = time.perf_counter()
         states = ledger.states()
         listed = time.perf_counter()
-    assert len(states) == count
+        damaged = discard_damaged(ledger, states)
+        checked = time.perf_counter()
+        (found,) = ledger.db.execute("PRAGMA quick_check(1)").fetchone()
+        looked_through = time.perf_counter()
+    assert (len(states), damaged, found) == (count, (), "ok")
     return {
         "writing a cell, ms": (written - start) / count * 1000,
         "listing all, seconds": listed - opened,
+        "checking all before a run, seconds": checked - listed,
+        "SQLite's quick check after a kill, seconds": looked_through - checked,
         "MB on disk": path.stat().st_size / 1e6,
     }
 

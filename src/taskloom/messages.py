@@ -65,6 +65,7 @@ STUDIES = {  # why cells are skipped, or fail
     "training-failed": "model {model} was not trained (cell {cell}), and is needed here",
     "learner-raised": "{error}",
     "draw-differs": "the suite or the sampler was changed after the plan was made; run again",
+    "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
     "artifact-differs": "training model {model} again made something else than before (cell {cell})",
 }
 SCORES = {

@@ -21,7 +21,7 @@ from ..scores.tasks import score_key, score_task
 from . import artifacts
 from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
-from .ledger import Answered, Finished
+from .finished import Answered, Finished
 from .plan import sampler
 from .study import Study
 from .training import Training
