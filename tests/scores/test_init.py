@@ -312,7 +312,7 @@ def test_scores_are_finite_or_nan_and_within_bounds(typed):
 
 def test_signatures_are_those_of_the_first_release():
     assert signature(metric("ndcg@10")) == f"ndcg|k:10|variant:corrected|v:2|taskloom:{__version__}"
-    assert signature(metric("rouge-l:published")) == f"rouge-l|variant:published|v:1|taskloom:{__version__}"
+    assert signature(metric("rouge-l:published")) == f"rouge-l|variant:published|v:2|taskloom:{__version__}"
     assert (
         signature(metric("f1:positive=yes", Labels(("yes", "no"))))
         == f"f1|average:binary|positive:yes|variant:corrected|labels:2-23f414fe|v:2|taskloom:{__version__}"
