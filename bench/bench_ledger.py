@@ -19,7 +19,9 @@ from taskloom.sources.table import Field
 from taskloom.studies.api import keep_plan
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.ledger import Answered, Finished, Ledger
+from taskloom.studies.finished import Finished, SetAnswers
+from taskloom.studies.ledger import Ledger
+from taskloom.studies.merging import discard_damaged
 from taskloom.studies.plan import plan
 from taskloom.studies.results import read_results
 from taskloom.studies.run import run
@@ -33,7 +35,7 @@ FIELDS = (Field("title", "text"), Field("abstract", "text"), Field("category", "
 
 def filled(path: Path, count: int) -> dict[str, float]:
     units = np.ones((32, 1))
-    asked = Answered(answers=["a label"] * 32, items=[str(n) for n in range(32)], rows=range(32), pool="all")
+    asked = SetAnswers(answers=["a label"] * 32, items=[str(n) for n in range(32)], rows=range(32), pool="all")
     found = Finished(
         sets={"query": asked},
         scores={"accuracy|v:1": (units, {})},
@@ -51,10 +53,16 @@ def filled(path: Path, count: int) -> dict[str, float]:
         opened = time.perf_counter()
         states = ledger.states()
         listed = time.perf_counter()
-    assert len(states) == count
+        damaged = discard_damaged(ledger, states)
+        checked = time.perf_counter()
+        (found,) = ledger.db.execute("PRAGMA quick_check(1)").fetchone()
+        looked_through = time.perf_counter()
+    assert (len(states), damaged, found) == (count, (), "ok")
     return {
         "writing a cell, ms": (written - start) / count * 1000,
         "listing all, seconds": listed - opened,
+        "checking all before a run, seconds": checked - listed,
+        "SQLite's quick check after a kill, seconds": looked_through - checked,
         "MB on disk": path.stat().st_size / 1e6,
     }
 
@@ -106,7 +114,7 @@ def said(folder: Path, count: int = 10_000) -> dict[str, float]:
         with Ledger(path) as ledger:
             for first in range(0, count, 40):
                 kept = {"query": outputs(found[first : first + 40])} if found else {}
-                asked = Answered(answers=texts[first : first + 40], items=(), rows=(), pool="all")
+                asked = SetAnswers(answers=texts[first : first + 40], items=(), rows=(), pool="all")
                 cell = Cell(id=f"{first:032d}", key=KEY, task="t", learner="l")
                 ledger.finish(cell, Finished(sets={"query": asked}, outputs=kept, cost=Cost()))
             ledger.db.execute("VACUUM")

@@ -43,6 +43,11 @@ def characters(start: int, stop: int) -> str:
         ("カタかな𠀋", ["カ", "タ", "か", "な", "𠀋"]),
         ("Žižek naïveté", ["Žižek", "naïveté"]),
         ("한국어 말", ["한국어", "말"]),
+        ("ฉันกินข้าว ๑๒", ["ฉั", "น", "กิ", "น", "ข้", "า", "ว", "๑๒"]),  # Thai; digits are a run
+        ("ສະບາຍດີ", ["ສ", "ະ", "ບ", "າ", "ຍ", "ດີ"]),  # Lao
+        ("ភាសាខ្មែរ", ["ភា", "សា", "ខ្", "មែ", "រ"]),  # Khmer
+        ("မြန်မာ", ["မြ", "န်", "မာ"]),  # Burmese
+        ("ใช้BERT", ["ใ", "ช้", "BERT"]),
     ],
 )
 def test_a_token_is_a_cjk_character_or_a_run_of_other_letters_and_digits(text: str, expected: list[str]) -> None:
@@ -64,7 +69,14 @@ def test_vowel_signs_and_accents_belong_to_their_word() -> None:
 
 @pytest.mark.parametrize(
     ("text", "language", "expected"),
-    [("two  words", "en", 2), ("红矮星，很小", "zh", 6), ("红矮 星", "zh-Hans", 4), ("かな", "ja", 2), ("", "en", 0)],
+    [
+        ("two  words", "en", 2),
+        ("红矮星，很小", "zh", 6),
+        ("红矮 星", "zh-Hans", 4),
+        ("かな", "ja", 2),
+        ("ไทย", "th", 3),
+        ("", "en", 0),
+    ],
 )
 def test_length_is_in_characters_where_no_spaces_are_written_else_in_words(
     text: str, language: str, expected: int
@@ -116,6 +128,39 @@ def test_a_text_that_holds_another_is_a_pair_whichever_is_ours() -> None:
     short, long = words(10, 30), words(0, 100)
     assert list(overlaps([short], [long])) == [(0, 0, 1.0)]
     assert list(overlaps([long], [short])) == [(0, 0, 1.0)]
+
+
+@pytest.mark.parametrize("count", range(7, 13))
+def test_a_text_that_is_shorter_than_a_run_is_found_as_a_whole_in_a_longer_one(count: int) -> None:
+    for before, after in ((0, 30), (9, 0), (0, 1), (20, 20)):
+        holder = " ".join([words(100, 100 + before), words(0, count), words(200, 200 + after)])
+        assert list(overlaps([words(0, count)], [holder])) == [(0, 0, 1.0)]
+        assert list(overlaps([holder], ["", words(0, count).upper()])) == [(0, 1, 1.0)]
+    broken = " ".join([words(0, count - 1), "other", words(count - 1, count)])
+    assert list(overlaps([words(0, count)], [f"{broken} {words(50, 90)}"])) == []
+    assert list(overlaps([words(0, count + 40)], [words(0, count - 1) + " z"])) == []
+
+
+@pytest.mark.parametrize("count", [15, 20, 29])
+def test_a_short_chinese_or_thai_text_is_found_as_a_whole_in_a_longer_one(count: int) -> None:
+    thai = [chr(0x0E01 + n) for n in range(46)]
+    for short, holder in (
+        (characters(5, 5 + count), characters(0, 80)),
+        ("".join(thai[5 : 5 + count]), "".join(thai + thai)),
+        (characters(5, 5 + count), f"{words(0, 60)} {characters(0, 40)}"),  # in a text of words
+    ):
+        assert list(overlaps([short], [holder])) == list(overlaps([holder], [short])) == [(0, 0, 1.0)]
+
+
+@pytest.mark.parametrize("short", [words(0, 4), words(0, 6), characters(0, 8), characters(0, 14)])
+def test_texts_of_less_than_half_a_run_are_not_looked_for_in_others(short: str) -> None:
+    assert list(overlaps([short], [f"{short} {words(50, 90)}", characters(50, 90) + short])) == []
+
+
+def test_thai_texts_have_runs_of_30_letters() -> None:
+    thai = "".join(chr(0x0E01 + n % 46) for n in range(60))
+    assert (len(shingles(thai)), comparable(thai[:8]), comparable(thai[:7])) == (31, True, False)
+    assert list(overlaps([thai], [f"ก{thai}ก"])) == [(0, 0, 1.0)]
 
 
 def test_pairs_come_in_order_of_theirs_and_then_of_ours() -> None:

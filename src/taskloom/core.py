@@ -7,6 +7,7 @@ a `Pool` holds its examples, and a `Suite` is tasks, pools, folds (splits over t
 from __future__ import annotations
 
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
@@ -393,10 +394,17 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
 def ranked(graded: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     """Order graded candidates as trec_eval does: the higher grade first, of equals the later name.
 
+    Grades are compared in single precision, as there: what differs in the eighth digit alone is equal.
+
     >>> ranked([("a", 1.0), ("b", 1.0), ("c", 2.0)])
     [('c', 2.0), ('b', 1.0), ('a', 1.0)]
+    >>> ranked([("a", 1.00000001), ("b", 1.0)])
+    [('b', 1.0), ('a', 1.00000001)]
     """
-    return sorted(graded, key=lambda pair: (pair[1], pair[0]), reverse=True)
+    pairs = list(graded)
+    single = array("f", (grade for _, grade in pairs))
+    order = sorted(range(len(pairs)), key=lambda at: (single[at], pairs[at][0]), reverse=True)
+    return [pairs[at] for at in order]
 
 
 def cut(output: Output, answer: Any) -> Any:

@@ -80,6 +80,7 @@ STUDIES = {  # why cells are skipped, or fail
         "training model {model} again made something else than before: copy artifacts/{cell} from where it was trained "
         "first, or run into another folder (-o)"
     ),
+    "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
 SCORES = {
     "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",

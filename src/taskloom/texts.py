@@ -6,15 +6,23 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from sys import intern
+from typing import TypeAlias
 
 CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-UNSPACED = ("zh", "ja")  # languages that are measured in characters
+SPACELESS = (  # other writing without spaces, where vowel signs go with their letter: Thai and Lao, Burmese, Khmer
+    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F)
+)  # fmt: skip
+UNSPACED = ("zh", "ja", "th", "lo", "my", "km")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows it, UTF-8 does not
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
+
+Tokens: TypeAlias = tuple[str, ...]
+Openings: TypeAlias = dict[int, dict[Tokens, list[tuple[int, Tokens]]]]  # by length: how short texts begin -> which
 
 
 def counted(number: int, noun: str) -> str:
@@ -80,8 +88,12 @@ def without_surrogates(text: str) -> str:
 def tokens(text: str) -> list[str]:
     """Split a text: each CJK character is a token, and so is each run of other letters and digits.
 
+    Thai, Lao, Burmese and Khmer are split by letter, each with its vowel signs.
+
     >>> tokens("用BERT-base做实验, twice")
     ['用', 'BERT', 'base', '做', '实', '验', 'twice']
+    >>> tokens("กินข้าว 2 มื้อ")
+    ['กิ', 'น', 'ข้', 'า', 'ว', '2', 'มื้', 'อ']
     """
     return _token().findall(unicodedata.normalize("NFC", text))
 
@@ -90,7 +102,21 @@ def tokens(text: str) -> list[str]:
 def _token() -> re.Pattern[str]:
     """Make the pattern when it is first needed: looking all of Unicode through for vowel signs takes a while."""
     marks = "".join(c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c).startswith("M"))
-    return re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{marks}])*")
+    others = f"^\\W_{CJK}{_spaceless()}"
+    return re.compile(f"[{CJK}]|[{_spaceless()}][{marks}]*|[{others}](?:[{others}]|[{marks}])*")
+
+
+@cache
+def _spaceless() -> str:
+    """Give the letters of writing without spaces, but for CJK; digits of theirs are runs as others are."""
+    found = (chr(code) for first, last in SPACELESS for code in range(first, last + 1))
+    return "".join(c for c in found if unicodedata.category(c) in ("Lo", "Lm"))
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Make the pattern of a token that is a character of writing without spaces."""
+    return re.compile(f"[{CJK}{_spaceless()}]")
 
 
 def length_unit(language: str) -> str:
@@ -108,11 +134,14 @@ def length(text: str, language: str) -> int:
 
 
 def shingles(text: str) -> set[int]:
-    """Hash every run of 13 words, or of 30 tokens where most are CJK characters; a text that is half a run is one run.
+    """Hash every run of 13 words, or of 30 tokens where most are characters; a text that is half a run is one run.
 
     Shorter texts have none: that a word or a name comes again says nothing.
     """
-    found, size, _ = _measured(text)
+    return _runs(*_measured(text)[:2])
+
+
+def _runs(found: Tokens, size: int) -> set[int]:
     if 2 * len(found) < size:
         return set()
     return {hash(found[at : at + size]) for at in range(max(1, len(found) - size + 1))}
@@ -128,24 +157,53 @@ def comparable(text: str) -> bool:
     return len(found) >= least
 
 
-def _measured(text: str) -> tuple[tuple[str, ...], int, int]:
+def _measured(text: str) -> tuple[Tokens, int, int]:
     """Give the tokens of a text in lower case, how many make a run, and how many a text needs to be compared."""
-    found = tuple(token.lower() for token in tokens(text))
-    characters = sum(len(token) == 1 and re.match(f"[{CJK}]", token) is not None for token in found)
+    found = tuple(intern(token) for token in tokens(text.lower()))
+    characters = 0 if text.isascii() else sum(_unspaced().match(token) is not None for token in found)
     if characters * 2 > len(found):
         return found, SHINGLE_CHARACTERS, SHORTEST_CHARACTERS
     return found, SHINGLE_WORDS, SHORTEST_WORDS
 
 
 def overlaps(ours: Sequence[str], theirs: Sequence[str], least: float = 0.5) -> Iterator[tuple[int, int, float]]:
-    """Yield the pairs of texts, by number, of which one holds at least half of the other's shingles."""
-    sets = [shingles(text) for text in ours]
+    """Yield the pairs of texts, by number, of which one holds at least half of the other's shingles.
+
+    A text that is shorter than a run must stand in the other one as a whole.
+    """
+    left, right = [_measured(text)[:2] for text in ours], [_measured(text)[:2] for text in theirs]
+    sets = [_runs(*text) for text in left]
     holders: dict[int, list[int]] = {}
     for number, found in enumerate(sets):
         for shingle in found:
             holders.setdefault(shingle, []).append(number)
-    for number, text in enumerate(theirs):
-        yield from _pairs(number, shingles(text), sets, holders, least)
+    short, their_short = _openings(left), _openings(right)
+    held: dict[int, set[int]] = {}  # short texts of theirs -> texts of ours that they stand in
+    for number, (text, _) in enumerate(left):
+        for other in _held(text, their_short):
+            held.setdefault(other, set()).add(number)
+    for number, text_and_size in enumerate(right):
+        whole = {*held.get(number, ()), *_held(text_and_size[0], short)}
+        yield from _pairs(_runs(*text_and_size), sets, holders, whole, number, least)
+
+
+def _openings(texts: Sequence[tuple[Tokens, int]]) -> Openings:
+    """Find the texts of half a run or more that are shorter than one, by the half run that they begin with."""
+    found: Openings = {}
+    for number, (text, size) in enumerate(texts):
+        half = (size + 1) // 2
+        if half <= len(text) < size:
+            found.setdefault(half, {}).setdefault(text[:half], []).append((number, text))
+    return found
+
+
+def _held(text: Tokens, openings: Openings) -> Iterator[int]:
+    """Yield the short texts that stand in a text."""
+    for half, beginning in openings.items():
+        for at in range(len(text) - half + 1):
+            for number, short in beginning.get(text[at : at + half], ()):
+                if text[at : at + len(short)] == short:
+                    yield number
 
 
 def equals(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -154,7 +212,7 @@ def equals(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, in
     >>> list(equals(["To be or not", "Yes."], ["Yes.", "to be, or not!"]))
     [(0, 1)]
     """
-    first: dict[tuple[str, ...], int] = {}
+    first: dict[Tokens, int] = {}
     for number, text in enumerate(ours):
         first.setdefault(_short(text), number)
     for number, text in enumerate(theirs):
@@ -163,17 +221,23 @@ def equals(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, in
             yield first[found], number
 
 
-def _short(text: str) -> tuple[str, ...]:
+def _short(text: str) -> Tokens:
     """Give the tokens of a text that has no shingles and can yet be compared; none of others."""
     found, size, least = _measured(text)
     return found if least <= len(found) and 2 * len(found) < size else ()
 
 
 def _pairs(
-    number: int, found: set[int], sets: Sequence[set[int]], holders: Mapping[int, Sequence[int]], least: float
+    found: set[int],
+    sets: Sequence[set[int]],
+    holders: Mapping[int, Sequence[int]],
+    whole: Collection[int],
+    number: int,
+    least: float,
 ) -> Iterator[tuple[int, int, float]]:
+    """Yield the texts of ours that share enough with a text of theirs, or one of which is a whole part of the other."""
     common = Counter(holder for shingle in found for holder in holders.get(shingle, ()))
-    for holder, count in sorted(common.items()):
-        share = count / min(len(found), len(sets[holder]))
+    for holder in sorted({*common, *whole}):
+        share = 1.0 if holder in whole else common[holder] / min(len(found), len(sets[holder]))
         if share >= least:
             yield holder, number, share

@@ -5,9 +5,10 @@ import os
 import pty
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,20 @@ def test_ledgers_are_merged(taskloom, folder: Path):
     taskloom("run", "study.yaml", "-o", "two", "--only", "nearest", "--only", "again", "--only", "tfidf-linear")
     assert "8 new cells" in taskloom("ledger", "merge", "one", "two").out
     assert "0 cells run" in taskloom("run", "study.yaml", "-o", "one").err
+
+
+def test_damaged_results_are_told_and_run_again(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    taskloom("run", "study.yaml", "-o", "two", "--only", "nearest")
+    with closing(sqlite3.connect(folder / "two" / "ledger.db")) as db:
+        cells = [cell for (cell,) in db.execute("SELECT cell FROM results")]
+        db.execute("UPDATE results SET body = x'00' WHERE cell = ?", (cells[0],))
+        db.commit()
+    assert "1 cell damaged there and not taken over" in taskloom("ledger", "merge", "one", "two").err
+    assert f"result of cell {cells[0]} is damaged" in taskloom("report", "two", "--to", "md").out
+    told = taskloom("run", "study.yaml", "-o", "two", "--only", "nearest").err
+    assert f"damaged in the ledger, and run again: 1 cell, {cells[0]}" in told
+    assert "1 cell run" in told
 
 
 def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Path):

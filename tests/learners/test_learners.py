@@ -117,7 +117,7 @@ def test_an_installed_package_can_bring_a_learner(mine: Path, monkeypatch: pytes
 def test_the_identity_is_where_a_learner_is_its_version_and_what_differs_from_the_defaults():
     assert identity(learner("tfidf-linear", {"C": 1})) == {
         "learner": "taskloom.learners.baselines:TfidfLinear",
-        "version": 1,
+        "version": 2,
         "set": {},
     }
     assert identity(Bm25(b=0.5))["set"] == {"b": 0.5}

@@ -11,7 +11,7 @@ from taskloom import __version__
 from taskloom.core import Answer, Fields, Labels, Number, Output, Ranking, Terms, Text
 from taskloom.errors import ScoreError, UnknownNameError
 from taskloom.messages import Note
-from taskloom.scores import MANY, METRICS, Metric, metric, score, signature
+from taskloom.scores import MANY, METRICS, PUBLISHED, Metric, metric, score, signature
 from taskloom.scores.reduce import mean
 
 LABELS = Labels(("a", "b", "c"))
@@ -77,6 +77,10 @@ def test_every_metric_has_a_row_that_says_where_it_is_and_what_it_was_checked_ag
         assert ("variant" in {f.name for f in fields(of)}) == (len(entry.variants) > 1), name
 
 
+def test_what_a_published_variant_does_otherwise_is_said():
+    assert set(PUBLISHED) == {name for name, entry in METRICS.items() if "published" in entry.variants}
+
+
 def test_every_metric_is_sampled_here():
     assert SAMPLES.keys() == METRICS.keys()
 
@@ -96,8 +100,8 @@ def test_corrected_is_the_default(typed):
 
 
 def test_names_say_depth_variant_and_options():
-    assert repr(metric("ndcg@10")) == "Ndcg(k=10)"
-    assert repr(metric("p@5")) == "Precision(k=5)"
+    assert repr(metric("ndcg@10")) == "Ndcg(k=10, variant='corrected')"
+    assert repr(metric("p@5")) == "Precision(k=5, variant='corrected')"
     assert repr(metric("rouge-l:variant=published")) == "RougeL(variant='published')"
     assert metric("f1:positive=b,published", LABELS) == metric("f1:published,positive=b", LABELS)
     assert getattr(metric("f1:positive=x=y", Labels(("x=y", "z"))), "positive", "") == "x=y"
@@ -284,7 +288,7 @@ MEANS = [typed for typed in EVERY if made(typed).reduce is mean]
 
 
 def test_means_are_taken_of_units_of_width_one():
-    assert len(MEANS) == 15
+    assert len(MEANS) == 20
     assert all(some_units(typed).shape[1] == 1 for typed in MEANS)
 
 
@@ -307,11 +311,11 @@ def test_scores_are_finite_or_nan_and_within_bounds(typed):
 
 
 def test_signatures_are_those_of_the_first_release():
-    assert signature(metric("ndcg@10")) == f"ndcg|k:10|v:1|taskloom:{__version__}"
-    assert signature(metric("rouge-l:published")) == f"rouge-l|variant:published|v:1|taskloom:{__version__}"
+    assert signature(metric("ndcg@10")) == f"ndcg|k:10|variant:corrected|v:2|taskloom:{__version__}"
+    assert signature(metric("rouge-l:published")) == f"rouge-l|variant:published|v:2|taskloom:{__version__}"
     assert (
         signature(metric("f1:positive=yes", Labels(("yes", "no"))))
-        == f"f1|average:binary|positive:yes|variant:corrected|labels:2-23f414fe|v:1|taskloom:{__version__}"
+        == f"f1|average:binary|positive:yes|variant:corrected|labels:2-23f414fe|v:2|taskloom:{__version__}"
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from taskloom.core import Labels
+from taskloom.core import Labels, Text
 from taskloom.errors import ScoreError
 from taskloom.scores import metric, score
 from taskloom.scores.match import F1, Accuracy, BCubed, ExactMatch
@@ -158,12 +158,68 @@ def reference(typed: str, gold: np.ndarray, answers: np.ndarray) -> float:
 
 @pytest.mark.parametrize("typed", ["accuracy", "macro-f1", "micro-f1", "f1:positive=a"])
 @pytest.mark.parametrize("garbage", ["zzz", "", "A", None])
-def test_published_takes_what_is_no_label_for_the_first(typed, garbage):
+@pytest.mark.parametrize("first", ["a", "道路", "no such"])
+def test_published_takes_what_is_no_label_for_the_one_first_met_in_the_gold_answers(typed, garbage, first):
     gold, answers = drawn(3, 40)
-    spoilt = [garbage if at % 3 == 0 else answer for at, answer in enumerate(answers)]
-    first = ["a" if at % 3 == 0 else answer for at, answer in enumerate(answers)]
-    assert value(f"{typed}:published".replace("=a:", "=a,"), gold, spoilt) == value(typed, gold, first)
-    assert value(typed, gold, spoilt) < value(typed, gold, first)
+    gold = [first, *gold]
+    spoilt = [garbage, *(garbage if at % 3 == 0 else answer for at, answer in enumerate(answers))]
+    read = [first, *(first if at % 3 == 0 else answer for at, answer in enumerate(answers))]
+    assert value(f"{typed}:published".replace("=a:", "=a,"), gold, spoilt) == value(typed, gold, read)
+    assert value(typed, gold, spoilt) < value(typed, gold, read) or typed == "f1:positive=a"
+
+
+SUBJECTS = Labels(("物理", "化学", "computer science", "data science", "unseen"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "read"),
+    [
+        ("物理", "物理"),
+        ("物", "化学"),  # unsegmented and not equal: in common with none, so the first that the file has
+        ("物理。", "化学"),
+        ("", "化学"),
+        (None, "化学"),
+        ("unseen", "化学"),  # a label, but not one that the file has
+        ("computer science", "computer science"),
+        ("science", "data science"),  # a tie: the one that is met first
+        ("the science of computer science", "computer science"),  # 2 of 2 and 2 of 5, before 1 of 2 and 1 of 5
+        ("computer", "computer science"),
+        ("Computer", "化学"),
+    ],
+)
+def test_published_reads_an_answer_as_the_label_with_most_words_in_common_by_hand(answer, read):
+    met = [("化学",), ("data science",), ("物理",), ("computer science",), ("化学",)]
+    for at, gold in enumerate(met):
+        answers = [met[n][0] if n != at else answer for n in range(len(met))]
+        scored = score(metric("accuracy:published", SUBJECTS), met, answers, SUBJECTS)
+        assert scored.units[:, 0].tolist() == [1.0 if n != at or gold[0] == read else 0.0 for n in range(len(met))]
+        f1 = score(metric("macro-f1:published", SUBJECTS), met, answers, SUBJECTS)
+        assert f1.units[at, len(SUBJECTS.names) :].tolist() == [float(name == read) for name in SUBJECTS.names]
+
+
+def test_published_scores_of_two_sets_go_by_one_signature_and_their_own_labels():
+    of = metric("accuracy:published", SUBJECTS)
+    sets = [score(of, [(first,), ("物理",)], ["?", "?"], SUBJECTS) for first in ("化学", "物理")]
+    assert [scored.units[:, 0].tolist() for scored in sets] == [[1.0, 0.0], [1.0, 1.0]]
+    assert {scored.metric for scored in sets} == {of}
+
+
+def test_corrected_reads_no_label_out_of_others():
+    scored = score(metric("accuracy", SUBJECTS), [("物理",), ("化学",)], ["?", "the 化学"], SUBJECTS)
+    assert (scored.units[:, 0].tolist(), scored.unusable) == ([0.0, 0.0], {"label-unknown": 2})
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "published", "corrected"), [("", "", 1, 0), ("", " ", 1, 0), ("!", "", 1, 0), ("a", "", 0, 0)]
+)
+def test_an_empty_answer_is_compared_by_the_released_rule_and_counted(gold, answer, published, corrected):
+    for of, expected in ((PUBLISHED, published), (CORRECTED, corrected)):
+        scored = score(of, [(gold,)], [answer], Text())
+        assert (scored.units.tolist(), scored.unusable) == ([[expected]], {"empty-output": 1})
+
+
+def test_no_answer_at_all_is_never_a_match():
+    assert score(PUBLISHED, [("",)], [None], Text()).value == 0
 
 
 @pytest.mark.parametrize("variant", ["published", "corrected"])

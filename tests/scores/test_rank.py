@@ -99,6 +99,27 @@ def test_without_relevant_candidates_a_ranking_is_nan_and_left_out_of_the_mean(t
 
 
 @pytest.mark.parametrize("typed", MEASURES)
+def test_without_relevant_candidates_the_published_score_is_0_as_in_trec_eval(typed):
+    judged, found = {"none": {"a": 0, "b": 0}, "some": {"a": 1}}, {"none": {"a": 2.0}, "some": {"a": 1.0}}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {MEASURES[typed]}).evaluate(found)
+    golds = [(tuple((name, float(grade)) for name, grade in of.items()),) for of in judged.values()]
+    scored = score(metric(f"{typed}:published"), golds, [tuple(of.items()) for of in found.values()])
+    assert scored.units[:, 0].tolist() == [theirs[query][MEASURES[typed]] for query in judged]
+    assert scored.units[0].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("step", [0, 1e-12, 1e-9, 1e-8, 3e-8, 6e-8, 1e-7, 1e-6])
+def test_scores_are_ties_where_single_precision_can_not_tell_them_apart(step):
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        base = float(np.float32(rng.normal()))
+        found = {name: base * (1 + step * int(rng.integers(-2, 3))) for name in "abcde"}
+        for name in found:
+            theirs = pytrec_eval.RelevanceEvaluator({"q": {name: 1}}, {"recip_rank"}).evaluate({"q": found})
+            assert metric("mrr").unit((((name, 1.0),),), tuple(found.items())) == (theirs["q"]["recip_rank"],)
+
+
+@pytest.mark.parametrize("typed", MEASURES)
 def test_no_ranking_and_an_empty_one_are_0(typed):
     assert metric(typed).unit((GRADED,), None) == metric(typed).unit((GRADED,), ()) == (0.0,)
 

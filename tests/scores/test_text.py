@@ -268,3 +268,19 @@ def test_lists_are_tuples_of_terms(name):
     assert metric(name).unit((("a",),), None) == (0.0,)
     with pytest.raises(ScoreError, match="not a tuple of terms: 'abc'"):
         metric(name).unit((("a",),), "abc")
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "expected"),
+    [
+        ("ฉันกินข้าว", "ฉันกินปลา", 2 * 5 / (7 + 7)),  # Thai: ฉั น กิ น า of 7 letters with their signs
+        ("ฉันกินข้าว", "ฉันกินข้าว", 1.0),
+        ("ສະບາຍດີ", "ສະບາຍ", 2 * 5 / (6 + 5)),  # Lao
+        ("ភាសាខ្មែរ", "ភាសា", 2 * 2 / (5 + 2)),  # Khmer
+        ("မြန်မာ", "မြန်", 2 * 2 / (3 + 2)),  # Burmese
+    ],
+)
+def test_scripts_without_spaces_share_parts_of_what_is_written(gold: str, answer: str, expected: float) -> None:
+    assert metric("rouge-l").unit((gold,), answer)[0] == pytest.approx(expected)
+    assert metric("rouge-l:published").unit((gold,), answer) == (0.0,)  # a-z and 0-9 alone, as before
+    assert metric("bleu-4").unit((gold,), answer)[0] >= 2  # characters in common

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from taskloom.messages import Note
 from taskloom.studies import ledger as ledgers
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.ledger import Answered, Finished, Ledger
+from taskloom.studies.finished import Finished, SetAnswers
+from taskloom.studies.ledger import EXPIRES, Ledger
+from taskloom.studies.merging import Merged, discard_damaged, merge
 
 WHY = Note.of("learner-raised", error="ValueError")
 
@@ -24,7 +27,7 @@ WHY = Note.of("learner-raised", error="ValueError")
 def finished(answer: str = "a") -> Finished:
     return Finished(
         sets={
-            "query": Answered(
+            "query": SetAnswers(
                 answers=[answer, None, ("x", "y"), {"title": "标题", "year": 2.0}],
                 items=["1", "2", "3", "4"],
                 rows=[3, 1, 2, 0],
@@ -123,8 +126,8 @@ def test_merging_takes_over_what_is_new_and_counts_nothing_twice(tmp_path: Path,
         failed(other, "f")
     ledger.finish(cell("a", "m", 0), finished("ours"))
     failed(ledger, "b", "here it failed")
-    assert ledger.merge(tmp_path / "other.db") == (1, 1)
-    assert ledger.merge(tmp_path / "other.db") == (0, 1)
+    assert merge(ledger, tmp_path / "other.db") == Merged(1, 1)
+    assert merge(ledger, tmp_path / "other.db") == Merged(0, 1)
     assert ledger.states() == {"a": "done", "b": "done"}
     body = ledger.result("a")
     assert body is not None
@@ -200,14 +203,14 @@ def test_scores_of_other_answers_are_not_taken_over(tmp_path: Path, ledger: Ledg
         other.finish(cell("a", "m", 0), finished("other"))
         other.keep_scores([("a", "newer", (np.ones((4, 1)), {}))])
     ledger.finish(cell("a", "m", 0), finished("ours"))
-    assert ledger.merge(tmp_path / "other.db") == (0, 1)
+    assert merge(ledger, tmp_path / "other.db") == Merged(0, 1)
     assert kept_score(ledger, "a", "newer") is None
 
 
 def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledger: Ledger):
     for path in (ledger.path, tmp_path / "typo.db"):
         with pytest.raises(LedgerError, match="no other ledger"):
-            ledger.merge(path)
+            merge(ledger, path)
     assert not (tmp_path / "typo.db").exists()
 
 
@@ -236,6 +239,160 @@ def test_a_late_failure_leaves_the_claim_of_another_alone(ledger: Ledger, monkey
 def test_a_note_of_any_text_is_kept(ledger: Ledger):
     failed(ledger, "c", "half of a character: \ud800, and a whole one: 标")
     assert ledger.ended("failed") == {"c": (WHY, r"half of a character: \ud800, and a whole one: 标")}
+
+
+def beat_at(ledger: Ledger, seconds: float) -> None:
+    ledger.claim(["a"], "one")
+    with ledger.writing():
+        ledger.db.execute("UPDATE cells SET beat = ?", (time.time() + seconds,))
+
+
+@pytest.mark.parametrize(("ahead", "won"), [(2 * EXPIRES, ["a"]), (EXPIRES / 2, []), (-EXPIRES / 2, [])])
+def test_a_heartbeat_far_in_the_future_keeps_no_claim(ledger: Ledger, ahead: float, won: list[str]):
+    beat_at(ledger, ahead)  # as after the clock was set back
+    assert ledger.states() == ({} if won else {"a": "claimed"})
+    assert ledger.claim(["a"], "two") == won
+
+
+def lose_result(ledger: Ledger, id_: str) -> None:
+    with ledger.writing():
+        ledger.db.execute("DELETE FROM results WHERE cell = ?", (id_,))
+
+
+def test_a_cell_that_is_done_without_a_result_is_done_again(ledger: Ledger):
+    ledger.finish(cell("a"), finished("lost"))
+    ledger.keep_scores([("a", "newer", (np.ones((4, 1)), {}))])
+    lose_result(ledger, "a")
+    assert (ledger.states(), ledger.done(["a"])) == ({}, set())
+    assert ledger.claim(["a"], "me") == ["a"]
+    ledger.finish(cell("a"), finished("new"))
+    body: Any = ledger.result("a")
+    assert body["sets"]["query"]["answers"][0] == "new"
+    assert kept_score(ledger, "a", "newer") is None  # it was of the answers that are lost
+
+
+def test_a_cell_that_is_done_without_a_result_can_be_skipped(ledger: Ledger):
+    ledger.finish(cell("a"), finished())
+    lose_result(ledger, "a")
+    ledger.skip(["a"], WHY)
+    assert ledger.states() == {"a": "skipped"}
+
+
+def test_a_state_without_a_result_is_not_taken_over(tmp_path: Path, ledger: Ledger):
+    with Ledger(tmp_path / "other.db") as other:
+        for id_ in ("a", "b"):
+            other.finish(cell(id_), finished())
+        lose_result(other, "a")
+    assert merge(ledger, tmp_path / "other.db") == Merged(1)
+    assert ledger.states() == {"b": "done"}
+    assert ledger.claim(["a"], "me") == ["a"]
+
+
+def test_a_flipped_byte_of_the_index_never_gives_the_answers_of_another_cell(tmp_path: Path):
+    path = tmp_path / "x.db"
+    with Ledger(path) as ledger:
+        ledger.keep_plan(0, "all", "{}", [cell("cell-1"), cell("cell-2")])
+        for id_ in ("cell-1", "cell-2"):
+            ledger.finish(cell(id_), finished(id_))
+        (page,) = ledger.db.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_results_1'"
+        ).fetchone()
+    content = bytearray(path.read_bytes())
+    at = content.index(b"cell-2", 4096 * (page - 1))
+    content[at + 5 : at + 6] = b"3"  # cell-2 has no entry now, and what is no cell has its row
+    path.write_bytes(content)
+    with Ledger(path) as ledger:
+        with pytest.raises(LedgerError, match=r"damaged in .*run its study again.*: cell-3"):
+            ledger.result("cell-3")
+        assert [id_ for id_, _ in ledger.bodies(0)] == ["cell-1"]
+        assert discard_damaged(ledger, ["cell-1", "cell-2", "cell-3"]) == ()  # the index is made anew of the rows
+        assert [id_ for id_, _ in ledger.bodies(0)] == ["cell-1", "cell-2"]
+        body: Any = ledger.result("cell-2")
+        assert body["sets"]["query"]["answers"][0] == "cell-2"
+
+
+@pytest.mark.parametrize("table", ["results", "outputs", "keys"])
+def test_what_is_damaged_is_told_by_its_cell_and_dropped_to_be_run_again(ledger: Ledger, table: str):
+    for id_ in ("a", "b"):
+        ledger.finish(cell(id_), finished(id_))
+    name = "key" if table == "keys" else "body"
+    ledger.db.execute(f"UPDATE {table} SET {name} = (SELECT {name} FROM {table} WHERE cell = 'b') WHERE cell = 'a'")
+    read = {"results": ledger.result, "outputs": ledger.outputs, "keys": ledger.key}[table]
+    with pytest.raises(LedgerError, match=r": a$"):
+        read("a")
+    assert read("b")
+    assert discard_damaged(ledger, ["a", "b"]) == ("a",)
+    assert ledger.states() == {"b": "done"}
+    assert ledger.claim(["a", "b"], "me") == ["a"]
+
+
+def test_a_damaged_score_is_not_read_and_can_be_made_again(ledger: Ledger):
+    ledger.finish(cell("a"), finished())
+    right = (np.array([[1.0], [0.0], [0.5], [0.25]]), {"unparsable": 1})
+    ledger.db.execute("UPDATE scores SET unusable = '{}'")
+    assert kept_score(ledger, "a", "accuracy|v:1") is None
+    ledger.keep_scores([("a", "accuracy|v:1", right)])
+    kept: Any = kept_score(ledger, "a", "accuracy|v:1")
+    assert (kept[0].tolist(), kept[1]) == (right[0].tolist(), right[1])
+
+
+def test_what_is_damaged_is_not_taken_over_and_gives_way(tmp_path: Path, ledger: Ledger):
+    with Ledger(tmp_path / "other.db") as other:
+        for id_ in ("a", "b"):
+            other.finish(cell(id_), finished(f"{id_} of other"))
+            ledger.finish(cell(id_), finished(f"{id_} of ours"))
+        other.finish(cell("c"), finished())
+        other.db.execute("UPDATE results SET body = x'00' WHERE cell IN ('b', 'c')")
+    ledger.db.execute("UPDATE results SET body = x'00' WHERE cell = 'a'")
+    assert merge(ledger, tmp_path / "other.db") == Merged(new=1, differ=0, damaged=2)
+    assert ledger.states() == {"a": "done", "b": "done"}
+    answers: Any = [ledger.result(id_) for id_ in ("a", "b")]
+    assert [body["sets"]["query"]["answers"][0] for body in answers] == ["a of other", "b of ours"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from taskloom.studies.ledger import EXPIRES, Ledger
+ledger = Ledger(Path(sys.argv[1]))
+ledger.claim(map(str, range(3000)), f"{os.uname().nodename}-{os.getpid()}-x")
+ledger.db.execute("PRAGMA wal_checkpoint")
+ledger.claim(["one more"], f"{os.uname().nodename}-{os.getpid()}-x")
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_ledger_is_looked_through_after_a_run_that_was_killed(tmp_path: Path, is_killed: bool):
+    path = tmp_path / "x.db"
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    if not is_killed:
+        Ledger(path).db.close()  # sound: nothing is said, and the journal is gone
+    content = bytearray(path.read_bytes())
+    content[-2048:] = b"\x07" * 2048  # of a page that opening does not read
+    path.write_bytes(content)
+    if is_killed:
+        with pytest.raises(LedgerError, match=r"the ledger is damaged .*\.recover may save .*: .*x\.db"):
+            Ledger(path)
+    else:
+        Ledger(path).db.close()
+
+
+def test_a_ledger_that_another_run_works_at_is_not_looked_through(tmp_path: Path):
+    path = tmp_path / "x.db"
+    asked: list[str] = []
+    with Ledger(path) as ledger:
+        ledger.claim(["a"], f"{os.uname().nodename}-{os.getpid()}-x")
+        assert path.with_name("x.db-wal").stat().st_size
+        with Ledger(path) as other:
+            other.db.set_trace_callback(asked.append)
+            other._check()
+        assert not any("quick_check" in text for text in asked)
+        ledger.release(f"{os.uname().nodename}-{os.getpid()}-x")
+        with Ledger(path) as other:
+            other.db.set_trace_callback(asked.append)
+            other._check()
+        assert any("quick_check" in text for text in asked)
 
 
 def test_some_cells_are_asked_about_without_reading_all(ledger: Ledger):

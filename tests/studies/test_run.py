@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from taskloom.errors import ModelUnavailableError, StudyError
+from taskloom.messages import Note
 from taskloom.scores.tasks import score_task
 from taskloom.studies.api import keep_plan
 from taskloom.studies.cells import Cell
 from taskloom.studies.ledger import Ledger
+from taskloom.studies.merging import Merged, merge
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.results import Results, read_results
 from taskloom.studies.run import _drive, _Fault, run
@@ -148,8 +150,36 @@ def test_ledgers_of_two_machines_are_merged(study: Make, tmp_path: Path):
         with Ledger(tmp_path / f"{number}.db") as ledger:
             run(half, ledger)
     with Ledger(tmp_path / "0.db") as ledger:
-        assert ledger.merge(tmp_path / "1.db") == (len(halves[1].to_run), 0)
+        assert merge(ledger, tmp_path / "1.db") == Merged(len(halves[1].to_run))
         assert run(planned(path), ledger).ran == 0
+
+
+def test_a_damaged_result_is_told_left_out_of_the_report_and_run_again(study: Make, tmp_path: Path):
+    made = planned(study())
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger)
+        whole = list(ledger.contents())
+        one, other = (cell.id for cell in made.cells[:2])
+        swapped = "UPDATE results SET body = (SELECT body FROM results WHERE cell = ?) WHERE cell = ?"
+        ledger.db.execute(swapped, (other, one))
+        found = results(made, ledger)
+        assert one not in {outcome.cell for outcome in found.outcomes}
+        assert (found.missing, found.skipped[Note.of("result-damaged", cell=one)]) == (1, 1)
+        done = run(made, ledger)
+        assert (done.ran, done.damaged) == (1, (one,))
+        assert run(made, ledger).damaged == ()
+        assert list(ledger.contents()) == whole
+
+
+def test_a_cell_marked_done_without_a_result_is_run(study: Make, tmp_path: Path):
+    made = planned(study())
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger)
+        whole = list(ledger.contents())
+        ledger.db.execute("DELETE FROM results WHERE cell = ?", (made.cells[0].id,))
+        assert results(made, ledger).missing == 1
+        assert run(made, ledger).ran == 1
+        assert list(ledger.contents()) == whole
 
 
 def test_a_learner_that_raises_fails_its_cell_alone_and_is_tried_again(study: Make, tmp_path: Path):

@@ -198,8 +198,8 @@ def test_a_merged_ledger_without_its_artifacts_trains_again_what_is_needed(study
     prepare(path, tmp_path / "first", only=["again", "left"]).run()
     prepare(path, tmp_path / "second", only=["plain", "right"]).run()
     shutil.rmtree(tmp_path / "first" / "artifacts")  # as on a machine that only got the ledger
-    new, differ = merge_runs(tmp_path / "second", tmp_path / "first")
-    assert (new > 0, differ) == (True, 0)
+    merged = merge_runs(tmp_path / "second", tmp_path / "first")
+    assert (merged.new > 0, merged.differ, merged.damaged) == (True, 0, 0)
     done, found = prepare(path, tmp_path / "second").run()
     assert (done.failed, done.skipped, found.missing) == (0, 0, 0)
     assert contents(tmp_path / "second") == whole(path)

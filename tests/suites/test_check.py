@@ -224,7 +224,9 @@ def test_tasks_of_two_roles_that_share_a_source_are_named(example: Make) -> None
         (WORDS[:14], [*WORDS[:12], "else", "where"], False),  # no run of 13
         (WORDS[:15], [*WORDS[:13], "else", "where"], False),  # one of three
         (WORDS[:13], WORDS[:40], True),  # held by a longer one
-        (WORDS[:12], WORDS[:13], False),
+        (WORDS[:12], WORDS[:13], True),  # shorter than a run, and a whole part of the other
+        (WORDS[:12], [*WORDS[:11], "else", "where"], False),
+        (WORDS[:6], WORDS[:13], False),  # less than half a run
     ],
 )
 def test_english_texts_of_two_roles_are_compared_by_13_words(

@@ -45,7 +45,8 @@ def test_tasks_of_the_same_source_or_text_are_left_out_and_told():
     assert certificate == (
         "default: 2 left out; 3 training tasks and 1 test task were compared by source, and by the texts of their "
         "first 100 instances and of the examples shown in training (half of one in another, by runs of 13 words or "
-        "30 characters; texts of less than half a run, from 4 words or 8 characters on, for being equal)"
+        "30 characters; texts of half a run and more as a whole; shorter ones, from 4 words or 8 characters on, for "
+        "being equal)"
     )
     assert told == [
         "default: too short to compare: 2 of 3 training texts and 0 of 1 test text",
@@ -117,6 +118,28 @@ def test_sources_are_compared_by_their_letters(source: str):
     kept = without_leaks(made)
     assert kept.folds["default"]["excluded"] == ("other",)
     assert told_of(kept)[-1] == f"default: left out: other and test share a source: {source}"
+
+
+@pytest.mark.parametrize("source", ["e-SNLI", "eSNLI", "e_snli", "E SNLI", "(e.snli)"])
+def test_sources_are_the_same_whatever_stands_between_their_letters(source: str):
+    kept = without_leaks(suite(test=("e-SNLI", LONG), other=(source, "other"), near=("snli", "another")))
+    assert kept.folds["default"]["excluded"] == ("other",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who wrote the first letter to him?",  # 7 words
+        "Who wrote the first letter to him from the old house?",  # 11
+        "用深度学习方法研究城市道路绿化的景观",
+        "ฉันกินข้าวกับปลาที่บ้านของเพื่อนเมื่อวานนี้",
+    ],
+)
+def test_a_short_text_that_stands_in_a_longer_one_is_a_leak(text: str):
+    made = suite(test=("a", text), other=("b", f"Read this: {text} Then say {LONG}."), fine=("c", LONG))
+    kept = without_leaks(made)
+    assert kept.folds["default"]["excluded"] == ("other",)
+    assert told_of(kept)[-1] == "default: left out: other and test share 100% of a text (other-0 ~ test-0)"
 
 
 def test_the_strongest_pair_of_texts_is_told():

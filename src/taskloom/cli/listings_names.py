@@ -23,19 +23,22 @@ def show_rows(columns: Sequence[str], rows: Sequence[Sequence[console.Value]], *
 
 def list_metrics(*, as_json: bool) -> None:
     """List what answers can be scored by, and what each was checked against."""
-    from ..scores import METRICS
+    from ..scores import METRICS, PUBLISHED
 
     if as_json:
         console.as_json([_metric(name, entry) for name, entry in METRICS.items()])
         return
-    rows = [(name, entry.about, ", ".join(entry.variants), entry.checked) for name, entry in METRICS.items()]
-    console.table(["name", "about", "variants", "checked against"], rows)
+    rows = [
+        (name, entry.about, ", ".join(entry.variants), PUBLISHED.get(name, ""), entry.checked)
+        for name, entry in METRICS.items()
+    ]
+    console.table(["name", "about", "variants", "published", "checked against"], rows)
 
 
 def _metric(name: str, entry: Entry) -> dict[str, Any]:
     """Describe a metric, with the signatures that it has on a task of two labels, at a depth of ten."""
     from ..core import Labels
-    from ..scores import metric, signature
+    from ..scores import PUBLISHED, metric, signature
 
     typed = f"{name}@10" if name in ("p", "r") else f"{name}:positive=yes" if name == "f1" else name
     joint = "," if ":" in typed else ":"
@@ -43,6 +46,7 @@ def _metric(name: str, entry: Entry) -> dict[str, Any]:
     output = Labels(("yes", "no")) if "labels" in entry.takes else None
     signatures = {variant: signature(metric(text, output)) for variant, text in made.items()}
     told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
+    told |= {"published": PUBLISHED[name]} if name in PUBLISHED else {}
     return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
 
 

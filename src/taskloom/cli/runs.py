@@ -124,6 +124,9 @@ def run(
         console.note(f"not the study that was run last in {folder}: cells of that one stay in the ledger, unseen")
     with console.progress(found.study.name) as progress:
         done, gathered = prepared.run(workers=workers, progress=progress, stopping=_tell_stopping)
+    if done.damaged:
+        shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
+        console.note(f"damaged in the ledger, and run again: {counted(len(done.damaged), 'cell')}, {shown}")
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.to_run):,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)
@@ -226,10 +229,12 @@ def merge(
     from ..studies.api import merge_runs
 
     for other in others:
-        new, differ = merge_runs(into, other)
-        console.line(f"{other}: {counted(new, 'new cell')}")
-        if differ:
-            console.note(f"{other}: {counted(differ, 'cell')} gave other answers there; ours are kept")
+        found = merge_runs(into, other)
+        console.line(f"{other}: {counted(found.new, 'new cell')}")
+        if found.differ:
+            console.note(f"{other}: {counted(found.differ, 'cell')} gave other answers there; ours are kept")
+        if found.damaged:
+            console.note(f"{other}: {counted(found.damaged, 'cell')} damaged there and not taken over")
 
 
 UNSUPPORTED = ("output-unsupported", "examples-needed")  # codes that say what a learner can't do

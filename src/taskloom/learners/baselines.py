@@ -94,7 +94,7 @@ class CopyDemonstration(Learner):
 class Nearest(Learner):
     """The answer of the support example nearest by TF-IDF cosine; ties, and items without a known word: the first."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = ANY_GOLD
     unaided: ClassVar[frozenset[str]] = frozenset()
 
@@ -117,7 +117,7 @@ class TfidfLinear(Learner):
     Where every support example has a label, so has every answer: if none is likelier than not, the likeliest.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number"})
     unaided: ClassVar[frozenset[str]] = frozenset()
     C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
@@ -145,7 +145,7 @@ class Bm25(Learner):
     Candidates that are ids of documents are graded by the texts of all their fields, and of their members.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = frozenset({"ranking"})
     unaided: ClassVar[frozenset[str]] = outputs
     k1: float = 1.2  # how slowly a word that comes again stops adding to the grade

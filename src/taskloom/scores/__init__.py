@@ -37,6 +37,18 @@ class Metric(Protocol):
     points: ClassVar[bool] = True  # whether it is shown as points of a hundred
     says_right: ClassVar[bool] = False  # whether an answer with a score of 1 is right, and any other wrong
 
+    @property
+    def reads_any_text(self) -> bool:
+        """Tell a metric that scores a text as it is, whatever its output's form, as released scripts do."""
+        return False
+
+    def prepared(self, gold: Sequence[tuple[Answer, ...]]) -> Metric:  # noqa: ARG002 (of most)
+        """Give the metric for answers to these items; one that reads answers by all gold answers of a set takes them.
+
+        The signature is that of the metric itself: which items are scored together is known otherwise.
+        """
+        return self
+
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Score one answer; None is one that could not be parsed, and gets the worst unit."""
 
@@ -61,6 +73,7 @@ class Entry:
 
 
 BOTH = ("corrected", "published")
+TREC = "pytrec_eval (trec_eval)"
 MANY = "many labels"  # answered with a tuple, where a task of "labels" is with a text
 TEXT, LABELS = ("text", "labels"), ("labels", MANY)
 EQUAL = ("text", "labels", MANY, "number")  # what is the same or not, as it is
@@ -75,16 +88,25 @@ METRICS: Mapping[str, Entry] = {
     "list-f1": Entry("text:ListF1", ("terms", MANY), "terms in common", "scikit-learn"),
     "character-f1": Entry("text:CharacterF1", ("terms",), "characters of terms in common", "worked by hand"),
     "bpref": Entry("rank:Bpref", ("terms",), "right terms above wrong ones", "worked by hand", BOTH),
-    "ndcg": Entry("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10", "pytrec_eval (trec_eval)"),
-    "map": Entry("rank:AveragePrecision", ("ranking",), "mean average precision", "pytrec_eval (trec_eval)"),
-    "mrr": Entry("rank:ReciprocalRank", ("ranking",), "rank of the first relevant", "pytrec_eval (trec_eval)"),
-    "p": Entry("rank:Precision", ("ranking",), "relevant among the first k: p@5", "pytrec_eval (trec_eval)"),
-    "r": Entry("rank:Recall", ("ranking",), "relevant found in the first k: r@5", "pytrec_eval (trec_eval)"),
+    "ndcg": Entry("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10", TREC, BOTH),
+    "map": Entry("rank:AveragePrecision", ("ranking",), "mean average precision", TREC, BOTH),
+    "mrr": Entry("rank:ReciprocalRank", ("ranking",), "rank of the first relevant", TREC, BOTH),
+    "p": Entry("rank:Precision", ("ranking",), "relevant among the first k: p@5", TREC, BOTH),
+    "r": Entry("rank:Recall", ("ranking",), "relevant found in the first k: r@5", TREC, BOTH),
     "tau-b": Entry("number:Kendall", ("number",), "numbers in the same order", "scipy"),
     "pearson": Entry("number:Pearson", ("number",), "linear correlation", "scipy"),
     "spearman": Entry("number:Spearman", ("number",), "correlation of ranks", "scipy"),
     "mse": Entry("number:Mse", ("number",), "mean squared error", "scikit-learn"),
     "b-cubed": Entry("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
+}
+PUBLISHED: Mapping[str, str] = {  # what released scripts do otherwise
+    "exact-match": "ASCII punctuation alone is removed; an empty text can be right",
+    **dict.fromkeys(
+        ("accuracy", "macro-f1", "micro-f1", "f1"), "any text is read as a label: the nearest or first met"
+    ),
+    "rouge-l": "knows a-z and 0-9 alone",
+    "bpref": "the mean over hits alone",
+    **dict.fromkeys(("ndcg", "map", "mrr", "p", "r"), "0, not left out, where nothing is relevant"),
 }
 TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+))?(:(?P<options>.+))?")
 TYPED_OPTIONS = {"variant", "positive"}  # depth, labels and average are said otherwise
@@ -153,12 +175,12 @@ def signature(of: Metric) -> str:
     """Give what one can quote beside a score: the metric, all its settings, and the version.
 
     >>> signature(metric("ndcg@10"))
-    'ndcg|k:10|v:1|taskloom:0.1.0'
+    'ndcg|k:10|variant:corrected|v:2|taskloom:0.1.0'
     """
     settings = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
     if labels := settings.pop("labels", ()):
         settings["labels"] = f"{len(labels)}-{fingerprint(list(labels))[:8]}"
-    shown = [f"{name}:{value}" for name, value in settings.items() if value not in ("", 0)]
+    shown = [f"{name}:{value}" for name, value in settings.items() if value not in ("", 0, ())]
     return "|".join([of.name, *shown, f"v:{of.version}", f"taskloom:{__version__}"])
 
 
@@ -183,7 +205,8 @@ def score(
 
     An answer that is not of its output's form (a label that is none, NaN, a candidate twice), or not of its gold
     answer's (clusters for fewer elements), counts as one that could not be parsed: it gets the worst unit, or is left
-    out where numbers have no worst, and is counted by its reason.
+    out where numbers have no worst, and is counted by its reason. Released scripts read any text: so do `published`
+    scores, and it is counted yet.
     """
     import numpy as np
 
@@ -194,14 +217,15 @@ def score(
     if missing := [at for at, right in enumerate(gold) if not right]:
         raise ScoreError(Note.of("items-without-gold", count=len(missing), of=len(gold), items=missing[:10]))
     unusable: Counter[str] = Counter()
-    units = []
+    units, ready = [], of.prepared(gold)
     for right, answer in zip(gold, answers, strict=True):
         reason = _reason(output, answer)
+        is_read = not reason or (ready.reads_any_text and isinstance(answer, str))
         try:
-            units.append(of.unit(right, None if reason else answer))
+            units.append(ready.unit(right, answer if is_read else None))
         except UnusableError as error:
             reason = error.note.key
-            units.append(of.unit(right, None))
+            units.append(ready.unit(right, None))
         unusable[reason] += 1
     del unusable[""]
     return Scored(of, np.array(units, dtype=np.float64), dict(unusable))

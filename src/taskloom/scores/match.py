@@ -5,12 +5,13 @@ from __future__ import annotations
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
+from rapidfuzz.distance import LCSseq
 
 from ..core import Answer
 from ..errors import ScoreError
@@ -26,14 +27,20 @@ Variant = Literal["published", "corrected"]
 class ExactMatch(Metric):
     """Whether a text equals an acceptable one: case, punctuation and white space aside, articles kept.
 
-    `published` removes ASCII punctuation alone; `corrected` folds Unicode too, and keeps what is all punctuation.
+    `published` removes ASCII punctuation alone, and reads any text, so that an empty one equals an empty gold answer;
+    `corrected` folds Unicode too, keeps what is all punctuation, and takes an empty text for no answer.
     """
 
     name: ClassVar[str] = "exact-match"
     says_right: ClassVar[bool] = True
     variant: Variant = "corrected"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
+
+    @property
+    def reads_any_text(self) -> bool:
+        """Tell that the released script compares whatever was written."""
+        return self.variant == "published"
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Score one answer: 1 or 0."""
@@ -55,18 +62,33 @@ def _fold_unicode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy(Metric):
-    """How many labels are right; `published` takes what is no label for the first one, as CSL's released script."""
+    """How many labels are right; `published` reads each answer as a label, as CSL's released script does.
+
+    >>> gold = [("b",), ("a",), ("b",)]
+    >>> Accuracy(labels=("a", "b"), variant="published").prepared(gold).unit(gold[0], "no label")  # b is met first
+    (1.0,)
+    """
 
     name: ClassVar[str] = "accuracy"
     says_right: ClassVar[bool] = True
     labels: tuple[str, ...] = ()
     variant: Variant = "corrected"
-    version: ClassVar[int] = 1
+    met: tuple[str, ...] = ()  # labels of the set that is scored, in the order of its gold answers
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
+
+    @property
+    def reads_any_text(self) -> bool:
+        """Tell that the released script makes a label of whatever was written."""
+        return self.variant == "published"
+
+    def prepared(self, gold: Sequence[tuple[Answer, ...]]) -> Accuracy:
+        """Take the labels that answers may be read as."""
+        return replace(self, met=_met(gold)) if self.variant == "published" else self
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Score one answer: 1 or 0."""
-        chosen = _as_label(answer, self.labels, self.variant)
+        chosen = _as_label(answer, self.labels, self.met, self.variant)
         return (float(any(_same(chosen, right) for right in gold)),)
 
 
@@ -82,15 +104,25 @@ class F1(Metric):
     average: Literal["macro", "micro", "binary"] = "macro"
     positive: str = ""
     variant: Variant = "corrected"
-    version: ClassVar[int] = 1
+    met: tuple[str, ...] = ()  # labels of the set that is scored, in the order of its gold answers
+    version: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if self.average == "binary" and self.positive not in self.labels:
             raise ScoreError(Note.of("positive-unknown", labels=self.labels, positive=self.positive))
 
+    @property
+    def reads_any_text(self) -> bool:
+        """Tell that the released script makes a label of whatever was written."""
+        return self.variant == "published"
+
+    def prepared(self, gold: Sequence[tuple[Answer, ...]]) -> F1:
+        """Take the labels that answers may be read as."""
+        return replace(self, met=_met(gold)) if self.variant == "published" else self
+
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Mark the gold labels, then the predicted ones."""
-        chosen = _as_label(answer, self.labels, self.variant)
+        chosen = _as_label(answer, self.labels, self.met, self.variant)
         right = _set_of(next((g for g in gold if _same(chosen, g)), gold[0]))
         marked = _set_of(chosen)
         return tuple([float(n in right) for n in self.labels] + [float(n in marked) for n in self.labels])
@@ -139,10 +171,34 @@ class BCubed(Metric):
         return reduced.ratio(2 * precision * recall, (precision + recall) * total)
 
 
-def _as_label(answer: Answer | None, labels: tuple[str, ...], variant: Variant) -> Answer | None:
-    if labels and not isinstance(answer, tuple) and answer not in labels:
-        return labels[0] if variant == "published" else None
-    return answer
+def _met(gold: Sequence[tuple[Answer, ...]]) -> tuple[str, ...]:
+    """Give the labels of a set in the order in which its gold answers have them first."""
+    return tuple(dict.fromkeys(right for rights in gold for right in rights if isinstance(right, str)))
+
+
+def _as_label(answer: Answer | None, labels: tuple[str, ...], met: tuple[str, ...], variant: Variant) -> Answer | None:
+    if not labels or isinstance(answer, tuple):
+        return answer
+    if variant == "published":
+        return _nearest(answer if isinstance(answer, str) else "", met or labels)
+    return answer if answer in labels else None
+
+
+@lru_cache(maxsize=1 << 16)
+def _nearest(text: str, labels: tuple[str, ...]) -> str:
+    """Read a text as CSL's released script does: as the label with most words in common, the first of equals.
+
+    That is by ROUGE-L over words between white space: what shares no word with any label is the first one.
+
+    >>> _nearest("computer science, of course", ("physics", "computer science", "science")), _nearest("物", ("化学",))
+    ('computer science', '化学')
+    """
+    words = text.split()
+    return text if text in labels else max(labels, key=lambda label: _rouge(label.split(), words))
+
+
+def _rouge(gold: Sequence[str], found: Sequence[str]) -> float:
+    return 2 * LCSseq.similarity(gold, found) / (len(gold) + len(found)) if gold and found else 0.0
 
 
 def _same(ours: Answer | None, theirs: Answer) -> bool:

@@ -1,6 +1,7 @@
 """Answers that are rankings: judged as trec_eval does, ties in score broken by the later name.
 
-A gold answer grades candidates; those above zero are relevant. What was not graded is not relevant.
+A gold answer grades candidates; those above zero are relevant. What was not graded is not relevant. Where nothing is
+relevant, no ranking is better than another: `corrected` is NaN, which means leave out, and `published` 0, as trec_eval.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ def _relevance(gold: tuple[Answer, ...], answer: Answer | None) -> tuple[list[bo
     return [grades.get(name, 0) > 0 for name in _ranked(answer)], relevant
 
 
+def _nothing(variant: Variant) -> float:
+    """Score a ranking of which nothing is relevant."""
+    return 0.0 if variant == "published" else math.nan
+
+
 @lru_cache(maxsize=64)
 def _discounts(count: int) -> tuple[float, ...]:
     return tuple(1 / math.log2(rank + 2) for rank in range(count))
@@ -71,16 +77,17 @@ class Ndcg(Metric):
 
     name: ClassVar[str] = "ndcg"
     k: int = 0
-    version: ClassVar[int] = 1
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN where nothing is relevant."""
+        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
         grades = _graded(gold)
         depth = self.k or None
         ideal = _gain(sorted((g for g in grades.values() if g > 0), reverse=True)[:depth])
         found = [max(grades.get(name, 0.0), 0.0) for name in _ranked(answer)[:depth]]
-        return (_gain(found) / ideal if ideal else math.nan,)
+        return (_gain(found) / ideal if ideal else _nothing(self.variant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +95,19 @@ class AveragePrecision(Metric):
     """Precision at each relevant candidate, averaged over all that are relevant; the mean over rankings is MAP."""
 
     name: ClassVar[str] = "map"
-    version: ClassVar[int] = 1
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN where nothing is relevant."""
+        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
         marks, relevant = _relevance(gold, answer)
         hits, total = 0, 0.0
         for rank, mark in enumerate(marks, 1):
             if mark:
                 hits += 1
                 total += hits / rank
-        return (total / relevant if relevant else math.nan,)
+        return (total / relevant if relevant else _nothing(self.variant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +115,14 @@ class ReciprocalRank(Metric):
     """One over the rank of the first relevant candidate; the mean over rankings is MRR."""
 
     name: ClassVar[str] = "mrr"
-    version: ClassVar[int] = 1
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN where nothing is relevant."""
+        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
         marks, relevant = _relevance(gold, answer)
-        return ((1 / (marks.index(True) + 1) if True in marks else 0.0) if relevant else math.nan,)
+        return ((1 / (marks.index(True) + 1) if True in marks else 0.0) if relevant else _nothing(self.variant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +131,14 @@ class Precision(Metric):
 
     name: ClassVar[str] = "p"
     k: int
-    version: ClassVar[int] = 1
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN where nothing is relevant."""
+        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
         marks, relevant = _relevance(gold, answer)
-        return (sum(marks[: self.k]) / self.k if relevant else math.nan,)
+        return (sum(marks[: self.k]) / self.k if relevant else _nothing(self.variant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +147,14 @@ class Recall(Metric):
 
     name: ClassVar[str] = "r"
     k: int
-    version: ClassVar[int] = 1
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN where nothing is relevant."""
+        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
         marks, relevant = _relevance(gold, answer)
-        return (sum(marks[: self.k]) / relevant if relevant else math.nan,)
+        return (sum(marks[: self.k]) / relevant if relevant else _nothing(self.variant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ def _published_tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _corrected_tokens(text: str) -> tuple[str, ...]:
-    """Tokenise words of every script, CJK by character, ASCII words as stems; symbols where there are no words."""
+    """Tokenise every script: words, or characters where it has no spaces; ASCII words as stems; else symbols."""
     stem = _stemmer()
     words = tokens(text.lower()) or list("".join(unicodedata.normalize("NFC", text.lower()).split()))
     return tuple(stem(word) if word.isascii() else word for word in words)
@@ -87,7 +87,7 @@ class RougeL(Metric):
 
     name: ClassVar[str] = "rouge-l"
     variant: RougeVariant = "corrected"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reduce = staticmethod(reduced.mean)
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
@@ -116,7 +116,7 @@ class Bleu(Metric):
 
     name: ClassVar[str] = "bleu-4"
     order: ClassVar[int] = 4
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Count n-grams of one answer, each clipped by the acceptable answer that has most of it."""

@@ -18,6 +18,7 @@ from ..suites.store import open_suite
 from . import artifacts
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
+from .merging import Merged, merge
 from .plan import SUITE, Get, Plan, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
@@ -299,8 +300,8 @@ def learners_of_run(folder: Path) -> list[str]:
     return list(json.loads(about)["learners"]) if about else []
 
 
-def merge_runs(into: Path, other: Path) -> tuple[int, int]:
-    """Take over what another run, or its ledger, has finished: give how many cells are new, and how many differ there.
+def merge_runs(into: Path, other: Path) -> Merged:
+    """Take over what another run, or its ledger, has finished.
 
     Models that it has trained are copied where they lie beside its ledger; others are trained again when they are
     needed.
@@ -309,7 +310,7 @@ def merge_runs(into: Path, other: Path) -> tuple[int, int]:
     if not theirs.is_file():
         raise UsageError(f"no such ledger: {other}")
     with Ledger(ours) as ledger:
-        found = ledger.merge(theirs)
+        found = merge(ledger, theirs)
         artifacts.copy_missing(theirs.parent, ours.parent, lambda cell: (ledger.result(cell) or {}).get("artifact", ""))
     return found
 

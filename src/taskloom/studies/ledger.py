@@ -1,8 +1,9 @@
 """The ledger of a run: SQLite, so that what was finished stays finished whatever happens next.
 
 A cell is claimed by an owner with a heartbeat that expires, so that several runs can share a ledger. Results are
-inserted once and never changed. What was planned is kept too, so that a report needs the ledger and the suite alone.
-Costs lie apart, for they are measured and no part of what must be equal.
+inserted once and never changed, each with a checksum: a row that is damaged never passes for an answer. What was
+planned is kept too, so that a report needs the ledger and the suite alone. Costs lie apart, for they are measured and
+no part of what must be equal.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
@@ -29,78 +30,14 @@ from ..scores.reduce import Array
 from ..transactions import transaction, write_ahead
 from .cells import Cell
 from .costs import Cost
+from .finished import Finished, Score, checksum, unpacked
+from .ledger_schema import APPLICATION, CHECKED, COSTS, FORMAT, SCHEMA, refuse_foreign, sound
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-FORMAT = 3
-APPLICATION = 0x7461736B  # "task", in the file's header
-EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again
+EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
-Score: TypeAlias = tuple[Array, Mapping[str, int]]  # units, and how many answers were unusable, by code
-COSTS = ", ".join(f.name for f in fields(Cost))
-SCHEMA = f"""
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE cells (
-    id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL,
-    why TEXT NOT NULL DEFAULT '', trace TEXT NOT NULL DEFAULT ''
-) WITHOUT ROWID;
-CREATE TABLE keys (cell TEXT PRIMARY KEY, key TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE results (cell TEXT PRIMARY KEY, body BLOB NOT NULL);
-CREATE TABLE outputs (cell TEXT PRIMARY KEY, body BLOB NOT NULL);
-CREATE TABLE scores (
-    cell TEXT NOT NULL, signature TEXT NOT NULL, width INTEGER NOT NULL, units BLOB NOT NULL, unusable TEXT NOT NULL,
-    PRIMARY KEY (cell, signature)
-);
-CREATE TABLE costs (
-    cell TEXT PRIMARY KEY, kind TEXT NOT NULL, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL,
-    ended REAL NOT NULL,
-    {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost))});
-CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
-CREATE TABLE planned (
-    trial INTEGER NOT NULL, place INTEGER NOT NULL, cell TEXT NOT NULL, kind TEXT NOT NULL, task TEXT NOT NULL,
-    learner TEXT NOT NULL, shots NOT NULL, seed INTEGER NOT NULL, episode INTEGER NOT NULL, training INTEGER NOT NULL,
-    fold TEXT NOT NULL, PRIMARY KEY (trial, place)
-) WITHOUT ROWID;
-CREATE INDEX by_state ON cells (state, owner);
-CREATE INDEX by_cell ON planned (cell);
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """What was answered about one set of an episode."""
-
-    answers: Sequence[Any]
-    items: Sequence[str]
-    rows: Sequence[int]  # in their pool
-    pool: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """What a cell gave; the part that must be equal byte for byte, and its cost."""
-
-    sets: Mapping[str, Answered] = field(default_factory=dict)  # "query", and others that are asked about
-    counts: Mapping[str, int] = field(default_factory=dict)  # by code
-    outputs: Mapping[str, Any] = field(default_factory=dict)  # by set: what answers were read from
-    artifact: str = ""  # of a cell that trains a model: the digest of what it made
-    scores: Mapping[str, Score] = field(default_factory=dict)  # by `score_key`
-    cost: Cost
-
-    def body(self) -> bytes:
-        """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
-        sets = {
-            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in self.sets.items()
-        }
-        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
-        return _packed(told | ({"artifact": self.artifact} if self.artifact else {}))
-
-    def said(self) -> bytes:
-        """Pack what answers were read from, which must be equal too; nothing where there is no more to say."""
-        return _packed(self.outputs) if self.outputs else b""
-
-
-def _parts(of: Answered) -> list[tuple[str, Any]]:
-    return [(f.name, getattr(of, f.name)) for f in fields(of)]
+HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
+UNFINISHED = f"(state IN ('failed', 'skipped') OR (state = 'done' AND NOT {HAS_RESULT}))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,20 +60,25 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        unclean = _is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
         self.db = self._connected()
+        self.db.create_function("checksum", -1, checksum, deterministic=True)
         try:
             if self._is_blank():
                 write_ahead(self.db)
                 self._create()
-            self._refuse_foreign()
+            refuse_foreign(self.db, self.path)
             if self.writable:
                 self.db.execute("PRAGMA synchronous = FULL")
+                if unclean:
+                    self._check()
         except sqlite3.OperationalError as error:
             self.db.close()
             raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
         except sqlite3.DatabaseError as error:
             self.db.close()
-            raise LedgerError(f"not a ledger ({error}): {path}") from None
+            told = _damaged(error) if error.sqlite_errorname.startswith("SQLITE_CORRUPT") else f"not a ledger ({error})"
+            raise LedgerError(f"{told}: {path}") from None
         except LedgerError:
             self.db.close()
             raise
@@ -158,28 +100,25 @@ class Ledger:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.db.close()
         if isinstance(error, zlib.error) or getattr(error, "sqlite_errorname", "").startswith(DAMAGED):
-            told = f"the ledger is damaged ({error}); sqlite3's .recover may save what is left of it"
-            raise LedgerError(f"{told}: {self.path}") from None
+            raise LedgerError(f"{_damaged(error)}: {self.path}") from None
+
+    def _check(self) -> None:
+        """Look all pages through after a run that was killed; while another one works here, that is no sign."""
+        if any(not _is_gone(owner) for owner in self._owners()):
+            return
+        (found,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise LedgerError(f"{_damaged(' '.join(str(found).split()))}: {self.path}")
+
+    def _owners(self) -> list[str]:
+        """Name those whose claims have not expired."""
+        ask = "SELECT DISTINCT owner FROM cells WHERE state = 'claimed' AND beat BETWEEN ? AND ?"
+        return [owner for (owner,) in self.db.execute(ask, _beats())]
 
     def _is_blank(self) -> bool:
         """Tell a file that nobody has written in; another process may be about to."""
         (tables,) = self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return not tables
-
-    def _refuse_foreign(self) -> None:
-        (application,) = self.db.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION:
-            raise LedgerError(f"a data base, but not a ledger of taskloom; it is left as it is: {self.path}")
-        (version,) = self.db.execute("PRAGMA user_version").fetchone()
-        if version > FORMAT:
-            raise LedgerError(
-                f"ledger format {version} is newer than the {FORMAT} known here; upgrade taskloom: {self.path}"
-            )
-        if version < FORMAT:
-            raise LedgerError(
-                f"ledger format {version} is of an older taskloom, whose cells have other names, and is left as it is; "
-                f"run into another folder (-o), or move it away: {self.path}"
-            )
 
     def _create(self) -> None:
         with self.writing():
@@ -230,31 +169,33 @@ class Ledger:
     # --- claims ------------------------------------------------------------------------------------------------------
 
     def states(self) -> dict[str, State]:
-        """Give the state of every cell that was ever claimed, but for those whose claim expired."""
-        now = time.time()
-        rows = self.db.execute("SELECT id, state FROM cells WHERE state != 'claimed' OR beat >= ?", (now - EXPIRES,))
+        """Give the state of every cell that was ever claimed, but for those whose claim expired or result is lost."""
+        rows = self.db.execute(
+            "SELECT id, state FROM cells WHERE state IN ('failed', 'skipped') "  # noqa: S608 (ours)
+            f"OR (state = 'claimed' AND beat BETWEEN ? AND ?) OR (state = 'done' AND {HAS_RESULT})",
+            _beats(),
+        )
         return dict(rows.fetchall())
 
     def done(self, cells: Iterable[str]) -> set[str]:
-        """Tell which of some cells are finished."""
-        ask = "SELECT 1 FROM cells WHERE id = ? AND state = 'done'"
+        """Tell which of some cells are finished, and have a result."""
+        ask = f"SELECT 1 FROM cells WHERE id = ? AND state = 'done' AND {HAS_RESULT}"  # noqa: S608 (ours)
         return {cell for cell in cells if self.db.execute(ask, (cell,)).fetchone()}
 
     def claim(self, cells: Iterable[str], owner: str, *, again: bool = False) -> list[str]:
-        """Claim cells that nobody has, and give those that are ours now; failed ones are tried again.
+        """Claim cells that nobody has, and give those that are ours now; those that failed or lost their result too.
 
         Where what a finished cell made is lost, it can be claimed `again`.
         """
-        now = time.time()
         won = []
         with self.writing():
             for cell in cells:
                 done = self.db.execute(
-                    "INSERT INTO cells (id, state, owner, beat) VALUES (?1, 'claimed', ?2, ?3) "
+                    "INSERT INTO cells (id, state, owner, beat) VALUES (?1, 'claimed', ?2, ?3) "  # noqa: S608 (ours)
                     "ON CONFLICT (id) DO UPDATE SET state = 'claimed', owner = ?2, beat = ?3 "
-                    "WHERE state IN ('failed', 'skipped') OR (state = 'claimed' AND beat < ?4) "
-                    "OR (state = 'done' AND ?5)",
-                    (cell, owner, now, now - EXPIRES, again),
+                    f"WHERE {UNFINISHED} OR (state = 'claimed' AND beat NOT BETWEEN ?4 AND ?5) "
+                    "OR (state = 'done' AND ?6)",
+                    (cell, owner, time.time(), *_beats(), again),
                 )
                 won += [cell] * done.rowcount
         return won
@@ -263,8 +204,7 @@ class Ledger:
         """Give back what processes of this machine had claimed that are no longer there."""
         owners = self.db.execute("SELECT DISTINCT owner FROM cells WHERE state = 'claimed'").fetchall()
         for (owner,) in owners:
-            host, pid, _ = owner.rsplit("-", 2) if owner.count("-") >= 2 else ("", "0", "")
-            if host == os.uname().nodename and not is_alive(int(pid)):
+            if _is_gone(owner):
                 self.release(owner)
 
     def beat(self, owner: str) -> None:
@@ -289,20 +229,30 @@ class Ledger:
         """Keep what a cell gave: once, whoever comes first; its name, and what it was, with it."""
         body, said = found.body(), found.said()
         with self.writing():
-            first = self.db.execute("INSERT OR IGNORE INTO results VALUES (?, ?)", (cell.id, body)).rowcount
-            if first:  # all else is of the answers that are kept
-                self.db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (cell.id, cell.key))
+            if not self.db.execute("SELECT 1 FROM results WHERE cell = ?", (cell.id,)).fetchone():
+                self.forget(cell.id)  # all else is of the answers that are kept
+                self._insert("results", cell.id, body)
+                self._insert("keys", cell.id, cell.key)
                 if said:
-                    self.db.execute("INSERT OR IGNORE INTO outputs VALUES (?, ?)", (cell.id, said))
+                    self._insert("outputs", cell.id, said)
                 for signature, (units, unusable) in sorted(found.scores.items()):
                     self._keep_score(cell.id, signature, units, unusable)
                 costs = (cell.id, cell.kind, cell.learner, cell.task, cell.shots, time.time(), *astuple(found.cost))
-                self.db.execute(f"INSERT OR IGNORE INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
+                self.db.execute(f"INSERT INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
             self.db.execute(
                 "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
                 "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''",
                 (cell.id,),
             )
+
+    def forget(self, cell: str) -> None:
+        """Drop all that was kept of what a cell gave, within a transaction: it is not finished then."""
+        for table in (*CHECKED, "costs"):
+            self.db.execute(f"DELETE FROM {table} WHERE cell = ?", (cell,))  # noqa: S608 (ours)
+
+    def _insert(self, table: str, cell: str, *values: bytes | str | int) -> None:
+        row = (cell, *values, checksum(cell, *values))
+        self.db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
 
     def keep_scores(self, scores: Iterable[tuple[str, str, Score]]) -> None:
         """Keep scores that were made later, of answers that are there: all at once, where the ledger can be written."""
@@ -313,10 +263,8 @@ class Ledger:
                     self._keep_score(cell, signature, units, unusable)
 
     def _keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
-        packed = zlib.compress(np.ascontiguousarray(units, dtype="<f8").tobytes(), 6)
-        reasons = json.dumps(dict(sorted(unusable.items())))
-        values = (cell, signature, units.shape[1], packed, reasons)
-        self.db.execute("INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?)", values)
+        body = zlib.compress(np.ascontiguousarray(units, dtype="<f8").tobytes(), 6)
+        self._insert("scores", cell, signature, units.shape[1], body, json.dumps(dict(sorted(unusable.items()))))
 
     def fail(self, cell: str, owner: str, state: Literal["failed", "skipped"], why: Note, trace: str = "") -> None:
         """Keep why a cell gave nothing, unless its owner lost it to another meanwhile."""
@@ -331,47 +279,58 @@ class Ledger:
         """Keep why cells were not even tried; those that are finished, or that somebody works at, stay as they are."""
         with self.writing():
             self.db.executemany(
-                "INSERT INTO cells (id, state, owner, beat, why) VALUES (?1, 'skipped', '', 0, ?2) "
-                "ON CONFLICT (id) DO UPDATE SET state = 'skipped', why = ?2 WHERE state IN ('failed', 'skipped')",
+                "INSERT INTO cells (id, state, owner, beat, why) VALUES (?1, 'skipped', '', 0, ?2) "  # noqa: S608 (ours)
+                f"ON CONFLICT (id) DO UPDATE SET state = 'skipped', why = ?2 WHERE {UNFINISHED}",
                 [(cell, _written(why)) for cell in cells],
             )
 
     def result(self, cell: str) -> dict[str, Any] | None:
         """Read what a cell gave, if it did."""
-        row = self.db.execute("SELECT body FROM results WHERE cell = ?", (cell,)).fetchone()
-        return unpacked(row[0]) if row else None
+        body = self._read("results", cell)
+        return unpacked(body) if body else None
 
     def outputs(self, cell: str) -> dict[str, Any]:
         """Read what the answers of a cell were read from: by set, what was written, options and hashes of prompts."""
-        row = self.db.execute("SELECT body FROM outputs WHERE cell = ?", (cell,)).fetchone()
-        return unpacked(row[0]) if row else {}
+        body = self._read("outputs", cell)
+        return unpacked(body) if body else {}
 
     def key(self, cell: str) -> dict[str, Any]:
         """Read what a finished cell is named by."""
-        row = self.db.execute("SELECT key FROM keys WHERE cell = ?", (cell,)).fetchone()
-        found: dict[str, Any] = json.loads(row[0]) if row else {}
+        found: dict[str, Any] = json.loads(self._read("keys", cell) or "{}")
         return found
 
+    def _read(self, table: str, cell: str) -> bytes | None:
+        """Read what a table keeps of a cell; what is damaged, or another cell's, is refused."""
+        (name,) = CHECKED[table]
+        ask = f"SELECT CAST(t.{name} AS BLOB), {sound(table, '?1')} FROM {table} t WHERE t.cell = ?1"  # noqa: S608 (ours)
+        row = self.db.execute(ask, (cell,)).fetchone()
+        if row and not row[1]:
+            raise LedgerError(f"damaged in {self.path}; run its study again, which finds it and does it anew: {cell}")
+        return row[0] if row else None
+
     def bodies(self, trial: int) -> Iterator[tuple[str, bytes]]:
-        """Yield what the cells of a plan gave, packed."""
-        yield from self._of_plan("SELECT cell, body FROM results", trial)
+        """Yield what the cells of a plan gave, packed, but for what is damaged."""
+        yield from self._of_plan("results", trial, "body")
 
     def scores(self, trial: int) -> dict[str, dict[str, Score]]:
-        """Give the scores of the cells of a plan, by cell and signature."""
+        """Give the scores of the cells of a plan, by cell and signature, but for those that are damaged."""
         found: dict[str, dict[str, Score]] = {}
-        for cell, signature, width, units, unusable in self._of_plan(
-            "SELECT cell, signature, width, units, unusable FROM scores", trial
-        ):
+        for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
             array = np.frombuffer(zlib.decompress(units), "<f8").reshape(-1, width)
             found.setdefault(cell, {})[signature] = (array, json.loads(unusable))
         return found
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
         """Give what the finished cells of a plan cost."""
-        return {cell: _cost(row) for cell, *row in self._of_plan(f"SELECT cell, {COSTS} FROM costs", trial)}  # noqa: S608
+        return {cell: _cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
 
-    def _of_plan(self, ask: str, trial: int) -> Iterator[Any]:
-        return self.db.execute(f"{ask} WHERE cell IN (SELECT cell FROM planned WHERE trial = ?)", (trial,))  # noqa: S608
+    def _of_plan(self, table: str, trial: int, *names: str) -> Iterator[Any]:
+        """Read rows of the cells of a plan; those that are damaged, or another cell's, are dropped."""
+        asked = ", ".join(f"t.{name}" for name in names)
+        ours = "FROM (SELECT DISTINCT cell FROM planned WHERE trial = ?) p"
+        only = f"WHERE {sound(table, 'p.cell')}" if table in CHECKED else ""
+        ask = f"SELECT p.cell, {asked} {ours} CROSS JOIN {table} t ON t.cell = p.cell {only}"
+        return self.db.execute(ask, (trial,))
 
     def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
         """Give why cells of a state gave nothing, with the trace where there is one."""
@@ -392,36 +351,6 @@ class Ledger:
             "SELECT cell, signature || ' ' || width || ' ' || unusable, units FROM scores ORDER BY cell, signature"
         )
 
-    def merge(self, other: Path) -> tuple[int, int]:
-        """Take over what another ledger has finished; give how many cells are new here, and how many differ there.
-
-        Where both have a cell, ours stays, and so do its scores.
-        """
-        if not other.is_file() or other.samefile(self.path):
-            raise LedgerError(f"no other ledger to merge: {other}")
-        with Ledger(other):  # refuses what is none
-            pass
-        self.db.execute("ATTACH DATABASE ? AS other", (str(other),))
-        try:
-            with self.writing():
-                return self._take_over()
-        finally:
-            self.db.execute("DETACH DATABASE other")
-
-    def _take_over(self) -> tuple[int, int]:
-        same = "JOIN other.results o USING (cell) JOIN main.results r USING (cell) WHERE r.body = o.body"
-        (differ,) = self.db.execute(
-            "SELECT count(*) FROM main.results r JOIN other.results o USING (cell) WHERE r.body != o.body"
-        ).fetchone()
-        new = self.db.execute("INSERT OR IGNORE INTO results SELECT * FROM other.results").rowcount
-        for table in ("keys", "outputs", "scores", "costs"):
-            self.db.execute(f"INSERT OR IGNORE INTO {table} SELECT t.* FROM other.{table} t {same}")  # noqa: S608 (ours)
-        self.db.execute(
-            "INSERT INTO cells SELECT * FROM other.cells WHERE state = 'done' "
-            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''"
-        )
-        return new, differ
-
     def keep_about(self, **values: str) -> None:
         """Keep things about the run, such as where its study lay; what is the same is not written again."""
         new = {name: value for name, value in values.items() if self.about(name) != value}
@@ -435,6 +364,26 @@ class Ledger:
         return str(row[0]) if row else ""
 
 
+def _beats() -> tuple[float, float]:
+    """Give the first and the last heartbeat that keeps a claim; of a later one, the clock was set back since."""
+    now = time.time()
+    return now - EXPIRES, now + EXPIRES
+
+
+def _is_gone(owner: str) -> bool:
+    """Tell an owner of this machine whose process is no longer there."""
+    host, pid, _ = owner.rsplit("-", 2) if owner.count("-") >= 2 else ("", "0", "")
+    return host == os.uname().nodename and not is_alive(int(pid))
+
+
+def _is_filled(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _damaged(problem: object) -> str:
+    return f"the ledger is damaged ({problem}); sqlite3's .recover may save what is left of it"
+
+
 def _cost(row: Sequence[Any]) -> Cost:
     return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
@@ -446,14 +395,3 @@ def _written(why: Note) -> str:
 def _encodable(text: str) -> str:
     """Write half characters out: SQLite takes none."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _packed(body: Mapping[str, Any]) -> bytes:
-    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
-
-
-def unpacked(body: bytes) -> dict[str, Any]:
-    """Read what was packed."""
-    found: dict[str, Any] = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
-    return found

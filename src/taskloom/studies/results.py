@@ -20,7 +20,8 @@ from ..messages import Note
 from ..scores import Scored
 from ..scores.tasks import parts_of, score_key, score_task
 from .costs import Cost
-from .ledger import Ledger, Planned, Score, unpacked
+from .finished import Score, unpacked
+from .ledger import Ledger, Planned
 from .views import View
 
 QUERY = "query"
@@ -117,7 +118,7 @@ def read_results(
     reading = _Reading(ledger, suite, trial)
     outcomes = reading.outcomes(planned)
     failed, skipped = ledger.ended("failed"), ledger.ended("skipped")
-    reasons = Counter(about.notes())
+    reasons = Counter(about.notes()) + reading.damaged(planned)
     for one in planned:
         if one.cell in skipped:
             reasons[skipped[one.cell][0]] += 1
@@ -129,7 +130,7 @@ def read_results(
         floors=tuple(about.floors),
         outcomes=tuple(outcomes),
         failures=tuple(_failure(one, *failed[one.cell]) for one in planned if one.cell in failed),
-        missing=sum(id_ not in reading.costs and id_ not in failed and id_ not in skipped for id_ in cells),
+        missing=sum(id_ not in reading.bodies and id_ not in failed and id_ not in skipped for id_ in cells),
         skipped=dict(reasons),
         smoke=trial > 0,
         settings=about.settings,
@@ -183,6 +184,12 @@ class _Reading:
         found = [self._outcome(one) for one in planned if one.kind == "adapt" and one.cell in self.bodies]
         self.ledger.keep_scores(self.new)
         return found
+
+    def damaged(self, planned: Sequence[Planned]) -> Counter[Note]:
+        """Tell finished cells whose results are not what was kept; the next run does them again."""
+        states = self.ledger.states()
+        lost = [one.cell for one in planned if one.cell not in self.bodies and states.get(one.cell) == "done"]
+        return Counter(Note.of("result-damaged", cell=cell) for cell in dict.fromkeys(lost))
 
     def _asked(self, task: str, pool: str, rows: RowNumbers) -> tuple[RowNumbers, Golds]:
         return rows, tuple(example.gold for example in self.suite.pools[task][pool].take(rows))

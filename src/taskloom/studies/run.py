@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Literal, TypeAlias
@@ -27,7 +27,9 @@ from ..progress import Progress
 from ..suites import store
 from . import artifacts
 from .cells import Cell
-from .ledger import Finished, Ledger
+from .finished import Finished
+from .ledger import Ledger
+from .merging import discard_damaged
 from .plan import Plan, learners_of, models_of
 from .queue import Queue
 from .study import Study
@@ -48,6 +50,7 @@ class Done:
     skipped: int
     interrupted: bool
     waiting: Mapping[str, Note] = field(default_factory=dict)  # learners whose model answers nothing for now, and why
+    damaged: tuple[str, ...] = ()  # cells whose results were, and that are run again
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,8 @@ def run(
     crew = _Here(plan, folder) if workers == 1 else _Pool(plan, folder, workers)
     with _stopping(stopping) as stop, _beating(ledger.path, owner):
         try:
-            return _drive(plan, ledger, crew, owner, workers, stop, progress)
+            damaged = discard_damaged(ledger, [cell.id for cell in plan.to_run])
+            return replace(_drive(plan, ledger, crew, owner, workers, stop, progress), damaged=damaged)
         except BaseException:  # a second Ctrl-C, or a ledger that can't be written
             crew.shutdown(now=True)
             raise

@@ -21,7 +21,7 @@ from ..scores.tasks import score_key, score_task
 from . import artifacts
 from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
-from .ledger import Answered, Finished
+from .finished import Finished, SetAnswers
 from .plan import sampler
 from .results import QUERY
 from .study import Study
@@ -119,7 +119,7 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
     found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
     scored = score_task(bench.suite.tasks[cell.task], [example.gold for example in trial.query], answers)
-    asked = Answered(
+    asked = SetAnswers(
         answers=answers,
         items=[example.item.id for example in trial.query],
         rows=drawn.rows["query"],

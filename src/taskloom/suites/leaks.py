@@ -35,8 +35,9 @@ SHOWN = 80  # characters of a text that is told
 LEAKAGE = "leakage"  # in a suite's `about`: the certificate
 HOW = (
     f"by source, and by the texts of their first {COMPARED} instances and of the examples shown in training (half of "
-    f"one in another, by runs of {SHINGLE_WORDS} words or {SHINGLE_CHARACTERS} characters; texts of less than half a "
-    f"run, from {SHORTEST_WORDS} words or {SHORTEST_CHARACTERS} characters on, for being equal)"
+    f"one in another, by runs of {SHINGLE_WORDS} words or {SHINGLE_CHARACTERS} characters; texts of half a run and "
+    f"more as a whole; shorter ones, from {SHORTEST_WORDS} words or {SHORTEST_CHARACTERS} characters on, for "
+    "being equal)"
 )
 SOURCE, TEXTS = "source", "texts"  # what tasks are compared by
 PARTLY: Mapping[frozenset[str], str] = {
@@ -172,12 +173,12 @@ def sources_of(task: Task) -> dict[str, str]:
 
 
 def source_key(source: str) -> str:
-    """Give what sources are compared by: letters and digits, in either case.
+    """Give what sources are compared by: letters and digits, in either case, whatever stands between them.
 
-    >>> source_key(" e-SNLI"), source_key("E_snli "), source_key("-")
-    ('e snli', 'e snli', '')
+    >>> source_key(" e-SNLI"), source_key("E_snli "), source_key("eSNLI"), source_key("-")
+    ('esnli', 'esnli', 'esnli', '')
     """
-    return " ".join(tokens(source)).casefold()
+    return "".join(tokens(source)).casefold()
 
 
 def find(ours: Side, theirs: Side) -> list[Leak]:

@@ -1,0 +1,78 @@
+"""What a cell gave, as a ledger keeps it: packed, and with a checksum, so that no damage passes for an answer."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+from ..scores.reduce import Array
+from .costs import Cost
+
+Score: TypeAlias = tuple[Array, Mapping[str, int]]  # units, and how many answers were unusable, by code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAnswers:
+    """What was answered about one set of an episode."""
+
+    answers: Sequence[Any]
+    items: Sequence[str]
+    rows: Sequence[int]  # in their pool
+    pool: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a cell gave; the part that must be equal byte for byte, and its cost."""
+
+    sets: Mapping[str, SetAnswers] = field(default_factory=dict)  # "query", and others that are asked about
+    counts: Mapping[str, int] = field(default_factory=dict)  # by code
+    outputs: Mapping[str, Any] = field(default_factory=dict)  # by set: what answers were read from
+    artifact: str = ""  # of a cell that trains a model: the digest of what it made
+    scores: Mapping[str, Score] = field(default_factory=dict)  # by `score_key`
+    cost: Cost
+
+    def body(self) -> bytes:
+        """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
+        sets = {
+            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in self.sets.items()
+        }
+        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
+        return packed(told | ({"artifact": self.artifact} if self.artifact else {}))
+
+    def said(self) -> bytes:
+        """Pack what answers were read from, which must be equal too; nothing where there is no more to say."""
+        return packed(self.outputs) if self.outputs else b""
+
+
+def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
+    return [(f.name, getattr(of, f.name)) for f in fields(of)]
+
+
+def packed(body: Mapping[str, Any]) -> bytes:
+    """Pack what is kept as JSON: equal contents give equal bytes."""
+    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def unpacked(body: bytes) -> dict[str, Any]:
+    """Read what was packed."""
+    found: dict[str, Any] = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+    return found
+
+
+def checksum(*parts: bytes | str | int) -> bytes:
+    """Give what a row is checked by when it is read: of all its parts, the cell's id among them.
+
+    >>> checksum("cell", b"body").hex(), checksum("cell", 1) == checksum(b"cell", b"1")
+    ('7d9d5867588854b4', True)
+    """
+    found = blake2b(digest_size=8)
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        found.update(len(data).to_bytes(8, "big") + data)
+    return found.digest()

@@ -1,0 +1,68 @@
+"""The tables of a ledger, and what their rows are checked by."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from ..errors import LedgerError
+from .costs import Cost
+
+FORMAT = 3
+APPLICATION = 0x7461736B  # "task", in the file's header
+CHECKED: Mapping[str, tuple[str, ...]] = {  # tables with a checksum -> what it is of, beside the cell
+    "keys": ("key",),
+    "results": ("body",),
+    "outputs": ("body",),
+    "scores": ("signature", "width", "units", "unusable"),
+}
+COSTS = ", ".join(f.name for f in fields(Cost))
+SCHEMA = f"""
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cells (
+    id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL,
+    why TEXT NOT NULL DEFAULT '', trace TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE TABLE keys (cell TEXT PRIMARY KEY, key TEXT NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE results (cell TEXT PRIMARY KEY, body BLOB NOT NULL, digest BLOB NOT NULL);
+CREATE TABLE outputs (cell TEXT PRIMARY KEY, body BLOB NOT NULL, digest BLOB NOT NULL);
+CREATE TABLE scores (
+    cell TEXT NOT NULL, signature TEXT NOT NULL, width INTEGER NOT NULL, units BLOB NOT NULL, unusable TEXT NOT NULL,
+    digest BLOB NOT NULL, PRIMARY KEY (cell, signature)
+);
+CREATE TABLE costs (
+    cell TEXT PRIMARY KEY, kind TEXT NOT NULL, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL,
+    ended REAL NOT NULL,
+    {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost))});
+CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
+CREATE TABLE planned (
+    trial INTEGER NOT NULL, place INTEGER NOT NULL, cell TEXT NOT NULL, kind TEXT NOT NULL, task TEXT NOT NULL,
+    learner TEXT NOT NULL, shots NOT NULL, seed INTEGER NOT NULL, episode INTEGER NOT NULL, training INTEGER NOT NULL,
+    fold TEXT NOT NULL, PRIMARY KEY (trial, place)
+) WITHOUT ROWID;
+CREATE INDEX by_state ON cells (state, owner);
+CREATE INDEX by_cell ON planned (cell);
+"""
+
+
+def sound(table: str, cell: str = "t.cell") -> str:
+    """Write in SQL that a row `t` of a table is what was kept of a cell."""
+    parts = ", ".join(f"CAST({part} AS BLOB)" for part in (cell, *(f"t.{name}" for name in CHECKED[table])))
+    return f"t.digest = checksum({parts})"
+
+
+def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse the data base of somebody else, and a ledger of another format; both are left as they are."""
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION:
+        raise LedgerError(f"a data base, but not a ledger of taskloom; it is left as it is: {path}")
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > FORMAT:
+        raise LedgerError(f"ledger format {version} is newer than the {FORMAT} known here; upgrade taskloom: {path}")
+    if version < FORMAT:
+        raise LedgerError(
+            f"ledger format {version} is of an older taskloom, whose cells have other names, and is left as it is; "
+            f"run into another folder (-o), or move it away: {path}"
+        )
