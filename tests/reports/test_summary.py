@@ -121,7 +121,7 @@ def test_samples_read_no_rows_but_their_own_however_large_the_pool():
 
 def test_signatures_can_be_quoted(summary):
     assert set(summary.signatures) == set(summary.metrics)
-    assert summary.signatures["title/rouge-l"] == ("rouge-l|variant:corrected|v:1|taskloom:0.1.0",)
+    assert summary.signatures["title/rouge-l"] == ("rouge-l|variant:corrected|v:2|taskloom:0.1.0",)
 
 
 def test_nothing_is_no_value(empty):
