@@ -149,6 +149,41 @@ def test_a_suite_that_is_there_is_replaced_only_when_told(tmp_path: Path, small_
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
+KILLED_BETWEEN_RENAMES = """
+import ctypes, os, sys
+from pathlib import Path
+from taskloom.suites import store
+suite, folder = store.open_suite(Path(sys.argv[1])), Path(sys.argv[2])
+ctypes.CDLL = lambda *_: object()  # a system that can't exchange two folders
+rename = Path.rename
+def last(path, target):
+    rename(path, target)
+    os._exit(9)
+Path.rename = last
+store.write(suite, folder, replace=True)
+"""
+
+
+@pytest.mark.parametrize("then", ["open", "build", "force"])
+def test_a_suite_whose_replacement_was_killed_is_there_when_it_is_asked_for(
+    tmp_path: Path, small_suite: Suite, then: str
+):
+    store.write(small_suite, tmp_path / "s")
+    store.write(mixed_suite(), tmp_path / "other")
+    call = [sys.executable, "-c", KILLED_BETWEEN_RENAMES, str(tmp_path / "other"), str(tmp_path / "s")]
+    assert subprocess.run(call, check=False).returncode == 9
+    assert not (tmp_path / "s").exists()
+    if then == "open":
+        assert store.open_suite(tmp_path / "s").id == "small"
+    elif then == "build":
+        with pytest.raises(UsageError, match="--force"):
+            store.refuse_to_clobber(tmp_path / "s", replace=False)
+        assert store.open_suite(tmp_path / "s").id == "small"
+    else:
+        assert store.write(mixed_suite(), tmp_path / "s", replace=True).id == "mixed"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "s"]
+
+
 def test_a_folder_that_is_no_suite_is_never_replaced(tmp_path: Path, small_suite: Suite):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it")

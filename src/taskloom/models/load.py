@@ -372,7 +372,7 @@ def _from_gguf(file: Path, sha256: str) -> Path:
             made = scratch / "made"
             convert(file, made)
             if not (target / CONFIG).is_file():  # another process may have been quicker
-                replace_folder(made, target, scratch / "old")
+                replace_folder(made, target)
     except OSError as error:
         raise ModelError(f"{file} can't be converted into {target} ({error.strerror or error})") from error
     return target

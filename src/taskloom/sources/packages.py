@@ -198,7 +198,7 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
         if is_here(of):  # another process was quicker
             return
         try:
-            replace_folder(unpacked, target, scratch / "old")  # what is there is damaged
+            replace_folder(unpacked, target)  # what is there is damaged
         except OSError:
             if not is_here(of):
                 raise

@@ -32,7 +32,7 @@ def made(run: Path, cell: str) -> Iterator[Path]:
         yield aside
         files = {file.name: _file(file) for file in sorted(aside.iterdir())}
         (aside / ABOUT).write_text(canonical({"cell": cell, "files": files}), encoding="utf-8")
-        replace_folder(aside, folder, scratch / "old")
+        replace_folder(aside, folder)
 
 
 def digest(run: Path, cell: str) -> str:
@@ -64,7 +64,7 @@ def copy_missing(source: Path, target: Path) -> int:
         if digest(source, folder.name) and not digest(target, folder.name):
             with scratch_beside(place(target, folder.name)) as scratch:
                 shutil.copytree(folder, scratch / "new")
-                replace_folder(scratch / "new", place(target, folder.name), scratch / "old")
+                replace_folder(scratch / "new", place(target, folder.name))
             copied += 1
     return copied
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from .. import __version__
 from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
-from ..folders import replace_folder, scratch_beside
+from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
 from ..sources.table import Field
 from . import linked
@@ -81,6 +81,7 @@ def open_suite(folder: Path) -> Suite:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    restore(folder)
     if not folder.is_dir():
         raise UsageError(f"no such folder: {folder}")
     if not path.is_file():
@@ -305,6 +306,7 @@ def _write_arrow(table: pa.Table, path: Path) -> None:
 
 def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
     """Refuse a folder that can't be written, or where something stands, unless it is a suite that is to be replaced."""
+    restore(folder)
     above = next(parent for parent in folder.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise StoreError(f"can't write in {above}: {folder}")
@@ -330,6 +332,6 @@ def _built_aside(folder: Path) -> Iterator[Path]:
             for file in aside.iterdir():
                 with file.open("rb") as handle:
                     os.fsync(handle.fileno())
-            replace_folder(aside, folder, scratch / "old")
+            replace_folder(aside, folder)
     except OSError as error:
         raise StoreError(f"can't write the suite ({error.strerror or error}): {folder}") from error
