@@ -18,6 +18,9 @@ GENERAL = {
     "pools-unfit": "pools must be train and test, with or without dev, or a single one: {pools}",
     "of-task": "task {task!r}: {reason}",
     "error": "{text}",  # one that has words only
+    "data-changed": "data was changed after it was written, build the suite again ({pools:first 5}): {path}",
+    "text-unreadable": "texts can't be read, their file is damaged; see `taskloom check` ({reason})",
+    "gold-unreadable": "gold answers can't be read, their file is damaged; see `taskloom check` ({reason})",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
     "names-near": "did you mean {names:or}?",
     "names-known": "known: {names:first 12}",
