@@ -86,6 +86,7 @@ def main() -> None:
             f"""
 from pathlib import Path
 from taskloom.suites.store import open_suite
+from taskloom.suites.verify import verify
 start = time.perf_counter()
 suite = open_suite(Path({str(folder)!r}))
 figures['open, seconds'] = time.perf_counter() - start
@@ -103,6 +104,12 @@ for name in list(suite.tasks)[::16]:
     suite.pools[name]['all'].take(range(5))
     times.append(time.perf_counter() - start)
 figures['read 5 examples of a task, median ms'] = sorted(times)[len(times) // 2] * 1000
+start = time.perf_counter()
+found = verify(suite, Path({str(folder)!r}), suite.tasks)
+figures['verify all tasks for a run, seconds'] = time.perf_counter() - start
+start = time.perf_counter()
+verify(suite, Path({str(folder)!r}), suite.tasks, found)
+figures['the same once more, seconds'] = time.perf_counter() - start
 """
         )
         report("opening it in a fresh process", opened)

@@ -13,7 +13,7 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"messages", "errors", "folders", "console", "texts", "transactions", "progress"},
+    {"messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress"},
     {"ids", "schema"},
     {"core"},
     {"sources"},

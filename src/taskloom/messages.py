@@ -18,6 +18,9 @@ GENERAL = {
     "pools-unfit": "pools must be train and test, with or without dev, or a single one: {pools}",
     "of-task": "task {task!r}: {reason}",
     "error": "{text}",  # one that has words only
+    "data-changed": "data was changed after it was written, build the suite again ({pools:first 5}): {path}",
+    "text-unreadable": "texts can't be read, their file is damaged; see `taskloom check` ({reason})",
+    "gold-unreadable": "gold answers can't be read, their file is damaged; see `taskloom check` ({reason})",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
     "names-near": "did you mean {names:or}?",
     "names-known": "known: {names:first 12}",
@@ -162,6 +165,12 @@ ENDPOINTS = {  # as they are declared
 WEIGHTS = {
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (it has no weights for {part}): {path}",
+    "weights-elsewhere": (
+        "{said_by} names weights that are not *.safetensors beside it, so that the model's name would not cover them "
+        "({file}): {path}"
+    ),
+    "weights-index-unreadable": "not an index of weights, it has no `weight_map` of file names: {path}",
+    "weights-adapter": "an adapter is loaded or not by what is installed; merge it into its model ({file}): {path}",
     "gguf-unreadable": "not a GGUF file that can be read ({kind}: {reason}): {path}",
     "gguf-weights-missing": "not a GGUF file that can be read (it has no weights for {part}): {path}",
     "chat-template-missing": "the model has no chat template; leave `chat` out",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from taskloom.errors import FetchError, ModelError, UnknownNameError, UsageError
@@ -24,7 +25,7 @@ from taskloom.models.load import Weights, source, weights
 from taskloom.sources import packages
 
 if TYPE_CHECKING:
-    from ..conftest import Ran
+    from ..conftest import Ran, Refused
 
 torch.set_num_threads(1)
 
@@ -117,29 +118,29 @@ def test_a_folder_is_loaded_and_answers(folder: Path, tmp_path: Path) -> None:
     assert answers(weights(f"path:{folder}").open(tmp_path))
 
 
-def refused(place: Path) -> str:
+def why_refused(place: Path) -> str:
     with pytest.raises(ModelError) as caught:
         weights(f"path:{place}").get()
     return str(caught.value)
 
 
 def test_what_is_no_model_is_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:
-    assert refused(tmp_path / "none") == f"neither a folder of safetensors nor a GGUF file: {tmp_path}/none"
+    assert why_refused(tmp_path / "none") == f"neither a folder of safetensors nor a GGUF file: {tmp_path}/none"
     (tmp_path / "empty").mkdir()
-    assert refused(tmp_path / "empty") == f"no safetensors in the folder (it has no *.safetensors): {tmp_path}/empty"
+    assert why_refused(tmp_path / "empty").endswith(f"(it has no *.safetensors): {tmp_path}/empty")
     (folder / "config.json").unlink()
-    assert refused(folder) == f"not a model's folder, it has no config.json: {folder}"
+    assert why_refused(folder) == f"not a model's folder, it has no config.json: {folder}"
 
 
 def test_a_pickle_is_refused_because_it_can_run_code(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "only pytorch_model.bin, which can run code when read; convert it to safetensors" in refused(folder)
+    assert "only pytorch_model.bin, which can run code when read; convert it to safetensors" in why_refused(folder)
 
 
 def test_a_folder_of_gguf_files_asks_for_one_of_them(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "b.gguf")
     (folder / "a.gguf").touch()
-    assert "name one of its files: a.gguf, b.gguf" in refused(folder)
+    assert "name one of its files: a.gguf, b.gguf" in why_refused(folder)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_a_folder_of_gguf_files_asks_for_one_of_them(folder: Path) -> None:
 )
 def test_what_is_only_called_gguf_is_refused_and_nothing_is_kept(tmp_path: Path, cache: Path, content: bytes) -> None:
     (tmp_path / "model.gguf").write_bytes(content)
-    assert "not a GGUF file that can be read" in refused(tmp_path / "model.gguf")
+    assert "not a GGUF file that can be read" in why_refused(tmp_path / "model.gguf")
     assert list(cache.rglob("*.*")) == []
 
 
@@ -227,6 +228,103 @@ def test_how_exact_numbers_are_is_part_of_the_identity_and_where_they_are_is_not
 def test_weights_that_are_not_here_have_no_identity(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=f"no such file or folder: {tmp_path}/none"):
         weights(f"path:{tmp_path}/none").identity()
+
+
+# --- weights that a folder names -------------------------------------------------------------------------------------
+
+INDEX = "model.safetensors.index.json"
+
+
+def sharded(folder: Path, *files: str) -> Path:
+    """Make an index name a folder's weights, which lie in other files: the same in all of them."""
+    tensors = load_file(folder / "model.safetensors")
+    for file in files:
+        (folder / file).parent.mkdir(exist_ok=True)
+        if file.endswith(".safetensors"):
+            save_file(tensors, folder / file, {"format": "pt"})
+        else:
+            torch.save(tensors, folder / file)
+    (folder / "model.safetensors").rename(folder / "unused.safetensors")
+    named = {name: files[n % len(files)] for n, name in enumerate(sorted(tensors))}
+    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": named}))
+    return folder
+
+
+def test_weights_in_several_files_are_loaded_and_each_is_part_of_their_name(folder: Path, tmp_path: Path) -> None:
+    files = ("model-1.safetensors", "model-2.safetensors")
+    of = weights(f"path:{sharded(folder, *files)}")
+    assert answers(of.open(tmp_path))
+    for file in files:
+        before = of.identity()
+        save_file({"x": torch.zeros(1)}, folder / file)
+        assert of.identity() != before
+
+
+OUTSIDE = ["weights.bin", "sub/w.safetensors", "../outside.safetensors"]
+
+
+@pytest.mark.parametrize("file", OUTSIDE)
+def test_an_index_of_weights_that_are_not_the_folders_own_is_refused(
+    folder: Path, tmp_path: Path, refused: Refused, file: str
+) -> None:
+    of = weights(f"path:{sharded(folder, file)}")
+    for asked in (of.get, of.identity, lambda: of.open(tmp_path)):
+        with refused(ModelError, "weights-elsewhere", said_by=INDEX, file=file, path=str(folder)):
+            asked()
+
+
+@pytest.mark.parametrize("file", [*OUTSIDE, "gone.safetensors", "/etc/passwd", ""])
+def test_an_index_in_a_package_or_of_the_hub_is_refused_likewise(
+    publish: Publish, hub: Path, made: Path, tmp_path: Path, refused: Refused, file: str
+) -> None:
+    index = json.dumps({"metadata": {}, "weight_map": {"lm_head.weight": file}})
+    (hub / INDEX).write_text(index)
+    publish(members(made) | {f"tinymodel/weights/{INDEX}": index.encode()})
+    for name in ("hf:org/tiny", f"hf:org/tiny@{COMMIT}", RELEASE):
+        with refused(ModelError, "weights-elsewhere", said_by=INDEX, file=file):
+            weights(name).open(tmp_path)
+
+
+@pytest.mark.parametrize("index", ["", "[]", "{}", '{"weight_map": []}', '{"weight_map": {"a": 1}}', "[" * 100_000])
+def test_what_is_no_index_is_refused(folder: Path, refused: Refused, index: str) -> None:
+    (folder / INDEX).write_text(index)
+    with refused(ModelError, "weights-index-unreadable", path=str(folder / INDEX)):
+        weights(f"path:{folder}").get()
+
+
+@pytest.mark.parametrize("file", ["sub/w.safetensors", "adapter_model.bin", "sub/w.safetensors.index.json"])
+def test_settings_that_name_weights_elsewhere_are_refused(folder: Path, refused: Refused, file: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"transformers_weights": file}))
+    with refused(ModelError, "weights-elsewhere", said_by="config.json", file=file):
+        weights(f"path:{folder}").get()
+
+
+def test_settings_may_name_weights_of_the_folder_or_an_index_of_them(
+    folder: Path, tmp_path: Path, refused: Refused
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "model.safetensors").rename(folder / "mine.safetensors")
+    (folder / "config.json").write_text(json.dumps(config | {"transformers_weights": "mine.safetensors"}))
+    assert answers(weights(f"path:{folder}").open(tmp_path))
+    (folder / "config.json").write_text(json.dumps(config | {"transformers_weights": "my.safetensors.index.json"}))
+    (folder / "my.safetensors.index.json").write_text('{"metadata": {}, "weight_map": {"a": "sub/w.safetensors"}}')
+    with refused(ModelError, "weights-elsewhere", said_by="my.safetensors.index.json", file="sub/w.safetensors"):
+        weights(f"path:{folder}").get()
+
+
+def test_an_adapter_is_refused(folder: Path, refused: Refused) -> None:
+    (folder / "adapter_config.json").write_text("{}")
+    with refused(ModelError, "weights-adapter", path=str(folder)):
+        weights(f"path:{folder}").get()
+
+
+@pytest.mark.parametrize("name", ["additional_chat_templates/default.jinja", "source.spm", "bpe.codes"])
+def test_templates_and_vocabularies_of_all_kinds_are_part_of_the_name(folder: Path, name: str) -> None:
+    before = weights(f"path:{folder}").identity()
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("{{ messages }}")
+    assert weights(f"path:{folder}").identity() != before
 
 
 # --- packages --------------------------------------------------------------------------------------------------------

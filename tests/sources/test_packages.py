@@ -83,11 +83,11 @@ class Index:
     folder: Path
     asked: list[str] = field(default_factory=list)
 
-    def publish(self, file: str, content: bytes, *, announced: str = "") -> None:
+    def publish(self, file: str, content: bytes, *, announced: str = "", kind: str = "sha256") -> None:
         page = self.folder / "simple/tinydata/index.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         (self.folder / file).write_bytes(content)
-        link = f'<a href="/{file}{announced and "#sha256=" + announced}">{file}</a>'
+        link = f'<a href="/{file}{announced and f"#{kind}={announced}"}">{file}</a>'
         page.write_text((page.read_text() if page.exists() else "<!DOCTYPE html>") + link)
 
     def downloads(self) -> list[str]:
@@ -198,6 +198,27 @@ def test_another_content_is_refused_and_nothing_of_it_is_kept(
     assert kept(tmp_path) == ["data"]
 
 
+@pytest.mark.parametrize("kind", ["sha256", "sha512", "md5"])
+def test_a_file_that_is_not_what_the_index_announces_is_refused(index: Index, tmp_path: Path, kind: str) -> None:
+    content = zipped(MEMBERS)
+    came, announced = (hashlib.new(kind, of).hexdigest() for of in (content, b"another"))
+    index.publish(WHEEL, content, announced=announced, kind=kind)
+    with pytest.raises(FetchError) as caught:
+        get(packages.release("tinydata", "1.0", ("*.csv",)))
+    assert str(caught.value) == (
+        f"can't get 'pypi:tinydata==1.0': what came has {kind.upper()} {came}, and the package index announces "
+        f"{announced}; nothing of it was used"
+    )
+    assert kept(tmp_path) == ["data"]
+
+
+@pytest.mark.parametrize("kind", ["sha256", "sha512", "md5"])
+def test_a_release_that_is_what_the_index_announces_is_kept(index: Index, kind: str) -> None:
+    content = zipped(MEMBERS)
+    index.publish(WHEEL, content, announced=hashlib.new(kind, content).hexdigest().upper(), kind=kind)
+    assert (get(packages.release("tinydata", "1.0", ("*.csv",))) / "tinydata-1.0/a.csv").is_file()
+
+
 def test_a_file_gone_from_the_index_is_told_with_what_there_is_and_the_second_choice(
     tiny: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +254,18 @@ def test_a_damaged_folder_is_fetched_again(index: Index, tiny: Entry) -> None:
     assert not is_here(tiny)
     assert (get("tiny") / "tinydata-1.0/a.csv").read_bytes() == b"x\n1\n"
     assert is_here(tiny)
+
+
+@pytest.mark.parametrize("shadowed", ["hashlib", "pip", "files", "taskloom"])
+def test_no_code_of_the_working_folder_is_run(
+    tiny: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shadowed: str
+) -> None:
+    here, mark = tmp_path / "here", tmp_path / "mark"
+    here.mkdir()
+    (here / f"{shadowed}.py").write_text(f"open({str(mark)!r}, 'w')")
+    monkeypatch.chdir(here)
+    assert (get("tiny") / "tinydata-1.0/a.csv").is_file()
+    assert not mark.exists()
 
 
 def with_receipt(entry: Entry, receipt: str) -> None:

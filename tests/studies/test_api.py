@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import json
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import taskloom as package
 from taskloom.episodes import ALL, Sampler
-from taskloom.errors import StudyError
+from taskloom.errors import StoreError, StudyError
 from taskloom.reports.views.agreement import Agreement
 from taskloom.reports.views.gain import Gain
 from taskloom.reports.views.matrix import Matrix
 from taskloom.studies.api import prepare, read_run
+from taskloom.studies.ledger import Ledger
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse
 from taskloom.studies.yaml_writer import written
+from taskloom.suites.store import open_suite
+
+if TYPE_CHECKING:
+    from ..conftest import Refused
 
 Make = Callable[..., Path]
 WHOLE = Study(
@@ -129,3 +136,42 @@ def test_a_run_says_so_where_another_study_was_run_before(
         assert "not the study that was run last" not in taskloom("run", path, "--only", "majority").err
     path.write_text(path.read_text().replace("abstract->*", "abstract->title"))
     assert "not the study that was run last in runs/" in taskloom("run", path, "--only", "majority").err
+
+
+# --- data that was changed -------------------------------------------------------------------------------------------
+
+
+def changed_letters(study: Make, tmp_path: Path, papers: Path) -> Path:
+    """A study whose suite has another letter in an abstract, and is of the same size."""
+    path = study()
+    (tmp_path / "suite").unlink()
+    shutil.copytree(papers, tmp_path / "suite")
+    prepare(path, tmp_path / "run").run()
+    (first,) = open_suite(tmp_path / "suite").pools["abstract->title"]["all"].take([0])
+    text = first.item.fields["abstract"].encode()
+    file = tmp_path / "suite/records.arrow"
+    content = file.read_bytes()
+    assert text in content
+    file.write_bytes(content.replace(text, text.swapcase()))
+    return path
+
+
+def test_changed_data_is_refused_before_any_work_and_also_when_a_run_goes_on(
+    study: Make, tmp_path: Path, papers: Path, refused: Refused
+):
+    path = changed_letters(study, tmp_path, papers)
+    for run in ("run", "another"):
+        with refused(StoreError, "data-changed", path=str(tmp_path / "suite")):
+            prepare(path, tmp_path / run)
+    assert not (tmp_path / "another").exists()
+
+
+def test_what_was_verified_is_kept_in_the_ledger(study: Make, tmp_path: Path):
+    path = study()
+    made = prepare(path, tmp_path / "run", only=["abstract->title"])
+    made.run()
+    with Ledger(tmp_path / "run/ledger.db") as ledger:
+        assert ledger.about("verified") == made.plan.verified
+    assert prepare(path, tmp_path / "run", only=["abstract->title"]).plan.verified == made.plan.verified
+    more = json.loads(prepare(path, tmp_path / "run").plan.verified)["contents"]
+    assert set(json.loads(made.plan.verified)["contents"]) < set(more)

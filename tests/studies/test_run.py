@@ -61,10 +61,10 @@ def contents(path: Path) -> list[tuple[str, str, bytes]]:
         return list(ledger.contents())
 
 
-def child(study: Path, ledger: Path, workers: int = 1) -> subprocess.Popen[bytes]:
+def child(study: Path, ledger: Path, workers: int = 1, cwd: Path | None = None) -> subprocess.Popen[bytes]:
     program = ledger.parent / "program.py"
     program.write_text(PROGRAM)
-    return subprocess.Popen([sys.executable, str(program), str(study), str(ledger), str(workers)])
+    return subprocess.Popen([sys.executable, str(program), str(study), str(ledger), str(workers)], cwd=cwd)
 
 
 def test_every_cell_is_run_once(study: Make, tmp_path: Path):
@@ -87,6 +87,60 @@ def test_workers_give_the_same_bytes_as_one_process(study: Make, tmp_path: Path)
         with Ledger(tmp_path / name) as ledger:
             run(made, ledger, workers=workers)
     assert contents(tmp_path / "one.db") == contents(tmp_path / "two.db")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_code_of_the_working_folder_is_run(study: Make, tmp_path: Path, workers: int):
+    here, runs = tmp_path / "here", tmp_path / "runs"
+    here.mkdir()
+    runs.mkdir()
+    for name in ("pickle", "multiprocessing", "hashlib", "threadpoolctl", "taskloom"):
+        (here / f"{name}.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'a').write({name!r})")
+    with child(study(), runs / "l.db", workers, cwd=here) as process:
+        assert process.wait(60) == 0
+    assert not (tmp_path / "mark").exists()
+    with Ledger(runs / "l.db") as ledger:
+        assert set(ledger.states().values()) == {"done"}  # with the learner beside the study
+
+
+ENVIRONMENT_LEARNER = """
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+from taskloom import Learner
+
+@dataclass(frozen=True)
+class Slow(Learner):
+    seconds: float = 0.0
+    broken: str = ""
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset] = frozenset({"labels", "text"})
+    unaided: ClassVar[frozenset] = frozenset({"labels", "text"})
+
+    def fit(self, task, support, dev, *, seed, tools):
+        return self
+
+    def predict(self, items):
+        return [os.environ.get("PYTHONSAFEPATH", "not set")] * len(items)
+"""
+
+
+@pytest.mark.parametrize("own", ["", "yes"])
+def test_what_learners_start_is_started_as_the_user_has_it(
+    study: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str
+):
+    path = study()
+    (tmp_path / "slow.py").write_text(ENVIRONMENT_LEARNER)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    if own:
+        monkeypatch.setenv("PYTHONSAFEPATH", own)
+    made = planned(path, only=["slow"])
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(made, ledger, workers=2)
+        found = results(made, ledger)
+    told = {answer for outcome in found.outcomes for answer in outcome.answers if outcome.task == "abstract->title"}
+    assert told == {own or "not set"}
+    assert os.environ.get("PYTHONSAFEPATH", "") == own
 
 
 def test_a_run_that_is_killed_again_and_again_ends_like_one_that_was_not(study: Make, tmp_path: Path):

@@ -259,5 +259,6 @@ def test_opening_reads_no_text(tmp_path: Path):
     assert isinstance(papers, Documents)
     assert papers.missing(["p1", "p2", "x"]) == ["x"]
     linked.refuse_broken(opened, opened.tasks)
-    with pytest.raises(UnicodeDecodeError):
+    with pytest.raises(SuiteError, match="texts can't be read, their file is damaged"):
         papers.take(["p2"])
+    assert [str(fault.place) for fault in check(opened)] == ["store-papers/title"]

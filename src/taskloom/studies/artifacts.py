@@ -33,7 +33,7 @@ def made(run: Path, cell: str) -> Iterator[Path]:
         yield aside
         files = {file.name: _file(file) for file in sorted(aside.iterdir())}
         (aside / ABOUT).write_text(canonical({"cell": cell, "files": files}), encoding="utf-8")
-        replace_folder(aside, folder, scratch / "old")
+        replace_folder(aside, folder)
 
 
 def digest(run: Path, cell: str) -> str:
@@ -67,7 +67,7 @@ def copy_missing(source: Path, target: Path, recorded: Callable[[str], str]) -> 
         if wanted and digest(source, folder.name) == wanted != digest(target, folder.name):
             with scratch_beside(place(target, folder.name)) as scratch:
                 shutil.copytree(folder, scratch / "new")
-                replace_folder(scratch / "new", place(target, folder.name), scratch / "old")
+                replace_folder(scratch / "new", place(target, folder.name))
 
 
 def _file(path: Path) -> list[Any]:

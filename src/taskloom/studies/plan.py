@@ -19,6 +19,7 @@ from ..models.trained import Trained, trained
 from ..scores.tasks import parts_of
 from ..suites import store
 from ..suites.linked import refuse_broken
+from ..suites.verify import verify
 from .cells import Cell, Naming, bases
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
@@ -44,6 +45,7 @@ class Plan:
     cells: tuple[Cell, ...]
     to_run: tuple[Cell, ...]  # those that were chosen, each once: equal learners share theirs
     skipped: Skipped
+    verified: str  # what of the suite's data was compared with its names, see `suites.verify`
 
     @property
     def floors(self) -> tuple[str, ...]:
@@ -64,15 +66,19 @@ def plan(
     limit: int = 0,
     get: Get | None = None,
     known: Mapping[str, Json] | None = None,
+    verified: str = "",
 ) -> Plan:
     """Name every cell, and every fault, before any work; `only` chooses tasks and learners that match a pattern.
 
     `get` fetches the models that are needed. Models of learners that are not chosen are named as they are `known`.
+    Data that an earlier plan has `verified` is not read again for that.
     """
     learners, models = _made(study)
     suite, folder = _suite(study, run)
     tasks = _tasks(study, suite)
     some_tasks, some_learners = _only(tasks, learners, only)
+    taught = any(isinstance(models[name], Trained) for of in some_learners.values() for name in of.models)
+    verified = verify(suite, folder, suite.tasks if taught else some_tasks, verified)
     refuse_broken(suite, some_tasks)
     skipped: Counter[Note] = Counter()
     drawable = {task: _drawable(suite, study, task, skipped) for task in tasks}
@@ -89,7 +95,7 @@ def plan(
         raise StudyError("\n  skipped: ".join(["nothing to run", *sorted(map(str, skipped))]))
     return Plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
-        to_run=to_run, skipped=dict(skipped),
+        to_run=to_run, skipped=dict(skipped), verified=verified,
     )  # fmt: skip
 
 

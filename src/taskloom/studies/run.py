@@ -23,6 +23,7 @@ from ..folders import remove_leftovers
 from ..ids import fingerprint
 from ..learners import Learner, identity
 from ..messages import Note
+from ..processes import own_safe_path, restore, safe_path
 from ..progress import Progress
 from ..suites import store
 from . import artifacts
@@ -78,9 +79,10 @@ _Outcome: TypeAlias = Finished | _Fault
 _bench: Bench | None = None  # of this worker process
 
 
-def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str], workers: int) -> None:
+def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str], workers: int, path: str) -> None:
     """Open the suite once, share the cores, leave signals to the driver, and end when the driver is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
+    restore(path)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_threads(max(1, (os.cpu_count() or 1) // workers))
@@ -147,19 +149,21 @@ class _Pool:
     def __init__(self, plan: Plan, run: Path, workers: int) -> None:
         self.workers = workers
         known = {name: _content(of) for name, of in plan.learners.items()}
-        self.arguments = (plan.study, str(plan.folder), str(run), known, workers)
+        self.arguments = (plan.study, str(plan.folder), str(run), known, workers, own_safe_path())
         self.pool = self._made()
 
     def _made(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.workers, context, initializer=_start_worker, initargs=self.arguments)
+        with safe_path():  # of the process that keeps count of what they share
+            return ProcessPoolExecutor(self.workers, context, initializer=_start_worker, initargs=self.arguments)
 
     def submit(self, cell: Cell) -> Future[_Outcome]:
-        try:
-            return self.pool.submit(_work_here, cell)
-        except BrokenProcessPool:  # a worker died, for want of memory say: its cells failed, the others go on
-            self.pool = self._made()
-            return self.pool.submit(_work_here, cell)
+        with safe_path():  # of workers, which are started when there is work for them
+            try:
+                return self.pool.submit(_work_here, cell)
+            except BrokenProcessPool:  # a worker died, for want of memory say: its cells failed, the others go on
+                self.pool = self._made()
+                return self.pool.submit(_work_here, cell)
 
     def shutdown(self, *, now: bool = False) -> None:
         """Let what is at hand finish, or end it at once."""

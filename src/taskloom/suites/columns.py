@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..core import Ints
+from ..errors import SuiteError
 from ..ids import fingerprint
+from ..messages import Note
 
 
 def digest(column: pa.ChunkedArray) -> str:
@@ -30,6 +33,29 @@ def digest(column: pa.ChunkedArray) -> str:
     for chunk in chunks:
         _add(chunk, lengths, content)
     return fingerprint("column", _kind(column.type), len(column), lengths.hexdigest(), content.hexdigest())
+
+
+def refuse_wrong_offsets(table: pa.Table) -> None:
+    """Refuse what would lead outside of the table and end the process; texts are not read for that."""
+    for column in table.columns:
+        for chunk in column.chunks:
+            chunk.view(_as_bytes(chunk.type)).validate(full=True)
+
+
+def _as_bytes(of: pa.DataType) -> pa.DataType:
+    """Give the type of the same layout that holds bytes where the other holds texts."""
+    if pa.types.is_list(of):
+        return pa.list_(_as_bytes(of.value_type))
+    return pa.binary() if pa.types.is_string(of) else of
+
+
+@contextmanager
+def reading_texts() -> Iterator[None]:
+    """Tell of bytes that are no text: the file that they stand in was changed."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise SuiteError(Note.of("text-unreadable", reason=str(error))) from None
 
 
 # Arrow's own `to_numpy` and `array` first import pandas wherever it is installed, which takes longer than the work.
@@ -52,7 +78,8 @@ def valid(column: pa.ChunkedArray) -> Ints:
 def keys(column: pa.ChunkedArray) -> Ints:
     """Give strings as 64-bit numbers: equal strings, and practically no others, have the same."""
     encoded = column.combine_chunks().dictionary_encode()
-    return hashes(encoded.dictionary.to_pylist())[numbers(encoded.indices)]
+    with reading_texts():
+        return hashes(encoded.dictionary.to_pylist())[numbers(encoded.indices)]
 
 
 def hashes(texts: Iterable[str]) -> Ints:

@@ -62,7 +62,8 @@ class Documents:
     def take(self, ids: Sequence[str]) -> list[Stored]:
         """Read these documents, in this order; ids that are missing are named in an error."""
         table = self._read(self._rows(ids))
-        members, *texts = (table[name].to_pylist() for name in (MEMBERS, *self.fields))
+        with columns.reading_texts():
+            members, *texts = (table[name].to_pylist() for name in (MEMBERS, *self.fields))
         return [
             Stored(
                 id_, {name: text for name, text in zip(self.fields, own, strict=True) if text is not None}, tuple(of)
@@ -87,6 +88,8 @@ class Documents:
         """Give the columns that are not what their digests say."""
         found = _digests(self.table)
         changed = [name for name in {**found, **self.digests} if found.get(name) != self.digests.get(name)]
+        if ID in changed:
+            return [*changed, HASH]
         hashes = columns.hashes(self.table[ID].to_pylist())
         return changed if np.array_equal(self._hashes, np.sort(hashes)) else [*changed, HASH]
 
@@ -118,7 +121,8 @@ class Documents:
             return np.full(len(ids), -1, dtype=np.int64)
         wanted = columns.hashes(ids)
         rows = np.minimum(np.searchsorted(self._hashes, wanted), len(self) - 1)
-        found = self._read(rows, [ID])[ID].to_pylist()
+        with columns.reading_texts():
+            found = self._read(rows, [ID])[ID].to_pylist()
         same = np.fromiter((ours == theirs for ours, theirs in zip(ids, found, strict=True)), bool, len(ids))
         return np.where(same, rows, -1)
 

@@ -63,7 +63,8 @@ class Records:
     def label_names(self) -> Mapping[str, tuple[str, ...]]:
         """Give the labels of each label field, sorted."""
         named = (f.name for f in self.fields if f.kind == "label")
-        return {name: tuple(sorted(pc.unique(self.table[name]).drop_null().to_pylist())) for name in named}
+        with columns.reading_texts():
+            return {name: tuple(sorted(pc.unique(self.table[name]).drop_null().to_pylist())) for name in named}
 
     @cached_property
     def keys(self) -> Ints:
@@ -110,7 +111,8 @@ class FieldPool:
         """Read these rows, in this order."""
         at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
         table = self.records.table.select(list(dict.fromkeys(["id", *self.inputs, *self.outputs]))).take(at)
-        return [self._example(record) for record in table.to_pylist()]
+        with columns.reading_texts():
+            return [self._example(record) for record in table.to_pylist()]
 
     def _example(self, record: Mapping[str, Any]) -> Example:
         fields = [self.records.field(name) for name in self.inputs]
@@ -124,7 +126,7 @@ def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Recor
     kept = list(rows)
     if not kept:
         raise SuiteError("no records to make tasks of")
-    return of_table(fields, pa.Table.from_pylist(kept, schema=_schema(fields)))
+    return of_table(fields, pa.Table.from_pylist(kept, schema=schema_of(fields)))
 
 
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
@@ -140,13 +142,14 @@ def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
         if len(set(names)) < len(names):
             raise SuiteError(f"the {what} of fields must differ: {', '.join(names)}")
     try:
-        typed = table.select(["id", *(f.name for f in fields)]).cast(_schema(fields))
+        typed = table.select(["id", *(f.name for f in fields)]).cast(schema_of(fields))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
         raise SuiteError(f"the table's columns are not those of the fields ({error})") from None
     return Records(tuple(fields), typed, {name: columns.digest(typed[name]) for name in typed.column_names})
 
 
-def _schema(fields: Sequence[Field]) -> pa.Schema:
+def schema_of(fields: Sequence[Field]) -> pa.Schema:
+    """Give the columns of records that have these fields."""
     return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields)])
 
 

@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 from .. import __version__
 from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
-from ..folders import replace_folder, scratch_beside
+from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
 from ..sources.table import Field
-from . import linked
+from . import columns, linked
 from .documents import NAME, OWN, Documents, refuse_name
-from .fields import FieldPool, Records, view_digest
+from .fields import FieldPool, Records, schema_of, view_digest
 from .instructions import LEAKING
 from .linked import Linked
 from .rows import SCHEMA, Rows
@@ -81,6 +81,7 @@ def open_suite(folder: Path) -> Suite:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    restore(folder)
     if not folder.is_dir():
         raise UsageError(f"no such folder: {folder}")
     if not path.is_file():
@@ -196,7 +197,10 @@ class _Parquet:
 
     @cached_property
     def file(self) -> pq.ParquetFile:
-        return pq.ParquetFile(self.path, memory_map=True, pre_buffer=False)
+        file = pq.ParquetFile(self.path, memory_map=True, pre_buffer=False)
+        if file.schema_arrow != SCHEMA:
+            raise StoreError(f"not the rows of tasks: {self.path}")
+        return file
 
     def load(self, groups: range, names: Sequence[str] | None) -> pa.Table:
         key = (groups, tuple(names or ()))
@@ -207,31 +211,38 @@ class _Parquet:
                     self.recent.pop(old, None)
                 self.recent[key] = table
             return self.recent[key]
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # of names that are none any more too
             raise StoreError(f"damaged ({error}): {self.path}") from None
 
 
 def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | None:
     if declared is None:
         return None
-    return Records(tuple(Field(**f) for f in declared["fields"]), _mapped(path), declared["digests"])
+    fields, table = tuple(Field(**f) for f in declared["fields"]), _mapped(path, declared["rows"])
+    if table.schema != schema_of(fields):
+        raise StoreError(f"not the records of these fields ({', '.join(f.name for f in fields)}): {path}")
+    return Records(fields, table, declared["digests"])
 
 
 def _open_documents(name: str, folder: Path, kept: Mapping[str, Any]) -> Documents:
     refuse_name(name)  # it becomes a part of a path
     path = folder / f"store-{name}.arrow"
-    table = _mapped(path)
+    table = _mapped(path, kept["documents"])
     if pa.schema(list(table.schema)[: len(OWN)]) != OWN:
         raise StoreError(f"not a store of documents: {path}")
     return Documents(name, table, kept["digests"])
 
 
-def _mapped(path: Path) -> pa.Table:
-    """Map a table into memory: what is not asked for is not read."""
+def _mapped(path: Path, size: int) -> pa.Table:
+    """Map a table into memory: offsets are validated, and texts that are not asked for are not read."""
     try:
-        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        columns.refuse_wrong_offsets(table)
+    except (pa.ArrowException, OSError) as error:
         raise StoreError(f"damaged ({error}): {path}") from None
+    if table.num_rows != size:
+        raise StoreError(f"damaged (it has {table.num_rows:,} rows and should have {size:,}): {path}")
+    return table
 
 
 class _Writer:
@@ -305,6 +316,7 @@ def _write_arrow(table: pa.Table, path: Path) -> None:
 
 def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
     """Refuse a folder that can't be written, or where something stands, unless it is a suite that is to be replaced."""
+    restore(folder)
     above = next(parent for parent in folder.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise StoreError(f"can't write in {above}: {folder}")
@@ -330,6 +342,6 @@ def _built_aside(folder: Path) -> Iterator[Path]:
             for file in aside.iterdir():
                 with file.open("rb") as handle:
                     os.fsync(handle.fileno())
-            replace_folder(aside, folder, scratch / "old")
+            replace_folder(aside, folder)
     except OSError as error:
         raise StoreError(f"can't write the suite ({error.strerror or error}): {folder}") from error

@@ -1,0 +1,79 @@
+"""The files of a model's folder: those that are loaded, which name it by their content, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError
+from ..ids import fingerprint
+from ..messages import Note
+
+FILES = (
+    "*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja",
+    "*.spm", "*.codes", "*.tokenizer",
+)  # fmt: skip
+TEMPLATES = "additional_chat_templates"  # a folder of *.jinja, which transformers reads too
+WEIGHTS, CONFIG = ".safetensors", "config.json"
+INDEX = "model.safetensors.index.json"
+ADAPTER = "adapter_config.json"
+
+
+def refuse_uncovered(folder: Path) -> None:
+    """Refuse a folder whose weights are not all safetensors of its own: its name would not cover what is loaded."""
+    if (folder / ADAPTER).exists():  # loaded or not by what is installed, and its weights may be a pickle
+        raise ModelError(Note.of("weights-adapter", file=ADAPTER, path=folder))
+    here = {file.name for file in folder.glob(f"*{WEIGHTS}") if file.is_file()}
+    for said_by, file in _named_weights(folder):
+        if file not in here:
+            raise ModelError(Note.of("weights-elsewhere", said_by=said_by, file=file, path=folder))
+
+
+def _named_weights(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the files that a folder's configuration and index name as weights, each with the file that says so."""
+    indexes = {INDEX} & {file.name for file in folder.iterdir()}
+    named = _read(folder / CONFIG).get("transformers_weights") if (folder / CONFIG).is_file() else None
+    if isinstance(named, str) and named.endswith(".index.json") and Path(named).name == named:
+        indexes.add(named)
+    elif named is not None:
+        yield CONFIG, str(named)
+    for index in sorted(indexes):
+        weights = _read(folder / index).get("weight_map")
+        if not isinstance(weights, dict) or not all(isinstance(file, str) for file in weights.values()):
+            raise ModelError(Note.of("weights-index-unreadable", path=folder / index))
+        yield from ((index, file) for file in sorted(set(weights.values())))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read an object of JSON; what is none has nothing to say, and is refused by those who load it."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def content(place: Path) -> str:
+    """Hash a GGUF file, or all that a model's folder loads."""
+    if place.is_file():
+        return _hashed(place)
+    refuse_uncovered(place)
+    files = [f for f in place.iterdir() if any(f.match(pattern) for pattern in FILES)]
+    files += (place / TEMPLATES).glob("*.jinja")
+    named = {str(f.relative_to(place)): f for f in files if f.is_file()}
+    return fingerprint("weights", {name: _hashed(named[name]) for name in sorted(named)})
+
+
+def _hashed(file: Path) -> str:
+    seen = file.stat()
+    return _hashed_as_seen(file, seen.st_size, seen.st_mtime_ns)
+
+
+@cache
+def _hashed_as_seen(file: Path, size: int, changed: int) -> str:  # noqa: ARG001 (a changed file is hashed again)
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
