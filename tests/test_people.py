@@ -62,11 +62,11 @@ def suite(size: int = 12) -> Suite:
     return Suite(id="s", tasks=tasks, pools=pools)
 
 
-def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], **where: int) -> Outcome:
+def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], **where: Any) -> Outcome:
     examples = of.pools[task]["test"].take(range(len(said)))
     gold = tuple(example.gold for example in examples)
     scores = {name: score(metric(name, of.tasks[task].output), gold, said) for name in of.tasks[task].metrics}
-    place = {"shots": 0, "seed": 0, "index": 0} | where
+    place: dict[str, Any] = {"shots": 0, "seed": 0, "index": 0} | where
     return Outcome(
         cell=f"{learner}/{task}/{place}", task=task, learner=learner, pool="test", rows=tuple(range(len(said))),
         items=tuple(e.item.id for e in examples), answers=tuple(said), gold=gold, scores=scores,

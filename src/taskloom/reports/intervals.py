@@ -42,7 +42,8 @@ class TaskMean:
     answers: int
     per_episode: float  # answers
     valued: int  # episodes that have a score
-    asked: int  # items that those ask about
+    records: frozenset[int]  # that those ask about
+    linked: str  # the first of the tasks that share records with this one
 
 
 def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
@@ -53,8 +54,8 @@ def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
 def _task_mean(task: str, of: Episodes, how: How) -> TaskMean:
     valued = of.valued
     answers = sum(len(a.items) for a in of.answers.values())
-    asked = len({item for place in valued for item in of.answers[place].items})
-    counts = (answers, answers / max(1, len(of.answers)), len(valued), asked)
+    records = frozenset(record for place in valued for record in of.answers[place].records)
+    counts = (answers, answers / max(1, len(of.answers)), len(valued), records, of.linked)
     if len(of.answers) == len(valued) == 1:
         alone = of.values[:, 0]
         return TaskMean(alone, alone, np.broadcast_to(alone[0], len(alone)), *counts)
@@ -164,12 +165,12 @@ def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
     """Take the mean of each task as it is; of drawn tasks, one alone does not show how it varies."""
     found = list(means)
     values = np.stack([m.both for m in found]) if found else np.empty((0, 1 + how.count))
-    sure = [at for at, m in enumerate(found) if m.valued and m.asked > 1 and how.tasks == "fixed"]
+    sure = [at for at, m in enumerate(found) if m.valued and len(m.records) > 1 and how.tasks == "fixed"]
     varying: list[tuple[Varying, ...]] = [()] * len(found)
     for at, variance in zip(sure, _variances(values[sure]), strict=True):
         m = found[at]
         alone = (0.0, variance) if m.items is m.both else _variances(np.stack([m.episodes, m.items]))
-        varying[at] = _within((*alone, variance), (m.asked - 1, m.valued - 1))
+        varying[at] = _within((*alone, variance), (len(m.records) - 1, m.valued - 1))
     return Resampled(values, varying, [m.answers for m in found], how.level)
 
 
@@ -208,8 +209,8 @@ class _Tasks:
         """Give what varies in the mean within tasks, or between them if they are drawn and that is more."""
         if self._too_few():
             return ()
-        freedom = sum(m.asked - 1 for m in self.means), sum(m.valued - 1 for m in self.means)
-        within = _within(self._variances(both), freedom)
+        by_record = sum(len(records) - 1 for records in self._records().values())
+        within = _within(self._variances(both), (by_record, sum(m.valued - 1 for m in self.means)))
         if self.how.tasks == "fixed":
             return within
         still = self.mean([np.broadcast_to(m.both[0], len(m.both)) for m in self.means], drawn=True)
@@ -229,7 +230,14 @@ class _Tasks:
         """Tell whether tasks, or the items of more than a few of them, are single ones: nothing shows how they vary."""
         if self.how.tasks == "drawn":
             return len(self.means) < 2
-        return not self.means or sum(m.asked < 2 for m in self.means) > FEW * len(self.means)
+        return not self.means or sum(len(m.records) < 2 for m in self.means) > FEW * len(self.means)
+
+    def _records(self) -> dict[str, set[int]]:
+        """Put the records of tasks together that share some."""
+        found: dict[str, set[int]] = {}
+        for m in self.means:
+            found.setdefault(m.linked, set()).update(m.records)
+        return found
 
 
 def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> tuple[Varying, ...]:
