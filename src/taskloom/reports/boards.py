@@ -16,7 +16,7 @@ from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
 from .contrasts import contrasts_of, corrected, differs
 from .draws import Answers, Drawn, How, answers_of, draw
-from .intervals import TaskMean, each_task, over_tasks, task_means, together
+from .intervals import TaskMean, each_task, over_tasks, score_means, together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class _Field:
         """Draw resamples of all that was answered."""
         answers = answers_of(metric, shots, outcomes)
         drawn = draw(answers, how)
-        return cls(metric, shots, how, answers, drawn, {name: task_means(found, how) for name, found in drawn.items()})
+        return cls(metric, shots, how, answers, drawn, {name: score_means(found, how) for name, found in drawn.items()})
 
     def only(self, tasks: Collection[str]) -> _Field:
         """Leave out other tasks, and learners that have answered none of these."""
@@ -140,12 +140,12 @@ class _Field:
 
     def _scores(self, bounds: tuple[float, float], *, by_size: bool) -> dict[str, Estimate]:
         found = together([over_tasks(means, self.how, by_size=by_size) for means in self.means.values()])
-        return dict(zip(self.means, found.intervals(bounds), strict=True))
+        return dict(zip(self.means, found.scores(bounds), strict=True))
 
     def _by_task(self, bounds: tuple[float, float]) -> Mapping[str, Mapping[str, Estimate]]:
         tasks: dict[str, dict[str, Estimate]] = {}
         for name, means in self.means.items():
-            found = each_task(means.values(), replace(self.how, tasks="fixed")).intervals(bounds)
+            found = each_task(means.values(), replace(self.how, tasks="fixed")).scores(bounds)
             for task, estimate in zip(means, found, strict=True):
                 tasks.setdefault(task, {})[name] = estimate
         return dict(sorted(tasks.items()))

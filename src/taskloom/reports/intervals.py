@@ -13,19 +13,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from ..ids import bit_stream
-from ..scores.reduce import Array, ratio
+from ..scores.reduce import Array, ratio, wilson
 from ..stats import Estimate
 from .draws import Drawn, Episodes, How
 
 ANY = (-math.inf, math.inf)
+SHARE = (0.0, 1.0)  # the bounds of what is a share, or a mean of shares
+Sides: TypeAlias = tuple[float, float]  # below and above
 FEW = 0.1  # the share of resamples, or of tasks, that may have nothing to say
 
 
@@ -44,11 +47,27 @@ class TaskMean:
     valued: int  # episodes that have a score
     records: frozenset[int]  # that those ask about
     linked: str  # the first of the tasks that share records with this one
+    unseen: Sides = (0.0, 0.0)
 
 
 def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
     """Average the episodes of each task; those without a score are left out."""
     return {task: _task_mean(task, episodes, how) for task, episodes in drawn.items()}
+
+
+def score_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
+    """Average the episodes of each task, and allow for what resamples of their scores do not show."""
+    return {
+        task: replace(_task_mean(task, episodes, how), unseen=_unseen(episodes, how.level))
+        for task, episodes in drawn.items()
+    }
+
+
+def _unseen(of: Episodes, level: float) -> Sides:
+    """Sum up what no episode shows, as the variance of their mean is summed up."""
+    found = [of.answers[place].metric.unseen(of.answers[place].units, level) for place in of.valued]
+    below, above = (sum(side) / max(1, len(found)) ** 2 for side in zip((0.0, 0.0), *found, strict=True))
+    return below, above
 
 
 def _task_mean(task: str, of: Episodes, how: How) -> TaskMean:
@@ -113,6 +132,27 @@ class Resampled:
     varying: Sequence[tuple[Varying, ...]]
     n: Sequence[int]  # answers
     level: float
+    unseen: Sequence[Sides]  # squares of how far the truth may lie from what no resample shows
+    units: Sequence[float]  # records or tasks, as many as would make a plain mean as sure
+
+    def scores(self, bounds: tuple[float, float]) -> list[Estimate]:
+        """Give each score with its interval, which near 0 and 1 reaches as far as Wilson's does."""
+        found = self.intervals(bounds)
+        return [self._reaching(at, e) for at, e in enumerate(found)] if bounds == SHARE else found
+
+    def _reaching(self, at: int, e: Estimate) -> Estimate:
+        """Widen the interval of a share for resamples that vary too little, or not at all."""
+        if math.isnan(e.low):
+            return e
+        below, above = (
+            math.hypot(end - e.value, math.sqrt(u)) for end, u in zip((e.low, e.high), self.unseen[at], strict=True)
+        )
+        low, high = max(0.0, e.value - below), min(1.0, e.value + above)
+        variance, most = sum(part.made_more(self.level) for part in self.varying[at]), e.value * (1 - e.value)
+        if most <= 0 or variance:
+            ends = wilson(e.value, most / variance if variance else self.units[at], self.level)
+            low, high = min(low, ends[0]), max(high, ends[1])
+        return Estimate(e.value, low, high, e.n)
 
     def intervals(self, bounds: tuple[float, float] = ANY) -> list[Estimate]:
         """Give each mean with its interval, within what is possible; none where too little is known of what varies."""
@@ -171,7 +211,8 @@ def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
         m = found[at]
         alone = (0.0, variance) if m.items is m.both else _variances(np.stack([m.episodes, m.items]))
         varying[at] = _within((*alone, variance), (len(m.records) - 1, m.valued - 1))
-    return Resampled(values, varying, [m.answers for m in found], how.level)
+    units, unseen = [float(len(m.records)) for m in found], [m.unseen for m in found]
+    return Resampled(values, varying, [m.answers for m in found], how.level, unseen, units)
 
 
 def over_tasks(means: Mapping[str, TaskMean], how: How, *, by_size: bool = False) -> Resampled:
@@ -179,14 +220,17 @@ def over_tasks(means: Mapping[str, TaskMean], how: How, *, by_size: bool = False
     tasks = _Tasks([m for m in means.values() if m.valued], how, by_size)
     both = tasks.mean([m.both for m in tasks.means])
     drawn = tasks.mean([m.both for m in tasks.means], drawn=True) if how.tasks == "drawn" else both
-    return Resampled(drawn[None], [tasks.varying(both)], [sum(m.answers for m in means.values())], how.level)
+    n = sum(m.answers for m in means.values())
+    return Resampled(drawn[None], [tasks.varying(both)], [n], how.level, [tasks.unseen()], [tasks.units()])
 
 
 def together(parts: Sequence[Resampled]) -> Resampled:
     """Put means together, so that their intervals are found at once."""
-    varying = [one for part in parts for one in part.varying]
-    n = [one for part in parts for one in part.n]
-    return Resampled(np.concatenate([part.values for part in parts]), varying, n, parts[0].level)
+    return Resampled(
+        np.concatenate([part.values for part in parts]), [one for part in parts for one in part.varying],
+        [one for part in parts for one in part.n], parts[0].level, [one for part in parts for one in part.unseen],
+        [one for part in parts for one in part.units],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +245,28 @@ class _Tasks:
         """Average a row for each task, or for each of those drawn: (1 + r,)."""
         if not rows:
             return np.full(1 + self.how.count, np.nan)
-        sizes = np.array([m.per_episode if self.by_size else 1.0 for m in self.means])
+        sizes = self._sizes()
         times = _fewer(len(rows), self.how.count, "tasks") if drawn else 1.0
         return _mean(np.stack(rows, axis=1), sizes * times)
+
+    def _sizes(self) -> Array:
+        return np.array([m.per_episode if self.by_size else 1.0 for m in self.means])
+
+    def unseen(self) -> Sides:
+        """Sum up what tasks do not show, as the variance of their mean is summed up."""
+        shares = (self._sizes() / max(1.0, self._sizes().sum())) ** 2
+        below, above = (float(shares @ [m.unseen[side] for m in self.means]) if self.means else 0.0 for side in (0, 1))
+        return below, above
+
+    def units(self) -> float:
+        """Say of how many records, or of how many tasks that are drawn, a plain mean would be as sure (Kish 1965)."""
+        if self.how.tasks == "drawn" or not self.means:
+            return float(max(1, len(self.means)))
+        weights: dict[str, float] = {}
+        for m, size in zip(self.means, self._sizes(), strict=True):
+            weights[m.linked] = weights.get(m.linked, 0.0) + float(size)
+        records = self._records()
+        return sum(weights.values()) ** 2 / sum(w**2 / max(1, len(records[at])) for at, w in weights.items())
 
     def varying(self, both: Array) -> tuple[Varying, ...]:
         """Give what varies in the mean within tasks, or between them if they are drawn and that is more."""
