@@ -12,7 +12,7 @@ between few is known badly, and made more of, as Student does. The tasks stay as
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
@@ -215,9 +215,25 @@ def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
     return Resampled(values, varying, [m.answers for m in found], how.level, unseen, units)
 
 
-def over_tasks(means: Mapping[str, TaskMean], how: How, *, by_size: bool = False) -> Resampled:
-    """Average over tasks: a single mean; by size, a task weighs as many answers as its episodes have."""
-    tasks = _Tasks([m for m in means.values() if m.valued], how, by_size)
+def instances(means: Mapping[str, TaskMean]) -> dict[str, float]:
+    """Let a task weigh as many answers as its episodes have."""
+    return {task: m.per_episode for task, m in means.items()}
+
+
+def group_sizes(means: Mapping[str, TaskMean], groups: Mapping[str, Collection[str]]) -> dict[str, float]:
+    """Let groups of tasks weigh the same, and a task in its groups as many answers as its episodes have."""
+    sizes: dict[str, float] = {}
+    for tasks in groups.values():
+        known = {task: means[task].per_episode for task in tasks if task in means and means[task].valued}
+        for task, size in known.items():
+            sizes[task] = sizes.get(task, 0.0) + size / sum(known.values())
+    return sizes
+
+
+def over_tasks(means: Mapping[str, TaskMean], how: How, sizes: Mapping[str, float] | None = None) -> Resampled:
+    """Average over tasks: a single mean, where tasks weigh the same or by these sizes."""
+    valued = {task: m for task, m in means.items() if m.valued}
+    tasks = _Tasks(list(valued.values()), how, np.array([sizes[task] if sizes else 1.0 for task in valued]))
     both = tasks.mean([m.both for m in tasks.means])
     drawn = tasks.mean([m.both for m in tasks.means], drawn=True) if how.tasks == "drawn" else both
     n = sum(m.answers for m in means.values())
@@ -239,22 +255,18 @@ class _Tasks:
 
     means: Sequence[TaskMean]
     how: How
-    by_size: bool
+    sizes: Array
 
     def mean(self, rows: Sequence[Array], *, drawn: bool = False) -> Array:
         """Average a row for each task, or for each of those drawn: (1 + r,)."""
         if not rows:
             return np.full(1 + self.how.count, np.nan)
-        sizes = self._sizes()
         times = _fewer(len(rows), self.how.count, "tasks") if drawn else 1.0
-        return _mean(np.stack(rows, axis=1), sizes * times)
-
-    def _sizes(self) -> Array:
-        return np.array([m.per_episode if self.by_size else 1.0 for m in self.means])
+        return _mean(np.stack(rows, axis=1), self.sizes * times)
 
     def unseen(self) -> Sides:
         """Sum up what tasks do not show, as the variance of their mean is summed up."""
-        shares = (self._sizes() / max(1.0, self._sizes().sum())) ** 2
+        shares = (self.sizes / self.sizes.sum()) ** 2
         below, above = (float(shares @ [m.unseen[side] for m in self.means]) if self.means else 0.0 for side in (0, 1))
         return below, above
 
@@ -263,7 +275,7 @@ class _Tasks:
         if self.how.tasks == "drawn" or not self.means:
             return float(max(1, len(self.means)))
         weights: dict[str, float] = {}
-        for m, size in zip(self.means, self._sizes(), strict=True):
+        for m, size in zip(self.means, self.sizes, strict=True):
             weights[m.linked] = weights.get(m.linked, 0.0) + float(size)
         records = self._records()
         return sum(weights.values()) ** 2 / sum(w**2 / max(1, len(records[at])) for at, w in weights.items())
