@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from taskloom.core import Labels
+from taskloom.messages import Note
 from taskloom.reports import How, compare, differs
 from taskloom.reports.boards import board
 from taskloom.reports.contrasts import ENOUGH, contrast
@@ -309,3 +310,12 @@ def test_a_label_that_is_never_right_does_not_make_macro_f1_sure():
     found = of(board("macro-f1", 0, [replace(plain, scores={"macro-f1": Scored(f1, units, {})})], how=QUICK), "a").score
     assert f1.unseen(units, 0.95) == pytest.approx((0, (0.6055 / 2) ** 2), abs=1e-4)
     assert found.high > found.value + 0.6055 / 2
+
+
+def test_where_one_seed_hides_what_varies_between_seeds_that_is_said():
+    def made(seeds, shots):
+        outcomes = [outcome("a", s, [0, 1, 1], task=t, shots=shots) for t, n in seeds.items() for s in range(n)]
+        return board("exact-match", shots, outcomes, how=QUICK).warnings
+
+    assert made({"t": 1, "u": 2}, 4) == made({"t": 1, "u": 2}, "all") == (Note.of("single-episodes", tasks=1, of=2),)
+    assert made({"t": 2, "u": 2}, 4) == made({"t": 1, "u": 1}, 0) == ()

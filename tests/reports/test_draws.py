@@ -47,7 +47,7 @@ def test_tasks_that_ask_the_same_of_the_same_records_know_no_more_than_one():
 @pytest.mark.parametrize("seeds", [1, 4])  # of 16 episodes, whole ones would change sides
 @pytest.mark.parametrize("of", [None, F1])
 def test_learners_are_compared_by_records_however_many_tasks_ask_about_them(seeds, of):
-    def answers(learner, tasks):
+    def answers(learner, tasks, seeds):
         found = rights(learner, 30)
         units = found if of is None else np.stack([found, 1 - found, np.ones(30), np.zeros(30)], 1)
         return [
@@ -55,8 +55,8 @@ def test_learners_are_compared_by_records_however_many_tasks_ask_about_them(seed
             for task in range(tasks) for seed in range(seeds)
         ]  # fmt: skip
 
-    once = contrast("a", "b", "m", 0, [*answers(0, 1), *answers(1, 1)], how=QUICK)
-    views = contrast("a", "b", "m", 0, [*answers(0, 4), *answers(1, 4)], how=QUICK)
+    once = contrast("a", "b", "m", 0, [*answers(0, 1, 1), *answers(1, 1, 1)], how=QUICK)
+    views = contrast("a", "b", "m", 0, [*answers(0, 4, seeds), *answers(1, 4, seeds)], how=QUICK)
     assert views.difference == pytest.approx(once.difference)
     assert (views.p, views.low, views.high) == pytest.approx((once.p, once.low, once.high))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ..episodes import Shots
+from ..messages import Note
 from ..scores import Metric
 from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
@@ -51,6 +52,7 @@ class Board:
     standings: tuple[Standing, ...]
     pairs: tuple[Contrast, ...]  # p-values are Holm's
     tasks: Mapping[str, Mapping[str, Estimate]]  # task -> learner
+    warnings: tuple[Note, ...] = ()  # what intervals leave out
 
     @property
     def sign(self) -> int:
@@ -154,8 +156,17 @@ class _Field:
         )
         return Board(
             metric=self.metric, shots=self.shots, higher=higher, points=kind.points, standings=standings,
-            pairs=tuple(contrasts), tasks=self._by_task(bounds),
+            pairs=tuple(contrasts), tasks=self._by_task(bounds), warnings=tuple(self._warnings()),
         )  # fmt: skip
+
+    def _warnings(self) -> Iterator[Note]:
+        """Say where one seed hides what varies between seeds; without examples, a seed draws items alone."""
+        tasks = {task for found in self.drawn.values() for task in found}
+        single = {
+            task for found in self.drawn.values() for task, episodes in found.items() if len(episodes.valued) == 1
+        }
+        if single and self.shots != 0:
+            yield Note.of("single-episodes", tasks=len(single), of=len(tasks))
 
     def over_groups(self, groups: Mapping[str, Collection[str]]) -> dict[str, Estimate]:
         """Give each learner's mean over groups of tasks, where a task weighs in its group by its instances."""

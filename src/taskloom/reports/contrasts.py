@@ -166,10 +166,10 @@ def _in_order(answered: Answered, items: Sequence[str]) -> Answered:
 
 
 def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
-    """Test by changing sides: of whole episodes where there are enough, else of all answers to a record at once.
+    """Test by changing sides: of whole episodes where there are enough, else of the answers to a record in an episode.
 
-    Episodes are taken to be apart from each other, which they are not where they share items; where tasks share
-    records, records change sides however many episodes there are.
+    That takes episodes to be apart from each other, which they are not where they share items. Where tasks share
+    records, all answers to a record change sides at once, however many episodes there are.
     """
     found = [math.nan] * len(pairs)
     sums: dict[str, dict[int, Array]] = {"episodes": {}, "answers": {}}
@@ -199,9 +199,15 @@ def _by_record(pair: _Pair, places: Sequence[Place]) -> Array | None:
 
 
 def _records(pair: _Pair, places: Sequence[Place]) -> list[list[int]]:
-    """Number the records of each episode, in the order in which they come."""
-    number: dict[int, int] = {}
-    return [[number.setdefault(record, len(number)) for record in pair.ours[place].records] for place in places]
+    """Number the records of each episode, in the order in which they come; where tasks share some, across episodes."""
+    number: dict[tuple[Place | None, int], int] = {}
+    return [
+        [
+            number.setdefault((None if pair.linked else place, record), len(number))
+            for record in pair.ours[place].records
+        ]
+        for place in places
+    ]
 
 
 def _permuted(pair: _Pair, places: Sequence[Place], count: int) -> float:
