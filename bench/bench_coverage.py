@@ -1,17 +1,20 @@
-"""How often 95 % intervals hold the truth, and equals are told apart, by simulation: docs/verification.md."""
+"""How often 95 % intervals hold the truth, and equals are told apart, by simulation: docs/statistics.md."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import NormalDist
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from taskloom.core import Text
+from taskloom.core import Labels, Text
 from taskloom.reports import How, differs
-from taskloom.reports.boards import board
-from taskloom.scores import Scored, metric
+from taskloom.reports.boards import Board, board
+from taskloom.scores import Metric, Scored, metric
 from taskloom.scores.reduce import mean
 from taskloom.stats import bootstrap, standard_error_interval
 from taskloom.studies.costs import Cost
@@ -23,33 +26,119 @@ KINDS: dict[str, tuple[float, Callable[[np.random.Generator, int], np.ndarray]]]
     "right or wrong, 95 %": (0.95, lambda rng, n: (rng.random(n) < 0.95).astype(float)),
     "skewed (exponential)": (1.0, lambda rng, n: rng.exponential(1.0, n)),
 }
+Trial: TypeAlias = Callable[[np.random.Generator], Iterator[bool]]
 TRUTH = 0.5
 EXACT = metric("exact-match", Text())
-Design = tuple[tuple[float, float, float], tuple[int, int, int], Literal["fixed", "drawn"]]
-DESIGNS: dict[str, Design] = {  # how much tasks, seeds and items that seeds share vary; how many; how tasks are taken
-    **{f"{n} seeds that vary, 200 items": ((0, 1, 0.1), (1, n, 200), "fixed") for n in (2, 3, 5, 12)},
-    **{f"{n} tasks that vary, drawn, 200 items each": ((1, 0, 0.1), (n, 1, 200), "drawn") for n in (2, 3, 5, 10)},
-    **{f"{n} items, one seed": ((0, 0, 1), (1, 1, n), "fixed") for n in (5, 10, 30)},
-    **{f"{n} items that 5 seeds share": ((0, 0, 1), (1, 5, n), "fixed") for n in (5, 10, 30)},
-    "10 items that 12 seeds share": ((0, 0, 1), (1, 12, 10), "fixed"),
-    "50 tasks of 3 items": ((0, 0, 1), (50, 1, 3), "fixed"),
+RARE = Labels(("common", "rare"))
+MACRO_F1 = metric("macro-f1", RARE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """How many tasks, seeds and items there are, how much scores vary by each, and whether tasks share records."""
+
+    tasks: int = 1
+    seeds: int = 1
+    items: int
+    by_task: float = 0
+    by_seed: float = 0
+    by_item: float = 0
+    taken: Literal["fixed", "drawn"] = "fixed"
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rights:
+    """Answers that are right or wrong; how alike those to one record are, in one task and in all that share it."""
+
+    tasks: int = 1
+    seeds: int = 1
+    items: int
+    chances: tuple[float, ...] = (0.6, 0.6)  # of each learner
+    in_task: float = 0.0  # the part of what makes an answer right that the seeds of a task share
+    in_record: float = 0.0  # the part that all tasks of a record share
+    shared: bool = False
+
+
+DESIGNS: dict[str, Design] = {
+    **{f"{n} seeds that vary, 200 items": Design(seeds=n, items=200, by_seed=1, by_item=0.1) for n in (2, 3, 5, 12)},
+    **{
+        f"{n} tasks that vary, drawn, 200 items each": Design(tasks=n, items=200, by_task=1, by_item=0.1, taken="drawn")
+        for n in (2, 3, 5, 10)
+    },
+    **{f"{n} items, one seed": Design(items=n, by_item=1) for n in (5, 10, 30)},
+    **{f"{n} items that 5 seeds share": Design(seeds=5, items=n, by_item=1) for n in (5, 10, 30)},
+    "10 items that 12 seeds share": Design(seeds=12, items=10, by_item=1),
+    "50 tasks of 3 items": Design(tasks=50, items=3, by_item=1),
+    "4 tasks x 3 seeds, the same 50 records, alike": Design(tasks=4, seeds=3, items=50, by_item=1, shared=True),
+}
+SIX = (0.6,) * 6
+APART = (0.6395, 0.5605)  # 7.9 points
+RIGHTS: dict[str, Rights] = {
+    "4 tasks x 3 seeds, 50 records each": Rights(tasks=4, seeds=3, items=50, in_task=0.6),
+    "4 tasks x 3 seeds, the same 50 records": Rights(
+        tasks=4, seeds=3, items=50, in_task=0.3, in_record=0.3, shared=True
+    ),
+    "10 tasks, the same 100 records": Rights(tasks=10, items=100, in_record=0.4, shared=True),
+    "10 tasks, the same 100 records, not alike": Rights(tasks=10, items=100, shared=True),
+    "3 tasks x 1 seed, the same 30 records": Rights(tasks=3, items=30, in_record=0.4, shared=True),
+    "100 items, one seed, 1 %": Rights(items=100, chances=(0.01, 0.01)),
+    "100 items, one seed, 99 %": Rights(items=100, chances=(0.99, 0.99)),
+    "30 items, one seed, 95 %": Rights(items=30, chances=(0.95, 0.95)),
+    "4 tasks x 3 seeds, 50 records each, 99 %": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=(0.99, 0.99)),
+    "six equals, 4 tasks x 3 seeds, 50 records each": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=SIX),
+    "six equals, 4 tasks x 3 seeds, the same 50 records": Rights(
+        tasks=4, seeds=3, items=50, in_task=0.3, in_record=0.3, shared=True, chances=SIX
+    ),
+    "six equals, 10 tasks, the same 100 records": Rights(tasks=10, items=100, in_record=0.4, shared=True, chances=SIX),
+}
+POWER: dict[str, Rights] = {
+    "7.9 points, 4 tasks x 3 seeds, 50 records each": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=APART),
+    "7.9 points, 4 tasks x 3 seeds, 50 other records for each": Rights(tasks=4, seeds=3, items=50, chances=APART),
+    "12 points, 4 tasks x 1 seed, 50 records each": Rights(tasks=4, items=50, chances=(0.66, 0.54)),
+    "7.9 points, 4 tasks x 3 seeds, the same 50 records": Rights(
+        tasks=4, seeds=3, items=50, in_task=0.3, in_record=0.3, shared=True, chances=APART
+    ),
 }
 
 
 def main() -> None:
+    """Print each table; --only picks rows by a part of their name."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=2000)
-    trials = parser.parse_args().trials
+    parser.add_argument("--only", default="")
+    parser.add_argument("--skip-means", action="store_true", help="leave the table of plain means out")
+    chosen = parser.parse_args()
+    if not chosen.skip_means:
+        show_means(chosen.trials, chosen.only)
+    made: dict[str, Trial] = {name: partial(continuous, design=of) for name, of in DESIGNS.items()}
+    made |= {name: partial(of_rights, design=of) for name, of in RIGHTS.items()}
+    made |= {f"macro F1, a class of 5 %, one seed, {n} items": partial(rare, items=n) for n in (50, 100, 200)}
+    show("in reports | interval holds the truth | equals told apart", made, chosen.trials, chosen.only)
+    seen = {name: partial(of_rights, design=of) for name, of in POWER.items()}
+    show("a real difference | (interval holds the truth) | told apart", seen, chosen.trials, chosen.only)
+
+
+def show(title: str, made: Mapping[str, Trial], trials: int, only: str) -> None:
+    """Print the share of trials in which each thing came out."""
+    print(f"\n| {title} |\n|{' --- |' * (1 + title.count('|'))}")
+    for name, trial in made.items():
+        if only in name:
+            rng = np.random.default_rng(0)
+            found = [list(trial(rng)) for _ in range(trials)]
+            print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in np.mean(found, axis=0)) + " |", flush=True)
+
+
+# --- plain means -----------------------------------------------------------------------------------------------------
+
+
+def show_means(trials: int, only: str) -> None:
+    """Print how intervals of plain means do."""
     print("\n| values | n | percentile | bca | standard error |\n| --- | --- | --- | --- | --- |")
     for name, (truth, make) in KINDS.items():
-        for n in (10, 30, 90, 300):
+        for n in (10, 30, 90, 300) if only in name else ():
             held = [list(of_means(make, truth, n, trial)) for trial in range(trials)]
             print(f"| {name} | {n} | " + " | ".join(f"{share:.1%}" for share in np.mean(held, axis=0)) + " |")
-    print("\n| in reports | interval holds the truth | equals told apart |\n| --- | --- | --- |")
-    for name, (spreads, sizes, tasks) in DESIGNS.items():
-        rng = np.random.default_rng(0)
-        found = [list(of_reports(rng, spreads, sizes, How(count=400, tasks=tasks))) for _ in range(trials)]
-        print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in np.mean(found, axis=0)) + " |")
 
 
 def of_means(
@@ -64,32 +153,72 @@ def of_means(
     yield plain.low <= truth <= plain.high
 
 
-def of_reports(
-    rng: np.random.Generator, spreads: tuple[float, float, float], sizes: tuple[int, int, int], how: How
-) -> Iterator[bool]:
-    """Say whether a learner's interval holds the truth, and whether it is told from one that is as good."""
-    outcomes = [outcome for name in "ab" for outcome in answers(rng, name, spreads, sizes)]
-    made = board("exact-match", 0, outcomes, how=how)
-    score = made.standings[0 if made.standings[0].learner == "a" else 1].score
-    yield score.low <= TRUTH <= score.high
-    yield differs(made.pairs[0])
+# --- reports ---------------------------------------------------------------------------------------------------------
 
 
-def answers(
-    rng: np.random.Generator, learner: str, spreads: tuple[float, float, float], sizes: tuple[int, int, int]
-) -> Iterator[Outcome]:
-    """Make scores that vary by task, by seed, by item, and by chance."""
-    tasks, seeds, items = sizes
-    ids = tuple(f"{n}" for n in range(items))
-    for task in range(tasks):
-        base = spreads[0] * rng.normal() + spreads[2] * rng.normal(size=items)
-        for seed in range(seeds):
-            values = base + spreads[1] * rng.normal() + 0.1 * rng.normal(size=items)
-            units = TRUTH + 0.05 * values[:, None]
-            yield Outcome(
-                cell="", task=f"t{task}", learner=learner, shots=0, seed=seed, index=0, pool="", rows=(), items=ids,
-                answers=(), gold=(), scores={"exact-match": Scored(EXACT, units, {})}, counts={}, cost=Cost(),
-            )  # fmt: skip
+def outcome(at: tuple[str, int, int], records: Sequence[int], units: np.ndarray, of: Metric = EXACT) -> Outcome:
+    """Make what a learner reached on a task with a seed."""
+    learner, task, seed = at
+    return Outcome(
+        cell="", task=f"t{task}", learner=learner, shots=0, seed=seed, index=0, pool="", rows=(), answers=(), gold=(),
+        items=tuple(map(str, records)), records=tuple(records), scores={"score": Scored(of, units, {})}, counts={},
+        cost=Cost(),
+    )  # fmt: skip
+
+
+def told(made: Board, truth: float) -> Iterator[bool]:
+    """Say whether the first learner's interval holds the truth, and whether any two learners are told apart."""
+    score = next(s.score for s in made.standings if s.learner == "a")
+    yield score.low <= truth <= score.high
+    yield any(differs(pair) for pair in made.pairs)
+
+
+def continuous(rng: np.random.Generator, design: Design) -> Iterator[bool]:
+    """Make scores that vary by task, by seed, by item, and by chance, of two learners that are as good."""
+    outcomes = []
+    for learner in "ab":
+        effect = rng.normal(size=design.items)
+        for task in range(design.tasks):
+            effect = effect if design.shared else rng.normal(size=design.items)
+            base = design.by_task * rng.normal() + design.by_item * effect
+            records = range(design.items) if design.shared else range(1000 * task, 1000 * task + design.items)
+            for seed in range(design.seeds):
+                values = base + design.by_seed * rng.normal() + 0.1 * rng.normal(size=design.items)
+                outcomes.append(outcome((learner, task, seed), records, TRUTH + 0.05 * values[:, None]))
+    yield from told(board("score", 0, outcomes, how=How(count=400, tasks=design.taken)), TRUTH)
+
+
+def of_rights(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
+    """Make right and wrong answers by a probit model, in which records and tasks have parts."""
+    outcomes = []
+    own = 1 - design.in_task - design.in_record
+    for learner, chance in zip("abcdef", design.chances, strict=False):
+        limit = NormalDist().inv_cdf(chance)
+        of_record = rng.normal(size=design.items)
+        for task in range(design.tasks):
+            base = design.in_record**0.5 * of_record + design.in_task**0.5 * rng.normal(size=design.items)
+            for seed in range(design.seeds):
+                right = base + own**0.5 * rng.normal(size=design.items) < limit
+                first = 0 if design.shared else 1000 * task
+                first += 0 if design.in_task or design.shared else 100_000 * seed
+                records = range(first, first + design.items)
+                outcomes.append(outcome((learner, task, seed), records, right[:, None].astype(float)))
+    yield from told(board("score", 0, outcomes, how=How(count=400)), design.chances[0])
+
+
+def rare(rng: np.random.Generator, items: int) -> Iterator[bool]:
+    """Make answers to items of which one in twenty has the rare label; the truth is F1 of infinitely many."""
+    right = np.array([0.9, 0.6])  # of common and rare ones
+    share = np.array([0.95, 0.05])
+    outcomes = []
+    gold = (rng.random(items) < share[1]).astype(int)
+    for learner in "ab":
+        given = np.where(rng.random(items) < right[gold], gold, 1 - gold)
+        units = np.concatenate([np.eye(2)[gold], np.eye(2)[given]], axis=1)
+        outcomes.append(outcome((learner, 0, 0), range(items), units, MACRO_F1))
+    hits, predicted = share * right, share * right + (share * (1 - right))[::-1]
+    truth = float(np.mean(2 * hits / (share + predicted)))
+    yield from told(board("score", 0, outcomes, how=How(count=400)), truth)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from taskloom.core import Answer, Example, Item, Labels, Suite, Task, Text
 from taskloom.reports.views.gain import Gain
 from taskloom.scores.tasks import score_task
 from taskloom.studies.costs import Cost
-from taskloom.studies.results import Outcome, Results
+from taskloom.studies.results import Outcome, Results, records_of
 from taskloom.suites.rows import pool
 
 WORDS = tuple(f"word{n}" for n in range(400))
@@ -30,12 +30,16 @@ class Design:
     shots: tuple[int, ...] = (4,)
     items: int = 32  # that an episode asks about
     pool: int = 100  # that they are drawn from
+    shared: bool = False  # whether all tasks ask about the same records
 
 
 DESIGNS = {
     "500 tasks x 6 learners, 0 and 4 shots": Design(tasks=500, learners=6, shots=(0, 4)),
     "12 tasks x 180 episodes x 8 learners": Design(tasks=12, learners=8, episodes=180, pool=1000),
     "3,000 tasks x 3 learners": Design(tasks=3000, learners=3),
+    "180 tasks x 3 seeds x 6 learners, the same 1,000 records": Design(
+        tasks=180, learners=6, episodes=3, pool=1000, shared=True
+    ),
 }
 
 
@@ -59,7 +63,9 @@ def results(design: Design) -> Results:
 def _suite(design: Design) -> Suite:
     draw = random.Random(0)
     tasks = [_task(n, draw) for n in range(design.tasks)]
-    pools = {task.id: {"all": pool(task, [_example(task, n, draw) for n in range(design.pool)])} for task in tasks}
+    pools = {
+        task.id: {"all": pool(task, [_example(task, n, draw, design) for n in range(design.pool)])} for task in tasks
+    }
     return Suite(id="bench", tasks={task.id: task for task in tasks}, pools=pools)
 
 
@@ -74,9 +80,10 @@ def _task(number: int, draw: random.Random) -> Task:
     )
 
 
-def _example(task: Task, number: int, draw: random.Random) -> Example:
+def _example(task: Task, number: int, draw: random.Random, design: Design) -> Example:
     gold: Answer = draw.choice(LABELS) if isinstance(task.output, Labels) else _text(draw, 6)
-    return Example(Item(f"{task.id}-{number}", {"input": _text(draw, 80)}, ()), (gold,), str(number))
+    id_ = f"{task.id}-{number}"
+    return Example(Item(id_, {"input": _text(draw, 80)}, ()), (gold,), str(number) if design.shared else id_)
 
 
 def _text(draw: random.Random, words: int) -> str:
@@ -94,6 +101,7 @@ def _outcome(suite: Suite, design: Design, task: str, learner: tuple[int, str], 
         cell=f"{task} {name} {shots} {episode}", task=task, learner=name, shots=shots, seed=0, index=episode,
         pool="all", rows=rows, items=tuple(e.item.id for e in examples), answers=answers, gold=gold,
         scores=score_task(suite.tasks[task], gold, answers), counts={}, cost=Cost(seconds=1.0, read=1000, written=50),
+        records=records_of(task, examples, suite.pools[task]["all"].groups()[list(rows)]),
     )  # fmt: skip
 
 

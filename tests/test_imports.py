@@ -24,8 +24,8 @@ LAYERS = [
     {"stats"},
     {"learners", "benchmarks"},
     {"studies"},
-    {"people"},
     {"reports"},
+    {"people"},
     {"cli"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")

@@ -22,9 +22,11 @@ from taskloom.episodes import Shots
 from taskloom.errors import SourceError, UnknownNameError, UsageError
 from taskloom.messages import Note
 from taskloom.people import answers, judgements, questions, sheets, summary
-from taskloom.people.agreement import Level, agreement, alpha
+from taskloom.people.agreement import RESAMPLES, Level, agreement, alpha
 from taskloom.people.judgements import Comparison, Pair, Rating
-from taskloom.scores import metric, score
+from taskloom.reports import How
+from taskloom.reports.boards import board
+from taskloom.scores import Scored, metric, score
 from taskloom.stats import Contrast, Estimate
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
@@ -62,11 +64,11 @@ def suite(size: int = 12) -> Suite:
     return Suite(id="s", tasks=tasks, pools=pools)
 
 
-def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], **where: int) -> Outcome:
+def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], **where: Any) -> Outcome:
     examples = of.pools[task]["test"].take(range(len(said)))
     gold = tuple(example.gold for example in examples)
     scores = {name: score(metric(name, of.tasks[task].output), gold, said) for name in of.tasks[task].metrics}
-    place = {"shots": 0, "seed": 0, "index": 0} | where
+    place: dict[str, Any] = {"shots": 0, "seed": 0, "index": 0} | where
     return Outcome(
         cell=f"{learner}/{task}/{place}", task=task, learner=learner, pool="test", rows=tuple(range(len(said))),
         items=tuple(e.item.id for e in examples), answers=tuple(said), gold=gold, scores=scores,
@@ -621,7 +623,7 @@ def test_units_change_sides_once_for_a_contrast(monkeypatch: pytest.MonkeyPatch)
     reduce = summary._weighted
     monkeypatch.setattr(summary, "_weighted", weighted)
     summary.compared(key, said(*((id_, "ann", "first") for id_ in key)))
-    assert sizes.count(2 * 4) == 2  # the units of both, on either side, for all ways at once
+    assert sizes.count(2 * 4) == 4  # the units of both, on either side: as they are, and for all ways at once
 
 
 def half_settled(size: int = 100) -> dict[str, Pair]:
@@ -777,3 +779,21 @@ def test_the_published_correlation_of_five_systems_comes_out():
     assert found.value == pytest.approx(0.998, abs=5e-4)
     assert found.n == 5
     assert 0.9 < found.low < found.value < found.high < 1
+
+
+def test_what_people_say_is_estimated_as_scores_of_reports_are():
+    wins = {f"{t}-{n}": (7 * t + 3 * n) % 4 > 0 for t in range(8) for n in range(5)}
+    key = {id_: pair(id_, "a", f"t{id_[0]}") for id_ in wins}
+    found = summary.compared(key, said(*((id_, "ann", "first" if won else "second") for id_, won in wins.items())))
+    outcomes = [
+        Outcome(
+            cell="", task=f"t{t}", learner="a", shots=0, seed=0, index=0, pool="", rows=(), answers=(), gold=(),
+            items=tuple(str(5 * t + n) for n in range(5)), counts={}, cost=Cost(),
+            scores={"m": Scored(metric("exact-match"), np.array([[wins[f"{t}-{n}"]] for n in range(5)], float), {})},
+        )
+        for t in range(8)
+    ]  # fmt: skip
+    made = board("m", 0, outcomes, how=How(count=RESAMPLES, tasks="drawn"))
+    score, expected = found.learners["a"].score, made.standings[0].by_instance
+    assert (score.value, score.low, score.high) == pytest.approx((expected.value, expected.low, expected.high))
+    assert found.learners["a"].tasks["t3"] == made.tasks["t3"]["a"]

@@ -99,6 +99,12 @@ SCORES = {
     "nothing-to-score": "nothing to score",
     "items-without-gold": "no gold answer for {count:,} of {of:item}, counted from 0: {items}",
 }
+REPORTS = {  # what stands beside scores
+    "single-episodes": (
+        "{tasks:,} of {of:task} have a single episode: intervals leave out what another seed would change, that is "
+        "other examples or another training"
+    ),
+}
 LEARNERS = {
     "whole-number-expected": "{name} must be a whole number from {least} on: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
@@ -283,7 +289,7 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
+    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
     FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}

@@ -251,18 +251,26 @@ def permutation_p(
     ours, theirs = _checked(a), _checked(b)
     both = np.concatenate([ours, theirs])
     names, group = np.unique(groups if len(groups) else np.arange(len(ours)), return_inverse=True)
-    n = len(names)
-    seen = abs(float((reduce(ours, None) - reduce(theirs, None))[0]))
+
+    def apart(sides: Array) -> Array:
+        kept = sides[:, group]
+        swapped = np.concatenate([kept, 1 - kept], axis=1)
+        return reduce(both, swapped) - reduce(both, 1 - swapped)
+
+    return swap_p(apart, len(names), count=count, key=key)
+
+
+def swap_p(apart: Callable[[Array], Array], n: int, *, count: int = RESAMPLES, key: Json = 0) -> float:
+    """Give the chance of a difference at least as large if n units change sides; `apart` gives it for (r, n) sides."""
+    seen = abs(float(apart(np.ones((1, n)))[0]))
     if math.isnan(seen):
         return math.nan
     exact = 2**n <= count
     reached = done = 0
     for sides in _all_sides(n) if exact else _random_sides(n, count, key):
-        kept = sides[:, group]
-        swapped = np.concatenate([kept, 1 - kept], axis=1)
-        differences = np.abs(reduce(both, swapped) - reduce(both, 1 - swapped))
+        differences = np.abs(apart(sides))
         reached += int(np.sum(~(differences < seen - 1e-12)))  # one without a value counts against us
-        done += len(kept)
+        done += len(sides)
     return reached / done if exact else (reached + 1) / (done + 1)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from taskloom.core import Labels
+from taskloom.messages import Note
 from taskloom.reports import How, compare, differs
 from taskloom.reports.boards import board
 from taskloom.reports.contrasts import ENOUGH, contrast
@@ -286,3 +287,35 @@ def test_a_mean_over_instances_is_that_of_all_answers_together():
     assert standing.over("tasks").value == standing.score.value < together.mean()
     error = math.sqrt(sum(len(u) * u.var() for o in outcomes for u in [o.scores["exact-match"].units]) / 500**2)
     assert standing.by_instance.high - standing.by_instance.low == pytest.approx(2 * 1.96 * error, rel=0.06)
+
+
+@pytest.mark.parametrize("right", [0, 1])
+def test_answers_that_are_all_right_or_all_wrong_have_the_interval_of_wilson(right):
+    found = of(board("exact-match", 0, [outcome("a", 0, [right] * 100)], how=QUICK), "a").score
+    ends = [0.0, 1.96**2 / (100 + 1.96**2)]  # z^2 / (n + z^2)
+    assert [found.low, found.high] == pytest.approx([1 - end for end in ends[::-1]] if right else ends, abs=1e-5)
+    tasks = [outcome("a", seed, [right] * 50, task=f"t{n}") for n in range(4) for seed in range(3)]
+    made = board("exact-match", 0, tasks, how=QUICK)
+    assert of(made, "a").score.high - of(made, "a").score.low == pytest.approx(1.96**2 / (600 + 1.96**2), abs=1e-5)
+    alone = made.tasks["t0"]["a"]
+    assert alone.high - alone.low == pytest.approx(1.96**2 / (150 + 1.96**2), abs=1e-5)
+
+
+def test_a_label_that_is_never_right_does_not_make_macro_f1_sure():
+    """Of 5 answers with the rare label none is right: the limit of that share is 0.434 (Wilson), and F1 there 0.606."""
+    f1 = metric("macro-f1", Labels(("common", "rare")))
+    given = [("common", "common")] * 95 + [("rare", "common")] * 3 + [("common", "rare")] * 2
+    units = np.array([f1.unit((gold,), answer) for gold, answer in given])
+    plain = outcome("a", 0, [0.0] * 100)
+    found = of(board("macro-f1", 0, [replace(plain, scores={"macro-f1": Scored(f1, units, {})})], how=QUICK), "a").score
+    assert f1.unseen(units, 0.95) == pytest.approx((0, (0.6055 / 2) ** 2), abs=1e-4)
+    assert found.high > found.value + 0.6055 / 2
+
+
+def test_where_one_seed_hides_what_varies_between_seeds_that_is_said():
+    def made(seeds, shots):
+        outcomes = [outcome("a", s, [0, 1, 1], task=t, shots=shots) for t, n in seeds.items() for s in range(n)]
+        return board("exact-match", shots, outcomes, how=QUICK).warnings
+
+    assert made({"t": 1, "u": 2}, 4) == made({"t": 1, "u": 2}, "all") == (Note.of("single-episodes", tasks=1, of=2),)
+    assert made({"t": 2, "u": 2}, 4) == made({"t": 1, "u": 1}, 0) == ()

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from taskloom.reports import render, svg
+from taskloom.reports import How, render, svg
 from taskloom.reports.numbers import number
 from taskloom.reports.tables import latex
 from taskloom.stats import Estimate
@@ -137,3 +137,11 @@ def test_plots_cope_with_equal_and_extreme_values():
     assert "nan" not in svg.dots(same, "x")
     wild = [svg.Row("a", Estimate(v, v - 1, v + 1, 2), "x") for v in (-1e9, 1e9)]
     assert "nan" not in svg.forest(wild, "x")
+
+
+@pytest.mark.parametrize("form", ["html", "md", "terminal"])
+def test_what_one_seed_hides_stands_beside_the_scores(make, form):
+    text = " ".join(render(make(seeds=1), form, How(count=20)).split())
+    assert "5 shots: " in text
+    assert "have a single episode: intervals leave out what another seed would change" in text
+    assert "a single episode" not in render(make(seeds=2), form, How(count=20))

@@ -13,12 +13,14 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
 from taskloom.errors import ScoreError, SourceError, UnknownNameError, UsageError
+from taskloom.reports import summarise
 from taskloom.reports.predictions import PredictionScores, score_predictions
 from taskloom.scores.predictions import Prediction, read, unlike_of
 from taskloom.sources import files, task_files
 from taskloom.sources.table import Field
+from taskloom.studies.api import read_run, run
 from taskloom.suites import fields, instructions, rows
-from taskloom.suites.store import write
+from taskloom.suites.store import open_suite, write
 
 
 def many(count: int, **given: Any) -> Suite:
@@ -36,11 +38,10 @@ def many(count: int, **given: Any) -> Suite:
     return Suite(id="s", tasks=tasks, pools=pools, **given)
 
 
-def over(found: PredictionScores, typed: str, category: str = "") -> float | None:
+def over(found: PredictionScores, typed: str, category: str = "") -> float:
     """Give the score over all instances, or over those of a category."""
     scores = found.metrics[typed]
-    estimate = scores.categories[category] if category else scores.micro
-    return None if estimate is None else estimate.value
+    return (scores.categories[category] if category else scores.micro).value
 
 
 def suite() -> Suite:
@@ -162,11 +163,8 @@ def test_scores_are_over_instances_tasks_and_categories(lines: Callable[..., Pat
     given = [{"id": f"a{n}", "prediction": str(n)} for n in range(3)] + [{"id": "a3", "prediction": "9"}]
     found = score_predictions(suite(), read(lines(*given)))
     scores = found.metrics["exact-match"]
-    assert scores.micro is not None
     assert (scores.micro.value, scores.micro.n) == (0.75, 4)
-    assert (scores.macro.value, scores.macro.n) == (0.75, 1)
-    assert scores.category_macro is not None
-    assert (scores.category_macro.value, math.isnan(scores.category_macro.low)) == (0.75, True)  # of one category
+    assert scores.macro == scores.category_macro == scores.micro  # of one task, in one category
     assert over(found, "exact-match", "x") == 0.75
     assert scores.micro.low < 0.75 <= scores.micro.high
     assert [one.partition("|")[0] for one in scores.signatures] == ["exact-match"]
@@ -222,22 +220,93 @@ def test_what_is_of_another_kind_is_said(output: Output, value: Any, told: str):
     assert unlike_of(output, value) == told
 
 
-@pytest.mark.parametrize(("count", "known"), [(4, False), (5, True)])
-def test_a_mean_over_few_tasks_or_categories_has_no_interval(lines: Callable[..., Path], count: int, known: bool):
-    given = [{"id": f"t{n}-0", "prediction": "right" if n else "wrong"} for n in range(count)]
-    scores = score_predictions(many(count), read(lines(*given))).metrics["exact-match"]
+def test_single_answers_do_not_show_how_sure_their_mean_is(lines: Callable[..., Path]):
+    given = [{"id": f"t{n}-0", "prediction": "right" if n else "wrong"} for n in range(5)]
+    scores = score_predictions(many(5), read(lines(*given))).metrics["exact-match"]
     assert scores.category_macro is not None
-    for mean in (scores.macro, scores.category_macro):
-        assert (mean.n, mean.value) == (count, 1 - 1 / count)
-        assert [math.isnan(mean.low), math.isnan(mean.high)] == [not known] * 2
+    for mean in (scores.macro, scores.category_macro, scores.micro):
+        assert (mean.n, mean.value, math.isnan(mean.low), math.isnan(mean.high)) == (5, 0.8, True, True)
 
 
-def test_the_interval_of_a_mean_ends_where_scores_do(lines: Callable[..., Path]):
-    given = [{"id": f"t{n}-0", "prediction": "right" if n else "wrong"} for n in range(9)]
-    macro = score_predictions(many(9), read(lines(*given))).metrics["exact-match"].macro
-    reach = 2.306004 / 9  # Student's of 8 degrees, by the error: sqrt(8 / 9 / 8 / 9)
-    assert [macro.low, macro.high] == pytest.approx([8 / 9 - reach, 1.0], abs=1e-6)
-    assert macro.high <= 1
+SAYS = """
+from dataclasses import dataclass
+from typing import ClassVar
+from taskloom import Learner
+
+@dataclass(frozen=True)
+class Says(Learner):
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset] = frozenset({"text", "labels"})
+    unaided: ClassVar[frozenset] = outputs
+
+    def fit(self, task, support, dev, *, seed, tools):
+        return self
+
+    def predict(self, items):
+        return [item.fields["input"][-1] for item in items]
+"""
+
+
+def views() -> Suite:
+    """Make tasks of other sizes that ask about the same records."""
+    tasks, pools = {}, {}
+    for at, size in enumerate((12, 20, 31)):
+        output = Labels(("0", "1")) if at else Text()
+        metrics = ("accuracy", "macro-f1") if at else ("exact-match",)
+        task = Task(
+            id=f"t{at}", instruction="", output=output, metrics=metrics, tags={"category": (f"c{at // 2}", "c")}
+        )
+        examples = [
+            Example(Item(f"{at}-{n}", {"input": f"{n} {n * (at + 1) % 7 % 2}"}), (str(n % 5 % 2),), str(n))
+            for n in range(size)
+        ]
+        tasks[task.id], pools[task.id] = task, {"test": rows.pool(task, examples)}
+    return Suite(id="s", tasks=tasks, pools=pools)
+
+
+def test_the_same_answers_have_the_same_intervals_in_a_report_and_as_predictions(tmp_path: Path, taskloom: Any):
+    write(views(), tmp_path / "suite")
+    (tmp_path / "says.py").write_text(SAYS)
+    (tmp_path / "s.yaml").write_text(
+        "name: s\nsuite: suite\nfloors: false\nprotocol: {shots: [0], seeds: 1, query: all}\n"
+        'learners: {says: {"says.py:Says": {}}}\n'
+    )
+    results = run(tmp_path / "s.yaml", tmp_path / "run")
+    lines = [
+        json.dumps({"task": o.task, "item": item, "answer": answer})
+        for o in results.outcomes for item, answer in zip(o.items, o.answers, strict=True)
+    ]  # fmt: skip
+    (tmp_path / "p.jsonl").write_text("\n".join(lines))
+    found = score_predictions(open_suite(tmp_path / "suite"), read(tmp_path / "p.jsonl")).metrics
+    summary = summarise(read_run(tmp_path / "run"))
+    assert {board.metric for board in summary.boards} == {*found} == {"exact-match", "accuracy", "macro-f1"}
+    for board in summary.boards:
+        (standing,), scores = board.standings, found[board.metric]
+        assert (scores.macro, scores.micro) == (standing.score, standing.by_instance)
+        assert scores.macro.low < scores.macro.value < scores.macro.high
+        assert {task: by["says"] for task, by in board.tasks.items()} == scores.tasks
+    for of in summary.categories:
+        assert found[of.board.metric].categories[of.name] == of.board.standings[0].by_instance
+    assert [(of.name, of.board.metric) for of in summary.categories] == [
+        ("c", "accuracy"), ("c", "exact-match"), ("c0", "accuracy"), ("c0", "exact-match"), ("c1", "accuracy")
+    ]  # fmt: skip
+    shown = json.loads(taskloom("score", tmp_path / "suite", tmp_path / "p.jsonl", "--json").out)["metrics"]
+    board = next(board for board in summary.boards if board.metric == "accuracy")
+    assert shown["accuracy"]["macro"] == vars_of(board.standings[0].score)
+
+
+def vars_of(estimate: Any) -> dict[str, float]:
+    return {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}
+
+
+def test_a_mean_over_categories_counts_each_the_same(lines: Callable[..., Path]):
+    given = [{"id": f"{at}-{n}", "prediction": "1"} for at, size in ((0, 12), (1, 20), (2, 31)) for n in range(size)]
+    scores = score_predictions(views(), read(lines(*given))).metrics["accuracy"]
+    values = [each.value for each in scores.categories.values()]
+    assert list(scores.categories) == ["c", "c0", "c1"]
+    assert scores.category_macro is not None
+    assert scores.category_macro.value == pytest.approx(sum(values) / 3)
+    assert scores.category_macro.low < scores.category_macro.value < scores.category_macro.high
 
 
 def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
@@ -252,7 +321,7 @@ def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], 
     assert "2 tasks that are not test tasks" in told
     assert "1 prediction of another kind than the task's answers (a list where a text is wanted)" in told
     assert "they count as wrong; the first: t2-0" in told
-    assert "intervals and n: all instances and each category over instances" in told
+    assert "intervals are for these tasks, as those of a report are" in told
     shown = json.loads(taskloom("score", tmp_path / "suite", path, "--json").out)
     assert shown["unlike"] == {"t2": {"t2-0": "a list where a text is wanted"}}
 
@@ -290,7 +359,8 @@ def test_each_task_is_scored_by_its_own_labels(lines: Callable[..., Path]):
     scores = found.metrics["f1:positive=pos"]
     assert {name: each.value for name, each in scores.tasks.items()} == pytest.approx({"a": 6 / 9, "b": 10 / 11})
     assert scores.macro.value == pytest.approx((6 / 9 + 10 / 11) / 2)
-    assert (scores.micro, scores.categories, scores.category_macro) == (None, {"all": None}, None)
+    assert scores.micro == scores.categories["all"]
+    assert scores.micro.value == pytest.approx(scores.macro.value)  # for tasks are of one size
     assert len(scores.signatures) == 2
     assert over(found, "accuracy") == over(found, "accuracy", "all") == 8 / 12  # a mean, whatever the labels
 
@@ -304,20 +374,8 @@ def test_tasks_of_other_kinds_and_sizes_are_scored_together(lines: Callable[...,
     found = score_predictions(made, read(lines(*given)))
     f1 = found.metrics["macro-f1"]
     assert {name: each.value for name, each in f1.tasks.items()} == pytest.approx({"a": 1 / 3, "b": 1 / 6})
-    assert (f1.micro, over(found, "exact-match"), over(found, "accuracy"), found.instances) == (None, 1, 0.4, 6)
-
-
-def test_what_is_not_pooled_is_told(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
-    write(labelled(a=("neg pos", "neg pos"), b=("pos neg", "pos pos")), tmp_path / "suite")
-    path = lines(*({"id": id_, "prediction": "pos"} for id_ in ("a0", "a1", "b0", "b1")))
-    ran = taskloom("score", tmp_path / "suite", path, "--metric", "macro-f1")
-    assert [line.split("\t")[:2] for line in ran.out.splitlines()] == [
-        ["macro-f1", "score"],
-        ["mean over tasks", "66.67"],
-    ]
-    assert "no macro-f1 of all instances, all: the labels of their tasks differ" in ran.err
-    shown = json.loads(taskloom("score", tmp_path / "suite", path, "--metric", "macro-f1", "--json").out)
-    assert (shown["metrics"]["macro-f1"]["micro"], shown["metrics"]["macro-f1"]["categories"]) == (None, {"all": None})
+    assert (over(found, "exact-match"), over(found, "accuracy"), found.instances) == (1, 0.4, 6)
+    assert over(found, "macro-f1") == pytest.approx((2 * 1 / 3 + 3 * 1 / 6) / 5)  # tasks weigh as many as they have
 
 
 def test_answers_of_several_fields_are_scored_part_by_part(lines: Callable[..., Path]):

@@ -17,7 +17,7 @@ from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
 from taskloom.scores.tasks import score_task
 from taskloom.studies.api import LEDGER, read_run, run
-from taskloom.studies.results import Results
+from taskloom.studies.results import Results, own_records, records_of
 from taskloom.suites import rows, store
 
 SAYS = """
@@ -182,3 +182,16 @@ def test_a_suite_that_was_changed_since_the_run_is_told(tmp_path: Path):
     suite(tmp_path / "suite", Number(), ["mse"])
     with pytest.raises(StudyError, match=r"the suite was changed since the run; run it again\. Tasks that differ: t"):
         read_run(tmp_path / "run")
+
+
+def test_an_item_is_known_by_its_record_and_by_itself_where_it_has_none(tmp_path: Path):
+    results = said(tmp_path, Text(), ["exact-match"], "yes")
+    (outcome, *_) = results.outcomes
+    groups = results.suite.pools["t"][outcome.pool].groups()
+    assert outcome.records == tuple(groups[list(outcome.rows)].tolist())
+    of = results.suite.tasks["t"]
+    examples = [Example(Item(str(n), {"input": ""}), ("yes",), "" if n else "r") for n in range(3)]
+    of_rows = rows.pool(of, examples).groups()
+    records = records_of("t", examples, of_rows)
+    assert records == (int(of_rows[0]), *own_records("t", ("0", "1", "2"))[1:])
+    assert len({*records, *records_of("u", examples, of_rows)}) == 5

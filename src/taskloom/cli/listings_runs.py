@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import console
 from ..errors import StudyError
 from ..reports import Comparison, differs, numbers
-from ..reports.predictions import FEWEST, PredictionScores, Scores
+from ..reports.predictions import PredictionScores, Scores
 from ..reports.tables import plain
 from ..stats import Contrast, Estimate
 from ..texts import counted
@@ -45,22 +45,19 @@ def show_scored(found: PredictionScores, *, as_json: bool) -> None:
     for typed, scores in found.metrics.items():
         _show_scores(typed, scores)
     console.note(
-        "intervals and n: all instances and each category over instances (none of one); means over tasks and over "
-        f"categories over others like these (Student's; none of fewer than {FEWEST})"
+        "intervals are for these tasks, as those of a report are; over all instances and in a category, a task weighs "
+        "as many instances as it has; n counts instances"
     )
     _note_faults(found)
 
 
 def _show_scores(typed: str, scores: Scores) -> None:
-    """Show what predictions scored by one metric, and where it has no score."""
+    """Show what predictions scored by one metric."""
     over = [("all instances", scores.micro), *scores.categories.items()]
     means = [("mean over tasks", scores.macro), ("mean over categories", scores.category_macro)]
     points = scores.points
     rows = [(name, *_points(e, points)) for name, e in [over[0], *means, *over[1:]] if e]
     console.table([typed, "score", "95 % interval", "n"], rows, figures=["score"], whole=[typed])
-    if apart := [name for name, e in over if e is None]:
-        told = "the labels of their tasks differ, so that their answers can't be pooled"
-        console.note(f"no {typed} of {_first_few(apart)}: {told}")
 
 
 def _note_faults(found: PredictionScores) -> None:

@@ -8,21 +8,25 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, stdev
-from typing import TypeVar
+from typing import ClassVar
 
 import numpy as np
 
+from ..core import Answer
 from ..errors import SourceError, UsageError
+from ..reports.draws import Answered, How, Place, draw
+from ..reports.intervals import SHARE, over_tasks, score_means
+from ..scores import Metric
 from ..scores.reduce import Array, mean, ratio, sums, weights_or_ones
-from ..stats import Contrast, Estimate, Reduce, bootstrap, compare, correlation, holm
-from ..studies.results import Outcome, Results
+from ..stats import Contrast, Estimate, Reduce, compare, correlation, holm
+from ..studies.results import Outcome, Results, own_records
 from .agreement import RESAMPLES, Agreement, agreement
 from .answers import Answers
 from .judgements import GOOD, RATERS, SCALE, VERDICTS, Comparison, Pair, Rating, Verdict, verdict
 
 FEWEST = 3  # learners for a correlation
 SIDES = 100  # resamples and changes of sides for each contrast, so that what Holm corrects is fine enough
-Found = TypeVar("Found", Estimate, Contrast)
+HOW = How(count=RESAMPLES, tasks="drawn")  # people are asked about some tasks, and intervals speak of others like these
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def compared(key: Mapping[str, Pair], answers: Answers[Comparison]) -> Compared:
     pairs = {name: [pair for pair in key.values() if pair.learner == name] for name in learners}
     numbers = {id_: {rater: VERDICTS.index(v) for rater, v in by.items()} for id_, by in said.items()}
     return Compared(
-        learners={name: _judged(name, pairs[name], credits, said) for name in learners},
+        learners={name: _judged(pairs[name], credits, said) for name in learners},
         contrasts=tuple(_contrasts(pairs, credits)),
         agreement=agreement(numbers, len(VERDICTS), "nominal"),
         raters=dict(sorted(Counter(rater for by in said.values() for rater in by).items())),
@@ -131,33 +135,32 @@ def _credit(pair: Pair, said: Mapping[str, Verdict]) -> float | None:
     return fmean(float(one != "loss") for one in said.values()) if said else None
 
 
-def _judged(
-    name: str, pairs: Sequence[Pair], credits: Mapping[str, float], said: Mapping[str, Mapping[str, Verdict]]
-) -> Judged:
+def _judged(pairs: Sequence[Pair], credits: Mapping[str, float], said: Mapping[str, Mapping[str, Verdict]]) -> Judged:
     verdicts = Counter(one for pair in pairs for one in said.get(pair.id, {}).values())
     tasks: dict[str, list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.task, pair.item)):
         tasks.setdefault(pair.task, []).append(pair)
     return Judged(
-        score=_share([pair for found in tasks.values() for pair in found], credits, name),
+        score=_share([pair for found in tasks.values() for pair in found], credits),
         wins=verdicts["win"],
         ties=verdicts["tie"],
         losses=verdicts["loss"],
         equal=sum(pair.settled == "equal" for pair in pairs),
         unusable=sum(pair.settled == "unusable" for pair in pairs),
         unanswered=sum(pair.id not in credits for pair in pairs),
-        tasks={task: _share(found, credits, name, one_task=True) for task, found in tasks.items()},
+        tasks={task: _share(found, credits, one_task=True) for task, found in tasks.items()},
     )
 
 
-def _share(pairs: Sequence[Pair], credits: Mapping[str, float], learner: str, *, one_task: bool = False) -> Estimate:
+def _share(pairs: Sequence[Pair], credits: Mapping[str, float], *, one_task: bool = False) -> Estimate:
     """Average credits over items, with an interval over tasks and items, or over the items of one task."""
     weights = _weights(pairs, credits)
     known = [pair for pair in pairs if pair.id in weights]
     if not known:
         return _no_value(pairs)
-    units = _units([pair.id for pair in known], credits, weights)
-    return _estimate(units, _weighted, [pair.item if one_task else pair.task for pair in known], learner)
+    units = np.array([[credits[pair.id]] for pair in known])
+    counted, how = [weights[pair.id] for pair in known], replace(HOW, tasks="fixed") if one_task else HOW
+    return _estimate(units, mean, [pair.task for pair in known], counted, how=how)
 
 
 def _weights(pairs: Sequence[Pair], judged: Container[str]) -> dict[str, float]:
@@ -187,12 +190,45 @@ def _no_value(pairs: Iterable[Pair]) -> Estimate:
     return Estimate(math.nan, math.nan, math.nan, sum(pair.settled != "" for pair in pairs))
 
 
-def _estimate(units: Array, reduce: Reduce, groups: Sequence[str], key: str) -> Estimate:
-    """Resample groups, and what is in each of them."""
-    return _bounded(bootstrap(units, reduce, groups=[_numbers(groups)], count=RESAMPLES, key=key), groups)
+@dataclass(frozen=True, slots=True)
+class _Counted(Metric):
+    """A metric by which answers count as much as the last figure of their units says."""
+
+    of: Reduce
+    name: ClassVar[str] = "counted"
+    version: ClassVar[int] = 1
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Count an answer that is a gold one; others need people."""
+        return float(answer in gold), 1.0
+
+    def reduce(self, units: Array, weights: Array | None = None) -> Array:
+        """Give one number for each resample."""
+        return self.of(units[:, :-1], weights_or_ones(units, weights) * units[:, -1])
 
 
-def _bounded(found: Found, groups: Sequence[str]) -> Found:
+def _estimate(
+    units: Array,
+    reduce: Reduce,
+    tasks: Sequence[str],
+    counted: Sequence[float] = (),
+    *,
+    bounds: tuple[float, float] = SHARE,
+    how: How = HOW,
+) -> Estimate:
+    """Estimate a mean over what was judged as reports do: tasks weigh as much as is counted in each."""
+    counts = np.array(counted or np.ones(len(tasks)), dtype=np.float64)
+    of, found, sizes = _Counted(reduce), dict[Place, Answered](), dict[str, float]()
+    for task in dict.fromkeys(tasks):
+        at = [n for n, name in enumerate(tasks) if name == task]
+        items, sizes[task] = tuple(map(str, at)), float(counts[at].sum())
+        rows = np.column_stack([units[at], counts[at]])
+        found[task, 0, 0, 0] = Answered(of, rows, items, own_records(task, items))
+    means = score_means(draw({"": found}, how)[""], how)
+    return over_tasks(means, how, sizes).scores(bounds)[0]
+
+
+def _bounded(found: Contrast, groups: Sequence[str]) -> Contrast:
     """Take the interval from what rests on one group: it leaves out how groups differ, and promises too much."""
     return found if len(set(groups)) > 1 else replace(found, low=math.nan, high=math.nan)
 
@@ -247,8 +283,8 @@ def rated(answers: Answers[Rating], wanted: int = RATERS) -> Ratings:
     values = np.array([[score] for by in scores.values() for score in by.values()], dtype=np.float64)
     numbers = {task: {rater: score - SCALE[0] for rater, score in by.items()} for task, by in scores.items()}
     return Ratings(
-        mean=_estimate(values, mean, tasks, "mean"),
-        good=_estimate((values >= GOOD).astype(np.float64), mean, tasks, "good"),
+        mean=_estimate(values, mean, tasks, bounds=(SCALE[0], SCALE[-1])),
+        good=_estimate((values >= GOOD).astype(np.float64), mean, tasks),
         tasks={task: _rated(list(by.values())) for task, by in scores.items()},
         few=tuple(task for task in answers.about if len(scores.get(task, ())) < wanted),
         agreement=agreement(numbers, len(SCALE), "ordinal"),
@@ -295,12 +331,8 @@ def _scored(metric: str, cells: Mapping[str, Outcome], pairs: Sequence[Pair], ju
     scored = [cells[pair.cell].scores[metric] for pair in known]
     at = [cells[pair.cell].items.index(pair.item) for pair in known]
     units = np.array([found.units[n] for found, n in zip(scored, at, strict=True)])
-    counted = np.array([weights[pair.id] for pair in known])
-
-    def reduce(units: Array, drawn: Array | None) -> Array:
-        return scored[0].metric.reduce(units, weights_or_ones(units, drawn) * counted)
-
-    return _estimate(units, reduce, [pair.task for pair in known], known[0].learner)
+    of, counted = scored[0].metric, [weights[pair.id] for pair in known]
+    return _estimate(units, of.reduce, [pair.task for pair in known], counted, bounds=of.bounds)
 
 
 def _common_metric(results: Results, tasks: Iterable[str]) -> str:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ..episodes import Shots
+from ..messages import Note
+from ..scores import Metric
 from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
 from .contrasts import contrasts_of, corrected, differs
 from .draws import Answers, Drawn, How, answers_of, draw
-from .intervals import TaskMean, each_task, over_tasks, task_means, together
+from .intervals import Resampled, TaskMean, each_task, group_sizes, instances, over_tasks, score_means, together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class Board:
     standings: tuple[Standing, ...]
     pairs: tuple[Contrast, ...]  # p-values are Holm's
     tasks: Mapping[str, Mapping[str, Estimate]]  # task -> learner
+    warnings: tuple[Note, ...] = ()  # what intervals leave out
 
     @property
     def sign(self) -> int:
@@ -87,6 +90,24 @@ def boards(
 
 
 @dataclass(frozen=True, slots=True)
+class Grouped:
+    """The board of all tasks, one for each group of them, and the mean over groups by learner; all of one drawing."""
+
+    board: Board
+    groups: Mapping[str, Board]
+    mean: Mapping[str, Estimate]  # each group by its instances; empty without groups
+
+
+def over_groups(
+    metric: str, shots: Shots, outcomes: Iterable[Outcome], groups: Mapping[str, Collection[str]], how: How
+) -> Grouped:
+    """Score all learners on all tasks, on each group of tasks, and by the mean over groups."""
+    field = _Field.of(metric, shots, outcomes, how)
+    parts = {name: field.only(tasks).board(()) for name, tasks in groups.items()}
+    return Grouped(field.board(()), parts, field.over_groups(groups) if groups else {})
+
+
+@dataclass(frozen=True, slots=True)
 class _Field:
     """What all learners have answered at one setting, drawn once for all that is said of it."""
 
@@ -102,7 +123,7 @@ class _Field:
         """Draw resamples of all that was answered."""
         answers = answers_of(metric, shots, outcomes)
         drawn = draw(answers, how)
-        return cls(metric, shots, how, answers, drawn, {name: task_means(found, how) for name, found in drawn.items()})
+        return cls(metric, shots, how, answers, drawn, {name: score_means(found, how) for name, found in drawn.items()})
 
     def only(self, tasks: Collection[str]) -> _Field:
         """Leave out other tasks, and learners that have answered none of these."""
@@ -120,9 +141,9 @@ class _Field:
 
     def board(self, floors: Sequence[str]) -> Board:
         """Score all learners, and compare each two of them."""
-        kind = next(a.metric for found in self.answers.values() for a in found.values())
+        kind = self.kind
         higher, bounds = kind.higher_is_better, kind.bounds
-        scores, by_instance = (self._scores(bounds, by_size=by_size) for by_size in (False, True))
+        scores, by_instance = (self._scores(by_size=by_size) for by_size in (False, True))
         order = sorted(self.answers, key=lambda name: _order(scores[name].value, higher, name))
         contested = [name for name in order if name not in floors] or order
         pairs = [(a, b) for a, b in itertools.combinations(order, 2) if a in contested or b in contested]
@@ -135,17 +156,49 @@ class _Field:
         )
         return Board(
             metric=self.metric, shots=self.shots, higher=higher, points=kind.points, standings=standings,
-            pairs=tuple(contrasts), tasks=self._by_task(bounds),
+            pairs=tuple(contrasts), tasks=self._by_task(bounds), warnings=tuple(self._warnings()),
         )  # fmt: skip
 
-    def _scores(self, bounds: tuple[float, float], *, by_size: bool) -> dict[str, Estimate]:
-        found = together([over_tasks(means, self.how, by_size=by_size) for means in self.means.values()])
-        return dict(zip(self.means, found.intervals(bounds), strict=True))
+    def _warnings(self) -> Iterator[Note]:
+        """Say where one seed hides what varies between seeds; without examples, a seed draws items alone."""
+        tasks = {task for found in self.drawn.values() for task in found}
+        single = {
+            task for found in self.drawn.values() for task, episodes in found.items() if len(episodes.valued) == 1
+        }
+        if single and self.shots != 0:
+            yield Note.of("single-episodes", tasks=len(single), of=len(tasks))
+
+    def over_groups(self, groups: Mapping[str, Collection[str]]) -> dict[str, Estimate]:
+        """Give each learner's mean over groups of tasks, where a task weighs in its group by its instances."""
+        return self._estimates(
+            {
+                name: over_tasks(
+                    {t: m for t, m in means.items() if t in (sizes := group_sizes(means, groups))}, self.how, sizes
+                )
+                for name, means in self.means.items()
+            }
+        )
+
+    def _scores(self, *, by_size: bool) -> dict[str, Estimate]:
+        return self._estimates(
+            {
+                name: over_tasks(means, self.how, instances(means) if by_size else None)
+                for name, means in self.means.items()
+            }
+        )
+
+    def _estimates(self, found: Mapping[str, Resampled]) -> dict[str, Estimate]:
+        return dict(zip(found, together(list(found.values())).scores(self.kind.bounds), strict=True))
+
+    @property
+    def kind(self) -> Metric:
+        """Give a metric that says how all these scores are shown and bounded."""
+        return next(a.metric for found in self.answers.values() for a in found.values())
 
     def _by_task(self, bounds: tuple[float, float]) -> Mapping[str, Mapping[str, Estimate]]:
         tasks: dict[str, dict[str, Estimate]] = {}
         for name, means in self.means.items():
-            found = each_task(means.values(), replace(self.how, tasks="fixed")).intervals(bounds)
+            found = each_task(means.values(), replace(self.how, tasks="fixed")).scores(bounds)
             for task, estimate in zip(means, found, strict=True):
                 tasks.setdefault(task, {})[name] = estimate
         return dict(sorted(tasks.items()))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..episodes import Shots
-from ..scores.reduce import Array, mean, weights_or_ones
-from ..stats import Contrast, Estimate, holm, permutation_p, sign_ps
+from ..scores.reduce import Array, mean
+from ..stats import Contrast, Estimate, holm, sign_ps, swap_p
 from ..studies.results import Outcome
 from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
 from .intervals import Resampled, TaskMean, each_task, over_tasks, task_means, together
 
-ENOUGH = 12  # episodes; where there are as many, whole episodes change sides in a test, else single answers
+ENOUGH = 12  # episodes; where there are as many, and tasks share no records, whole episodes change sides in a test
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
 
 
@@ -94,7 +94,7 @@ def combination(
     same = [p for p in first if all(p in found and found[p].items == first[p].items for found in others)]
     drawn = draw({name: {place: found[place] for place in same} for name, found in answers.items()}, how)
     summed = {
-        task: Episodes(episodes.answers, sum((shares[name] * drawn[name][task].values for name in drawn), np.zeros(1)))
+        task: replace(episodes, values=sum((shares[name] * drawn[name][task].values for name in drawn), np.zeros(1)))
         for task, episodes in drawn[next(iter(drawn))].items()
     }
     return over_tasks(task_means(summed, how), how).intervals()[0]
@@ -111,6 +111,7 @@ class _Pair:
     ours: Answers
     theirs: Answers
     differences: Mapping[Place, float]
+    linked: bool  # whether tasks share records
 
 
 def _paired(
@@ -122,22 +123,23 @@ def _paired(
         drawn = draw({names[0]: ours, names[1]: theirs}, how)
     apart = dict(_apart(drawn[names[0]], drawn[names[1]]))
     values = ((p, float(v)) for e in apart.values() for p, v in zip(e.answers, e.values[0], strict=True))
-    return _Pair(names, ours, theirs, {place: value for place, value in values if not math.isnan(value)}), apart
+    known = {place: value for place, value in values if not math.isnan(value)}
+    return _Pair(names, ours, theirs, known, any(e.linked != task for task, e in apart.items())), apart
 
 
 def _apart(ours: Drawn, theirs: Drawn) -> Iterator[tuple[str, Episodes]]:
     for task in (task for task in ours if task in theirs):
         a, b = ours[task], theirs[task]
         if list(a.answers) == list(b.answers):
-            yield task, Episodes(a.answers, a.values - b.values)
+            yield task, replace(a, values=a.values - b.values)
         elif both := [place for place in a.answers if place in b.answers]:
             values = a.values[:, _places(a, both)] - b.values[:, _places(b, both)]
-            yield task, Episodes({place: a.answers[place] for place in both}, values)
+            yield task, Episodes({place: a.answers[place] for place in both}, values, a.linked)
 
 
 def _task_mean_of(apart: Drawn, task: str, how: How) -> TaskMean:
     """Average the episodes of a task, also where there are none."""
-    return task_means({task: apart.get(task) or Episodes({}, np.empty((1 + how.count, 0)))}, how)[task]
+    return task_means({task: apart.get(task) or Episodes({}, np.empty((1 + how.count, 0)), task)}, how)[task]
 
 
 def _places(of: Episodes, wanted: Iterable[Place]) -> list[int]:
@@ -157,26 +159,27 @@ def _common(ours: Answers, theirs: Answers) -> tuple[Answers, Answers, bool]:
 
 def _in_order(answered: Answered, items: Sequence[str]) -> Answered:
     at = {item: row for row, item in enumerate(answered.items)}
-    return replace(answered, units=answered.units[[at[item] for item in items]], items=tuple(items))
+    return answered.at([at[item] for item in items])
 
 
 # --- tests -----------------------------------------------------------------------------------------------------------
 
 
 def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
-    """Test by changing sides: of whole episodes where there are enough, else of single answers.
+    """Test by changing sides: of whole episodes where there are enough, else of the answers to a record in an episode.
 
-    That takes episodes, or answers, to be apart from each other, which they are not where episodes share items.
+    That takes episodes to be apart from each other, which they are not where they share items. Where tasks share
+    records, all answers to a record change sides at once, however many episodes there are.
     """
     found = [math.nan] * len(pairs)
     sums: dict[str, dict[int, Array]] = {"episodes": {}, "answers": {}}
     for at, pair in enumerate(pairs):
         differences = pair.differences
-        if len(differences) >= ENOUGH:
+        if len(differences) >= ENOUGH and not pair.linked:
             share = _shares(list(differences))
             sums["episodes"][at] = np.array([value * share[place] for place, value in differences.items()])
-        elif (single := _single(pair, list(differences))) is not None:
-            sums["answers"][at] = single
+        elif (by_record := _by_record(pair, list(differences))) is not None:
+            sums["answers"][at] = by_record
         elif differences:
             found[at] = _permuted(pair, list(differences), count)
     for key, values in sums.items():
@@ -185,41 +188,44 @@ def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
     return found
 
 
-def _single(pair: _Pair, places: Sequence[Place]) -> Array | None:
-    """Give what each answer adds to the difference, where the metric is a plain mean of what is known."""
+def _by_record(pair: _Pair, places: Sequence[Place]) -> Array | None:
+    """Give what each record adds to the difference, where the metric is a plain mean of what is known."""
     apart = {place: pair.ours[place].units - pair.theirs[place].units for place in places}
     if not places or not all(pair.ours[p].metric.reduce is mean and not np.isnan(apart[p]).any() for p in places):
         return None
     share = _shares(places)
-    return np.concatenate([share[place] * apart[place][:, 0] / len(apart[place]) for place in places])
+    answers = np.concatenate([share[place] * apart[place][:, 0] / len(apart[place]) for place in places])
+    return np.bincount(np.concatenate(_records(pair, places)), weights=answers)
+
+
+def _records(pair: _Pair, places: Sequence[Place]) -> list[list[int]]:
+    """Number the records of each episode, in the order in which they come; where tasks share some, across episodes."""
+    number: dict[tuple[Place | None, int], int] = {}
+    return [
+        [
+            number.setdefault((None if pair.linked else place, record), len(number))
+            for record in pair.ours[place].records
+        ]
+        for place in places
+    ]
 
 
 def _permuted(pair: _Pair, places: Sequence[Place], count: int) -> float:
-    rows = np.arange(sum(len(pair.ours[place].units) for place in places), dtype=np.float64)
-    return permutation_p(rows, rows + len(rows), _pooled(pair.ours, pair.theirs, places), count=count, key="answers")
+    """Test by a metric that is no plain mean: every episode is scored anew by who gave which of its answers."""
+    share, records = _shares(places), _records(pair, places)
+
+    def apart(sides: Array) -> Array:
+        total = np.zeros(len(sides))
+        for place, numbers in zip(places, records, strict=True):
+            ours, kept = pair.ours[place], sides[:, numbers]
+            units, swapped = np.concatenate([ours.units, pair.theirs[place].units]), np.hstack([kept, 1 - kept])
+            total += share[place] * (ours.metric.reduce(units, swapped) - ours.metric.reduce(units, 1 - swapped))
+        return total
+
+    return swap_p(apart, 1 + max(map(max, records)), count=count, key="answers")
 
 
 def _shares(places: Sequence[Place]) -> dict[Place, float]:
     """Give the part that each episode has in a mean over tasks."""
     episodes = Counter(place[0] for place in places)
     return {place: 1 / len(episodes) / episodes[place[0]] for place in places}
-
-
-def _pooled(ours: Answers, theirs: Answers, places: Sequence[Place]) -> Callable[[Array, Array | None], Array]:
-    """Make the mean over tasks a function of numbered answers, so that they can change sides one by one."""
-    share = _shares(places)
-    starts = np.cumsum([0, *(len(ours[place].items) for place in places)])
-
-    def reduce(rows: Array, weights: Array | None) -> Array:
-        weighed = weights_or_ones(rows, weights)
-        number = rows[:, 0].astype(np.int64)
-        total = np.zeros(len(weighed))
-        for at, place in enumerate(places):
-            units = np.concatenate([ours[place].units, theirs[place].units])
-            inside = (number % starts[-1] >= starts[at]) & (number % starts[-1] < starts[at + 1])
-            side = np.where(number[inside] >= starts[-1], starts[at + 1] - starts[at], 0)
-            rows_of = number[inside] % starts[-1] - starts[at] + side
-            total += share[place] * ours[place].metric.reduce(units[rows_of], weighed[:, inside])
-        return total
-
-    return reduce

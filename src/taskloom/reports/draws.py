@@ -1,10 +1,13 @@
-"""Scored answers, and the score of every episode in every resample of the items of its task."""
+"""Scored answers, and the score of every episode in every resample of the records that were asked about.
+
+A record is drawn with all that is asked about it, in all tasks: tasks that are views of the same records are not
+independent, and neither are several items of one record.
+"""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -14,7 +17,7 @@ from ..episodes import Shots
 from ..scores import Metric
 from ..scores.reduce import Array, mean, means
 from ..stats import resamples
-from ..studies.results import Outcome
+from ..studies.results import Outcome, own_records
 
 Place: TypeAlias = tuple[str, int, int, int]  # a task, and an episode: its seed, its index, the seed of training
 
@@ -35,12 +38,18 @@ class Answered:
     metric: Metric
     units: Array
     items: tuple[str, ...]
+    records: tuple[int, ...]  # of the items, by numbers that are the same in all tasks
 
     def only(self, ids: Iterable[str]) -> Answered:
         """Leave out other items."""
         wanted = set(ids)
         kept = [at for at, item in enumerate(self.items) if item in wanted]
-        return replace(self, units=self.units[kept], items=tuple(self.items[at] for at in kept))
+        return self.at(kept)
+
+    def at(self, rows: Sequence[int]) -> Answered:
+        """Take some answers, in this order."""
+        items, records = tuple(self.items[row] for row in rows), tuple(self.records[row] for row in rows)
+        return replace(self, units=self.units[rows], items=items, records=records)
 
 
 Answers: TypeAlias = Mapping[Place, Answered]
@@ -55,6 +64,7 @@ class Episodes:
 
     answers: Answers
     values: Array
+    linked: str  # the first of the tasks that share records with this one, itself among them
 
     @property
     def valued(self) -> list[Place]:
@@ -71,7 +81,8 @@ def answers_of(metric: str, shots: Shots, outcomes: Iterable[Outcome]) -> dict[s
     found: dict[str, dict[Place, Answered]] = {}
     for o in sorted(wanted, key=lambda o: (o.learner, o.task, *o.episode)):
         scored = o.scores[metric]
-        found.setdefault(o.learner, {})[o.task, *o.episode] = Answered(scored.metric, scored.units, o.items)
+        records = o.records or own_records(o.task, o.items)
+        found.setdefault(o.learner, {})[o.task, *o.episode] = Answered(scored.metric, scored.units, o.items, records)
     return found
 
 
@@ -84,39 +95,75 @@ def by_task(answers: Answers) -> dict[str, dict[Place, Answered]]:
 
 
 def draw(answers: Mapping[str, Answers], how: How) -> dict[str, dict[str, Episodes]]:
-    """Score every episode of every learner in every resample of the items of its task: learner -> task -> episodes."""
+    """Score every episode of every learner in every resample of the records: learner -> task -> episodes."""
     parts: dict[str, dict[str, Answers]] = {}
     for name, found in answers.items():
         for task, episodes in by_task(found).items():
             parts.setdefault(task, {})[name] = episodes
     drawn: dict[str, dict[str, Episodes]] = {name: {} for name in answers}
+    linked = _linked(parts)
+    for tasks in linked:
+        for (task, name), values in _rescored(tasks, parts, how).items():
+            drawn[name][task] = Episodes(parts[task][name], values, tasks[0])
+    return {name: dict(sorted(found.items())) for name, found in drawn.items()} if len(linked) < len(parts) else drawn
+
+
+def _linked(parts: Mapping[str, Mapping[str, Answers]]) -> list[list[str]]:
+    """Put tasks together that share records with each other, directly or by way of others, in order of their names."""
+    groups: dict[str, list[str]] = {}
+    home: dict[str, str] = {}  # the group of each task
+    first: dict[int, str] = {}  # a task of each record
     for task in sorted(parts):
-        for name, values in _rescored(task, parts[task], how).items():
-            drawn[name][task] = Episodes(parts[task][name], values)
-    return drawn
+        groups[task], home[task] = [task], task
+        for record in _asked(parts[task]):
+            old, new = home[first.setdefault(record, task)], home[task]
+            if old != new:
+                old, new = sorted((old, new))
+                groups[old] += groups[new]
+                home.update(dict.fromkeys(groups.pop(new), old))
+    return [sorted(tasks) for tasks in groups.values()]
 
 
-def _rescored(task: str, parts: Mapping[str, Answers], how: How) -> dict[str, Array]:
-    """Score the episodes of each learner on one task; those who answered the same items share what is drawn."""
-    number = {i: at for at, i in enumerate(sorted({i for of in parts.values() for a in of.values() for i in a.items}))}
-    groups: dict[tuple[str, ...], list[tuple[str, int, Answered]]] = {}
-    for name, found in parts.items():
-        for at, answered in enumerate(found.values()):
-            groups.setdefault(answered.items, []).append((name, at, answered))
-    places = {items: [number[item] for item in items] for items in groups}
-    scores = {name: np.empty((1 + how.count, len(found))) for name, found in parts.items()}
-    fewer = max(1, len(number) - 1)  # so that the variance of a mean of few is right
+def _asked(parts: Mapping[str, Answers]) -> dict[int, str]:
+    """Give the records that learners were asked about, each with the least of its items, by which they are ordered."""
+    least: dict[int, str] = {}
+    for items, records in {(a.items, a.records) for of in parts.values() for a in of.values()}:
+        for item, record in zip(items, records, strict=True):
+            if record not in least or item < least[record]:
+                least[record] = item
+    return least
+
+
+def _rescored(
+    tasks: Sequence[str], parts: Mapping[str, Mapping[str, Answers]], how: How
+) -> dict[tuple[str, str], Array]:
+    """Score the episodes of each learner on tasks that share records; what is drawn is shared by all."""
+    least: dict[int, str] = {}
+    groups: dict[tuple[int, ...], list[tuple[tuple[str, str], int, Answered]]] = {}
+    for task in tasks:
+        for record, item in _asked(parts[task]).items():
+            least[record] = min(item, least.get(record, item))
+        for name, found in parts[task].items():
+            for at, answered in enumerate(found.values()):
+                groups.setdefault(answered.records, []).append(((task, name), at, answered))
+    number = {record: at for at, record in enumerate(sorted(least, key=lambda record: (least[record], record)))}
+    places = {records: [number[record] for record in records] for records in groups}
+    scores = {(t, name): np.empty((1 + how.count, len(found))) for t in tasks for name, found in parts[t].items()}
     first = 0
-    for block in itertools.chain(
-        [np.ones((1, len(number)))], resamples(len(number), how.count, "items", task, size=fewer)
-    ):
+    for block in _weights(len(number), how.count, tasks[0]):
         rows, weights = slice(first, first + len(block)), np.ascontiguousarray(block.T)
-        for items, group in groups.items():
-            values = _reduced([answered for _, _, answered in group], weights[places[items]].T)
-            for (name, at, _), column in zip(group, values, strict=True):
-                scores[name][rows, at] = column
+        for records, group in groups.items():
+            values = _reduced([answered for _, _, answered in group], weights[places[records]].T)
+            for (key, at, _), column in zip(group, values, strict=True):
+                scores[key][rows, at] = column
         first = rows.stop
     return scores
+
+
+def _weights(n: int, count: int, task: str) -> Iterator[Array]:
+    """Yield the data itself, and resamples of n - 1 of n records, so that the variance of a mean of few is right."""
+    yield np.ones((1, n))
+    yield from resamples(n, count, "items", task, size=max(1, n - 1))
 
 
 def _reduced(group: Sequence[Answered], weights: Array) -> Iterable[Array]:

@@ -116,17 +116,13 @@ def _sure(summary: Summary) -> str:
     if not summary.boards:
         return ""
     level = f"{100 * summary.how.level:.4g} %"
-    lone = max(s.episodes for b in summary.boards for s in b.standings) <= max(len(b.tasks) for b in summary.boards)
-    once = (
-        " Each task has one episode, so intervals leave out what another draw of examples would change." if lone else ""
-    )
     return (
         '<p class="small soft">A score is the mean over tasks of the mean over episodes, in points from 0 to 100 '
         f"(squared errors as they are). Brackets are {level} intervals from {summary.how.count:,} resamples of "
-        f"episodes and items; they speak of {tables.spoken_of(summary)}.{once} An interval of no width says that all "
+        f"episodes and records; they speak of {tables.spoken_of(summary)}. An interval of no width says that all "
         "resamples agree, not that one can be sure. Learners are compared on the same items; they are told apart where "
         "p &lt; 0.05 and the interval of the difference has no zero. p is the larger of that of a paired permutation "
-        "test and that of the difference against its error, which knows of items that episodes share; it is corrected "
+        "test and that of the difference against its error, which knows of records that are shared; it is corrected "
         "by Holm for all pairs.</p>"
     )
 

@@ -12,20 +12,23 @@ between few is known badly, and made more of, as Student does. The tasks stay as
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from ..ids import bit_stream
-from ..scores.reduce import Array, ratio
+from ..scores.reduce import Array, ratio, wilson
 from ..stats import Estimate
 from .draws import Drawn, Episodes, How
 
 ANY = (-math.inf, math.inf)
+SHARE = (0.0, 1.0)  # the bounds of what is a share, or a mean of shares
+Sides: TypeAlias = tuple[float, float]  # below and above
 FEW = 0.1  # the share of resamples, or of tasks, that may have nothing to say
 
 
@@ -42,7 +45,9 @@ class TaskMean:
     answers: int
     per_episode: float  # answers
     valued: int  # episodes that have a score
-    asked: int  # items that those ask about
+    records: frozenset[int]  # that those ask about
+    linked: str  # the first of the tasks that share records with this one
+    unseen: Sides = (0.0, 0.0)
 
 
 def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
@@ -50,11 +55,26 @@ def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
     return {task: _task_mean(task, episodes, how) for task, episodes in drawn.items()}
 
 
+def score_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
+    """Average the episodes of each task, and allow for what resamples of their scores do not show."""
+    return {
+        task: replace(_task_mean(task, episodes, how), unseen=_unseen(episodes, how.level))
+        for task, episodes in drawn.items()
+    }
+
+
+def _unseen(of: Episodes, level: float) -> Sides:
+    """Sum up what no episode shows, as the variance of their mean is summed up."""
+    found = [of.answers[place].metric.unseen(of.answers[place].units, level) for place in of.valued]
+    below, above = (sum(side) / max(1, len(found)) ** 2 for side in zip((0.0, 0.0), *found, strict=True))
+    return below, above
+
+
 def _task_mean(task: str, of: Episodes, how: How) -> TaskMean:
     valued = of.valued
     answers = sum(len(a.items) for a in of.answers.values())
-    asked = len({item for place in valued for item in of.answers[place].items})
-    counts = (answers, answers / max(1, len(of.answers)), len(valued), asked)
+    records = frozenset(record for place in valued for record in of.answers[place].records)
+    counts = (answers, answers / max(1, len(of.answers)), len(valued), records, of.linked)
     if len(of.answers) == len(valued) == 1:
         alone = of.values[:, 0]
         return TaskMean(alone, alone, np.broadcast_to(alone[0], len(alone)), *counts)
@@ -112,6 +132,27 @@ class Resampled:
     varying: Sequence[tuple[Varying, ...]]
     n: Sequence[int]  # answers
     level: float
+    unseen: Sequence[Sides]  # squares of how far the truth may lie from what no resample shows
+    units: Sequence[float]  # records or tasks, as many as would make a plain mean as sure
+
+    def scores(self, bounds: tuple[float, float]) -> list[Estimate]:
+        """Give each score with its interval, which near 0 and 1 reaches as far as Wilson's does."""
+        found = self.intervals(bounds)
+        return [self._reaching(at, e) for at, e in enumerate(found)] if bounds == SHARE else found
+
+    def _reaching(self, at: int, e: Estimate) -> Estimate:
+        """Widen the interval of a share for resamples that vary too little, or not at all."""
+        if math.isnan(e.low):
+            return e
+        below, above = (
+            math.hypot(end - e.value, math.sqrt(u)) for end, u in zip((e.low, e.high), self.unseen[at], strict=True)
+        )
+        low, high = max(0.0, e.value - below), min(1.0, e.value + above)
+        variance, most = sum(part.made_more(self.level) for part in self.varying[at]), e.value * (1 - e.value)
+        if most <= 0 or variance:
+            ends = wilson(e.value, most / variance if variance else self.units[at], self.level)
+            low, high = min(low, ends[0]), max(high, ends[1])
+        return Estimate(e.value, low, high, e.n)
 
     def intervals(self, bounds: tuple[float, float] = ANY) -> list[Estimate]:
         """Give each mean with its interval, within what is possible; none where too little is known of what varies."""
@@ -164,28 +205,48 @@ def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
     """Take the mean of each task as it is; of drawn tasks, one alone does not show how it varies."""
     found = list(means)
     values = np.stack([m.both for m in found]) if found else np.empty((0, 1 + how.count))
-    sure = [at for at, m in enumerate(found) if m.valued and m.asked > 1 and how.tasks == "fixed"]
+    sure = [at for at, m in enumerate(found) if m.valued and len(m.records) > 1 and how.tasks == "fixed"]
     varying: list[tuple[Varying, ...]] = [()] * len(found)
     for at, variance in zip(sure, _variances(values[sure]), strict=True):
         m = found[at]
         alone = (0.0, variance) if m.items is m.both else _variances(np.stack([m.episodes, m.items]))
-        varying[at] = _within((*alone, variance), (m.asked - 1, m.valued - 1))
-    return Resampled(values, varying, [m.answers for m in found], how.level)
+        varying[at] = _within((*alone, variance), (len(m.records) - 1, m.valued - 1))
+    units, unseen = [float(len(m.records)) for m in found], [m.unseen for m in found]
+    return Resampled(values, varying, [m.answers for m in found], how.level, unseen, units)
 
 
-def over_tasks(means: Mapping[str, TaskMean], how: How, *, by_size: bool = False) -> Resampled:
-    """Average over tasks: a single mean; by size, a task weighs as many answers as its episodes have."""
-    tasks = _Tasks([m for m in means.values() if m.valued], how, by_size)
+def instances(means: Mapping[str, TaskMean]) -> dict[str, float]:
+    """Let a task weigh as many answers as its episodes have."""
+    return {task: m.per_episode for task, m in means.items()}
+
+
+def group_sizes(means: Mapping[str, TaskMean], groups: Mapping[str, Collection[str]]) -> dict[str, float]:
+    """Let groups of tasks weigh the same, and a task in its groups as many answers as its episodes have."""
+    sizes: dict[str, float] = {}
+    for tasks in groups.values():
+        known = {task: means[task].per_episode for task in tasks if task in means and means[task].valued}
+        for task, size in known.items():
+            sizes[task] = sizes.get(task, 0.0) + size / sum(known.values())
+    return sizes
+
+
+def over_tasks(means: Mapping[str, TaskMean], how: How, sizes: Mapping[str, float] | None = None) -> Resampled:
+    """Average over tasks: a single mean, where tasks weigh the same or by these sizes."""
+    valued = {task: m for task, m in means.items() if m.valued}
+    tasks = _Tasks(list(valued.values()), how, np.array([sizes[task] if sizes else 1.0 for task in valued]))
     both = tasks.mean([m.both for m in tasks.means])
     drawn = tasks.mean([m.both for m in tasks.means], drawn=True) if how.tasks == "drawn" else both
-    return Resampled(drawn[None], [tasks.varying(both)], [sum(m.answers for m in means.values())], how.level)
+    n = sum(m.answers for m in means.values())
+    return Resampled(drawn[None], [tasks.varying(both)], [n], how.level, [tasks.unseen()], [tasks.units()])
 
 
 def together(parts: Sequence[Resampled]) -> Resampled:
     """Put means together, so that their intervals are found at once."""
-    varying = [one for part in parts for one in part.varying]
-    n = [one for part in parts for one in part.n]
-    return Resampled(np.concatenate([part.values for part in parts]), varying, n, parts[0].level)
+    return Resampled(
+        np.concatenate([part.values for part in parts]), [one for part in parts for one in part.varying],
+        [one for part in parts for one in part.n], parts[0].level, [one for part in parts for one in part.unseen],
+        [one for part in parts for one in part.units],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +255,37 @@ class _Tasks:
 
     means: Sequence[TaskMean]
     how: How
-    by_size: bool
+    sizes: Array
 
     def mean(self, rows: Sequence[Array], *, drawn: bool = False) -> Array:
         """Average a row for each task, or for each of those drawn: (1 + r,)."""
         if not rows:
             return np.full(1 + self.how.count, np.nan)
-        sizes = np.array([m.per_episode if self.by_size else 1.0 for m in self.means])
         times = _fewer(len(rows), self.how.count, "tasks") if drawn else 1.0
-        return _mean(np.stack(rows, axis=1), sizes * times)
+        return _mean(np.stack(rows, axis=1), self.sizes * times)
+
+    def unseen(self) -> Sides:
+        """Sum up what tasks do not show, as the variance of their mean is summed up."""
+        shares = (self.sizes / self.sizes.sum()) ** 2
+        below, above = (float(shares @ [m.unseen[side] for m in self.means]) if self.means else 0.0 for side in (0, 1))
+        return below, above
+
+    def units(self) -> float:
+        """Say of how many records, or of how many tasks that are drawn, a plain mean would be as sure (Kish 1965)."""
+        if self.how.tasks == "drawn" or not self.means:
+            return float(max(1, len(self.means)))
+        weights: dict[str, float] = {}
+        for m, size in zip(self.means, self.sizes, strict=True):
+            weights[m.linked] = weights.get(m.linked, 0.0) + float(size)
+        records = self._records()
+        return sum(weights.values()) ** 2 / sum(w**2 / max(1, len(records[at])) for at, w in weights.items())
 
     def varying(self, both: Array) -> tuple[Varying, ...]:
         """Give what varies in the mean within tasks, or between them if they are drawn and that is more."""
         if self._too_few():
             return ()
-        freedom = sum(m.asked - 1 for m in self.means), sum(m.valued - 1 for m in self.means)
-        within = _within(self._variances(both), freedom)
+        by_record = sum(len(records) - 1 for records in self._records().values())
+        within = _within(self._variances(both), (by_record, sum(m.valued - 1 for m in self.means)))
         if self.how.tasks == "fixed":
             return within
         still = self.mean([np.broadcast_to(m.both[0], len(m.both)) for m in self.means], drawn=True)
@@ -229,7 +305,14 @@ class _Tasks:
         """Tell whether tasks, or the items of more than a few of them, are single ones: nothing shows how they vary."""
         if self.how.tasks == "drawn":
             return len(self.means) < 2
-        return not self.means or sum(m.asked < 2 for m in self.means) > FEW * len(self.means)
+        return not self.means or sum(len(m.records) < 2 for m in self.means) > FEW * len(self.means)
+
+    def _records(self) -> dict[str, set[int]]:
+        """Put the records of tasks together that share some."""
+        found: dict[str, set[int]] = {}
+        for m in self.means:
+            found.setdefault(m.linked, set()).update(m.records)
+        return found
 
 
 def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> tuple[Varying, ...]:

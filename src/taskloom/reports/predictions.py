@@ -1,36 +1,35 @@
-"""Predictions that were made elsewhere, summed up: over instances, tasks and categories, with intervals."""
+"""Predictions that were made elsewhere, summed up as a run's answers are: one learner, one episode of each task."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..core import Suite
-from ..scores import Metric, Scored, signature
-from ..scores.predictions import Prediction, mark
-from ..scores.reduce import Array
-from ..stats import Estimate, bootstrap, student_interval
+from ..scores import signature
+from ..scores.predictions import Marked, Prediction, mark
+from ..stats import Estimate
+from ..studies.costs import Cost
+from ..studies.results import Outcome, Results, records_of
+from .boards import over_groups
+from .draws import How
 
-RESAMPLES = 1000
-FEWEST = 5  # tasks or categories whose mean has an interval: of fewer, Student's says nothing
+LEARNER = "predictions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """What predictions score by one metric: over instances, over tasks and over categories.
 
-    Tasks with labels of their own may have answers that can't be pooled; over their instances there is no score.
+    Over instances, a task weighs as many as it has; of a plain mean, that is the mean of all answers together.
     """
 
     signatures: tuple[str, ...]  # metrics over labels have one for each set of labels
     points: bool  # whether it is shown as points of a hundred
-    micro: Estimate | None  # over all instances
+    micro: Estimate  # over all instances
     macro: Estimate  # the mean over tasks
     category_macro: Estimate | None  # the mean over categories, where tasks have them
-    categories: Mapping[str, Estimate | None]  # over the instances of each
+    categories: Mapping[str, Estimate]  # over the instances of each
     tasks: Mapping[str, Estimate]
 
 
@@ -49,19 +48,19 @@ class PredictionScores:
     surrogates: int = 0  # lines with half a character, replaced by U+FFFD
 
 
-def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = ()) -> PredictionScores:
+def score_predictions(
+    suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = (), how: How | None = None
+) -> PredictionScores:
     """Score predictions by the metrics of their tasks, or by these, and say how certain that is."""
     marks = mark(suite, given, metrics)
     marked = marks.tasks
     tests = _test_tasks(suite)
     untouched = [name for name in suite.tasks if name not in marked]
+    outcomes = predicted(suite, marked).outcomes
     names = dict.fromkeys(typed for found in marked.values() for typed in found.scored)
     return PredictionScores(
-        metrics={
-            typed: _scores(suite, {name: of.scored[typed] for name, of in marked.items() if typed in of.scored})
-            for typed in names
-        },
-        instances=sum(found.items for found in marked.values()),
+        metrics={typed: _scores(suite, typed, [o for o in outcomes if typed in o.scores], how) for typed in names},
+        instances=sum(len(found.examples) for found in marked.values()),
         missing={name: found.missing for name, found in marked.items() if found.missing},
         unlike={name: found.unlike for name, found in marked.items() if found.unlike},
         untouched=tuple(name for name in untouched if name in tests),
@@ -72,55 +71,45 @@ def score_predictions(suite: Suite, given: Sequence[Prediction], metrics: Sequen
     )
 
 
+def predicted(suite: Suite, marked: Mapping[str, Marked]) -> Results:
+    """Make results of predictions, as if a learner had answered all items of each task in one episode."""
+    return Results(
+        name=suite.id, command="", suite=suite, learners={LEARNER: "made elsewhere"}, floors=(),
+        outcomes=tuple(_outcome(suite, name, found) for name, found in marked.items()), failures=(), missing=0,
+        skipped={},
+    )  # fmt: skip
+
+
+def _outcome(suite: Suite, task: str, found: Marked) -> Outcome:
+    pool = suite.asked_pool(task)
+    return Outcome(
+        cell="", task=task, learner=LEARNER, shots=0, seed=0, index=0, pool=suite.parts(task)["query"],
+        rows=tuple(range(len(found.examples))), items=tuple(example.item.id for example in found.examples),
+        answers=tuple(found.answers), gold=tuple(example.gold for example in found.examples), scores=found.scored,
+        counts={}, cost=Cost(), records=records_of(task, found.examples, pool.groups()),
+    )  # fmt: skip
+
+
 def _test_tasks(suite: Suite) -> set[str]:
     """Give the tasks that the folds ask about; all, where they ask about none."""
     return {*suite.tasks_with("test")} or set(suite.tasks)
 
 
-def _scores(suite: Suite, found: Mapping[str, Scored]) -> Scores:
+def _scores(suite: Suite, typed: str, outcomes: Sequence[Outcome], how: How | None) -> Scores:
     """Sum up what one metric gave, each task's answers by its own settings."""
-    by_category: dict[str, list[Scored]] = {}
-    for name, scored in found.items():
-        for category in suite.tasks[name].tags.get("category", ()):
-            by_category.setdefault(category, []).append(scored)
-    tasks = {name: _estimate(scored.metric, scored.units, name) for name, scored in found.items()}
-    categories = {category: _pooled(by_category[category], category) for category in sorted(by_category)}
-    known = [estimate for estimate in categories.values() if estimate]
+    categories: dict[str, list[str]] = {}
+    for o in outcomes:
+        for category in suite.tasks[o.task].tags.get("category", ()):
+            categories.setdefault(category, []).append(o.task)
+    scored = [o.scores[typed] for o in outcomes]
+    found = over_groups(typed, 0, outcomes, dict(sorted(categories.items())), how or How())
+    (standing,) = found.board.standings
     return Scores(
-        signatures=tuple(sorted({signature(scored.metric) for scored in found.values()})),
-        points=all(scored.metric.points for scored in found.values()),
-        micro=_pooled(list(found.values()), "micro"),
-        macro=_mean_of(tasks.values()),
-        category_macro=_mean_of(known) if known else None,
-        categories=categories,
-        tasks=tasks,
+        signatures=tuple(sorted({signature(one.metric) for one in scored})),
+        points=all(one.metric.points for one in scored),
+        micro=standing.by_instance,
+        macro=standing.score,
+        category_macro=found.mean.get(LEARNER),
+        categories={name: board.standings[0].by_instance for name, board in found.groups.items()},
+        tasks={o.task: found.board.tasks[o.task][LEARNER] for o in outcomes},
     )
-
-
-def _pooled(found: Sequence[Scored], key: str) -> Estimate | None:
-    """Score the answers to several tasks together, where their units say the same."""
-    of = found[0].metric
-    # A metric that is a plain mean has the same function for all labels: right is right.
-    if any(other.metric != of and other.metric.reduce is not of.reduce for other in found):
-        return None
-    return _estimate(of, np.concatenate([scored.units for scored in found]), key)
-
-
-def _estimate(of: Metric, units: Array, key: str) -> Estimate:
-    """Give a score with its interval; of one unit there is none."""
-    found = bootstrap(units, of.reduce, count=RESAMPLES, key=key)
-    return found if found.n > 1 else replace(found, low=math.nan, high=math.nan)
-
-
-def _mean_of(scores: Iterable[Estimate]) -> Estimate:
-    """Average scores that are known, with Student's interval: what others like these would give.
-
-    Where all lie between 0 and 1 the interval does too, and of few there is none.
-    """
-    values = [e.value for e in scores if not math.isnan(e.value)] or [math.nan]
-    found = student_interval(values)
-    if found.n < FEWEST:
-        return replace(found, low=math.nan, high=math.nan)
-    if min(values) < 0 or max(values) > 1:
-        return found
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))

@@ -89,7 +89,7 @@ def pairs(board: Board) -> Rows:
 
 
 def notes(summary: Summary, metric: str) -> list[str]:
-    """Say where a mean is over fewer tasks or episodes than it seems."""
+    """Say where a mean is over fewer tasks or episodes than it seems, and what its interval leaves out."""
     return [note for board in summary.of(metric) for note in _notes(board)]
 
 
@@ -101,6 +101,7 @@ def _notes(board: Board) -> Iterator[str]:
             yield f"{where}: the mean is over {s.tasks} of {counted(most, 'task')}, and is no like for like"
         if s.without:
             yield f"{where}: {s.without} of {counted(s.episodes, 'episode')} without a value, left out of the mean"
+    yield from (f"{shots_text(board.shots)}: {warning}" for warning in board.warnings)
     weighed = [s for s in board.standings if score(s.by_instance, board.points) != score(s.score, board.points)]
     if weighed:
         told = "; ".join(f"{s.learner} {score(s.by_instance, board.points)}" for s in weighed)

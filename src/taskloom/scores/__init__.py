@@ -55,6 +55,10 @@ class Metric(Protocol):
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
         """Give one number for each resample: (n, d) and (r, n) give (r,)."""
 
+    def unseen(self, units: Array, level: float) -> tuple[float, float]:  # noqa: ARG002, for most metrics have none
+        """Give the squares of how far below and above the truth may lie for what no resample of these units shows."""
+        return 0.0, 0.0
+
 
 class UnusableError(ScoreError):
     """An answer that a metric can't use, as its gold answer tells; it is counted by its code."""

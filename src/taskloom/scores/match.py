@@ -139,6 +139,27 @@ class F1(Metric):
         each = np.where(total > 0, 2 * hits / np.where(total > 0, total, 1), 0)
         return reduced.ratio(each.sum(1), (total > 0).sum(1))
 
+    def unseen(self, units: Array, level: float) -> tuple[float, float]:
+        """Allow for labels whose answers are all right, or all wrong: resampled, their F1 does not vary.
+
+        F1 = 2 J / (1 + J), where J is the share of right answers among those that have the label, as gold or predicted.
+        J has Wilson's limits; a mean over labels reaches as far as the root of the sum of their squares (the method of
+        variance estimates recovery, Zou and Donner 2008).
+        """
+        gold, predicted = np.hsplit(np.asarray(units), 2)
+        places = [self.labels.index(self.positive)] if self.average == "binary" else range(len(self.labels))
+        counts = [
+            (int((gold * predicted)[:, at].sum()), int(np.maximum(gold, predicted)[:, at].sum())) for at in places
+        ]
+        counts = [(hits, of) for hits, of in counts if of]
+        if self.average == "micro" or not counts:
+            return 0.0, 0.0
+        shares = [reduced.wilson(hits / of, of, level) for hits, of in counts if hits == of]
+        below = sum((1 - 2 * low / (1 + low)) ** 2 for low, _ in shares)
+        shares = [reduced.wilson(0.0, of, level) for hits, of in counts if not hits]
+        above = sum((2 * high / (1 + high)) ** 2 for _, high in shares)
+        return below / len(counts) ** 2, above / len(counts) ** 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BCubed(Metric):

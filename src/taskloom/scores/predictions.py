@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json, cut
+from ..core import Answer, Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json, cut
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
 from ..sources.files import FORMATS, Layout, Row, RowFaults
 from ..sources.task_files import kind_of
@@ -44,7 +44,8 @@ class Marked:
     """How the answers to the items of one task did."""
 
     scored: Mapping[str, Scored]  # by metric
-    items: int
+    examples: Sequence[Example]
+    answers: Sequence[Answer | None]
     missing: int
     unlike: Mapping[str, str]
 
@@ -197,7 +198,8 @@ def _marked(task: Task, examples: Sequence[Example], given: Mapping[str, Any]) -
     }
     return Marked(
         scored=score_task(task, [example.gold for example in examples], [answers.get(id_) for id_ in ids]),
-        items=len(ids),
+        examples=examples,
+        answers=[answers.get(id_) for id_ in ids],
         missing=sum(values[id_] is None for id_ in ids),
         unlike=unlike,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,3 +46,15 @@ def means(units: Array, weights: Array) -> Array:
 def sums(units: Array, weights: Array | None = None) -> Array:
     """Add up units of any width: (n, d) and (r, n) give (r, d)."""
     return weights_or_ones(units, weights) @ units
+
+
+def wilson(share: float, n: float, level: float) -> tuple[float, float]:
+    """Give the interval of a share of n (Wilson 1927), which has a width even where the share is 0 or 1.
+
+    >>> wilson(1.0, 100, 0.95)
+    (0.963..., 1.0)
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    return max(0.0, middle - reach), min(1.0, middle + reach)

@@ -9,25 +9,27 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
-from ..core import Answer, Fields, Output, Suite, Task
+from ..core import Answer, Example, Fields, Ints, Output, Suite, Task
 from ..episodes import Shots
 from ..errors import StudyError
 from ..ids import Json
 from ..messages import Note
 from ..scores import Scored
 from ..scores.tasks import parts_of, score_key, score_task
+from ..suites.columns import hashes
 from .costs import Cost
 from .finished import Score, unpacked
 from .ledger import Ledger, Planned
 from .views import View
 
 QUERY = "query"
+NO_GROUP = int(hashes([""])[0])
 RowNumbers: TypeAlias = tuple[int, ...]
 Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item
-Asked: TypeAlias = Callable[[str, str, RowNumbers], tuple[RowNumbers, Golds]]  # of a task, a pool and rows
+Asked: TypeAlias = Callable[[str, str, RowNumbers], tuple[RowNumbers, Golds, RowNumbers]]  # rows, gold, records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,7 @@ class Outcome:
     scores: Mapping[str, Scored]  # by the metric as the task names it: "rouge-l", "title/rouge-l"
     counts: Mapping[str, int]  # by code: what was cut, dropped or unparsable on the way
     cost: Cost
+    records: tuple[int, ...] = ()  # of the items, by numbers that are the same in all tasks; none if each is its own
 
     @property
     def episode(self) -> tuple[int, int, int]:
@@ -177,6 +180,7 @@ class _Reading:
         self.scores, self.costs = ledger.scores(trial), ledger.costs_of(trial)
         self.metrics = cache(lambda name: {typed: of for typed, _, of in parts_of(suite.tasks[name])})
         self.asked: Asked = cache(self._asked)  # all learners share an episode's
+        self.groups = cache(lambda task, pool: suite.pools[task][pool].groups())
         self.new: list[tuple[str, str, Score]] = []
 
     def outcomes(self, planned: Sequence[Planned]) -> list[Outcome]:
@@ -191,15 +195,16 @@ class _Reading:
         lost = [one.cell for one in planned if one.cell not in self.bodies and states.get(one.cell) == "done"]
         return Counter(Note.of("result-damaged", cell=cell) for cell in dict.fromkeys(lost))
 
-    def _asked(self, task: str, pool: str, rows: RowNumbers) -> tuple[RowNumbers, Golds]:
-        return rows, tuple(example.gold for example in self.suite.pools[task][pool].take(rows))
+    def _asked(self, task: str, pool: str, rows: RowNumbers) -> tuple[RowNumbers, Golds, RowNumbers]:
+        examples = self.suite.pools[task][pool].take(rows)
+        return rows, tuple(e.gold for e in examples), records_of(task, examples, self.groups(task, pool)[list(rows)])
 
     def _outcome(self, one: Planned) -> Outcome:
         body = unpacked(self.bodies[one.cell])
         query = body["sets"][QUERY]
         task = self.suite.tasks[one.task]
         answers = tuple(_as_given(task.output, answer) for answer in query["answers"])
-        rows, gold = self.asked(one.task, query["pool"], tuple(query["rows"]))
+        rows, gold, records = self.asked(one.task, query["pool"], tuple(query["rows"]))
         return Outcome(
             cell=one.cell,
             task=one.task,
@@ -216,6 +221,7 @@ class _Reading:
             scores=self._scores(one.cell, task, gold, answers),
             counts=body["counts"],
             cost=self.costs.get(one.cell, Cost()),
+            records=records,
         )
 
     def _scores(self, cell: str, task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
@@ -226,6 +232,21 @@ class _Reading:
         made = score_task(replace(task, metrics=new), gold, answers) if new else {}
         self.new += [(cell, score_key(name, s.metric), (s.units, s.unusable)) for name, s in made.items()]
         return {name: Scored(of, *score) if (score := found[name]) else made[name] for name, of in metrics.items()}
+
+
+def records_of(task: str, examples: Sequence[Example], groups: Ints) -> tuple[int, ...]:
+    """Number the records of examples by their groups; one that has no group is a record of its own."""
+    records = tuple(groups.tolist())
+    if NO_GROUP not in records:
+        return records
+    own = own_records(task, tuple(example.item.id for example in examples))
+    return tuple(alone if record == NO_GROUP else record for record, alone in zip(records, own, strict=True))
+
+
+@lru_cache(maxsize=1 << 14)
+def own_records(task: str, items: tuple[str, ...]) -> tuple[int, ...]:
+    """Number items whose records are not known: each is a record of its own, which no other task shares."""
+    return tuple(hashes(f"{task}\0{item}" for item in items).tolist())
 
 
 def _as_given(output: Output, kept: Any) -> Any:
