@@ -234,7 +234,7 @@ def test_a_manifest_can_not_name_a_store_outside_the_folder(tmp_path: Path):
 def test_a_file_that_is_no_store_is_refused_by_name(tmp_path: Path):
     store.write(suite_of(), tmp_path / "s")
     file = tmp_path / "s" / "store-papers.arrow"
-    table = pa.table({"id": ["p1"]})
+    table = pa.table({"id": ["p1", "p2", "p3", "p4"]})
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
         out.write_table(table)
     edit(tmp_path / "s", files={})
