@@ -276,7 +276,7 @@ def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[...,
         ({"meta": "meta: {train: base, encoding: nonsense}"}, "an encoding joins"),
         ({"meta": "meta: {train: base, mst: 3}"}, "did you mean most"),
         ({"meta": "meta: {train: base, most: 0}"}, "most must be a whole number from 1 on"),
-        ({"meta": "meta: {train: nowhere}"}, r"study.yaml:9:3: model 'meta': unknown model: 'nowhere'"),
+        ({"meta": "meta: {train: bsae}"}, r"study.yaml:9:3: model 'meta': unknown model: 'bsae'; did you mean base"),
     ],
 )
 def test_what_can_not_be_trained_is_told_before_any_work(

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -127,8 +127,13 @@ def _architectures(config: Path) -> list[str]:
     return [str(kind) for kind in found] if isinstance(found, list) else []
 
 
-def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Source:
-    """Say where a model is; paths start at a folder, and options are those that its kind of source takes."""
+def source(
+    name: str, options: Mapping[str, Any] | None = None, folder: Path = Path(), *, others: Collection[str] = ()
+) -> Source:
+    """Say where a model is; paths start at a folder, and options are those that its kind of source takes.
+
+    Where there is none of this name, those that come near are named, `others` that a study has among them.
+    """
     from .api import Endpoint
     from .fake import Fake
 
@@ -142,7 +147,7 @@ def source(name: str, options: Mapping[str, Any] | None = None, folder: Path = P
         if option not in known:
             raise UnknownNameError(f"option of model {name!r}", option, known)
     if kind is Weights:
-        load = _known(load, folder)
+        load = _known(load, folder, others)
     try:
         made: Source = kind(load=load, **given)
     except TypeError as error:
@@ -158,14 +163,14 @@ def weights(name: str) -> Weights:
     return found
 
 
-def _known(load: str, folder: Path) -> str:
+def _known(load: str, folder: Path, others: Collection[str]) -> str:
     """Refuse what can't be a model's name, before any work, and start paths where the study lies."""
     if load.startswith("path:"):
         return f"path:{folder / Path(load.removeprefix('path:')).expanduser()}"
     if load.startswith("pypi:"):
         _release(load)
     elif not load.startswith("hf:") and load not in NAMED:
-        near = [*NAMED, *(f"{prefix}..." for prefix in PREFIXES)]
+        near = [*others, *NAMED, *(f"{prefix}..." for prefix in PREFIXES)]
         raise UnknownNameError("model", load, near)
     return load
 

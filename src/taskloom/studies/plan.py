@@ -206,7 +206,9 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
 
 def _model(study: Study, name: str) -> Source | Trained:
     options = study.models.get(name)
-    return trained(name, options) if options and "train" in options else source(name, options, study.folder)
+    if options and "train" in options:
+        return trained(name, options)
+    return source(name, options, study.folder, others=study.models)
 
 
 def _check_models(
