@@ -128,7 +128,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(views, "leader.py", VIEW)
     put(benchmarks, "trees/__init__.py", BENCHMARK)
     (tmp_path / benchmarks.__name__ / "trees" / "trees.yaml").write_text(STUDY)
-    entry = scores.Entry("first_letter:FirstLetter", ("text",), "the first letter is right", "worked by hand")
+    entry = scores.MetricRow("first_letter:FirstLetter", ("text",), "the first letter is right", "worked by hand")
     row = benchmarks.BenchmarkRow("names of trees", "nothing", "trees:Trees")
     monkeypatch.setitem(scores.METRICS, "first-letter", entry)
     monkeypatch.setitem(learners.LEARNERS, "word", "word:Echo")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import console
 
 if TYPE_CHECKING:
-    from ..scores import Entry
+    from ..scores import MetricRow
     from ..sources import packages
 
 
@@ -35,7 +35,7 @@ def list_metrics(*, as_json: bool) -> None:
     console.table(["name", "about", "variants", "published", "checked against"], rows)
 
 
-def _metric(name: str, entry: Entry) -> dict[str, Any]:
+def _metric(name: str, entry: MetricRow) -> dict[str, Any]:
     """Describe a metric, with the signatures that it has on a task of two labels, at a depth of ten."""
     from ..core import Labels
     from ..scores import PUBLISHED, metric, signature

@@ -15,7 +15,7 @@ from ..texts import counted
 from . import shell_completion as complete
 
 if TYPE_CHECKING:
-    from ..people.agreement import Agreement
+    from ..people.agreement import RaterAgreement
     from ..people.questions import Questions
     from ..people.summary import Against, Compared, Ratings, Remark
     from ..stats import Estimate
@@ -181,7 +181,7 @@ def _show_contrasts(found: Compared) -> None:
         console.table(["a", "b", "a - b", INTERVAL[0], "p (Holm)", "n"], rows, figures=["a - b", "p (Holm)"])
 
 
-def _show_agreement(found: Agreement, of: str) -> None:
+def _show_agreement(found: RaterAgreement, of: str) -> None:
     console.line()
     columns = ["agreement on", "Krippendorff's alpha", INTERVAL[0], "judged by two", "raters"]
     console.table(columns, [(of, *_told(found.alpha, points=False), found.raters)], figures=columns[1:2])

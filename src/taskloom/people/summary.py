@@ -20,7 +20,7 @@ from ..scores import Metric
 from ..scores.reduce import Array, mean, ratio, sums, weights_or_ones
 from ..stats import Contrast, Estimate, Reduce, compare, correlation, holm
 from ..studies.results import Outcome, Results, own_records
-from .agreement import RESAMPLES, Agreement, agreement
+from .agreement import RESAMPLES, RaterAgreement, agreement
 from .answers import Answers
 from .judgements import GOOD, RATERS, SCALE, VERDICTS, Comparison, Pair, Rating, Verdict, verdict
 
@@ -61,7 +61,7 @@ class Compared:
 
     learners: Mapping[str, Judged]
     contrasts: tuple[Contrast, ...]
-    agreement: Agreement
+    agreement: RaterAgreement
     raters: Mapping[str, int]  # how much each judged
     blank: int  # rows that were left empty
     remarks: tuple[Remark, ...]
@@ -84,7 +84,7 @@ class Ratings:
     good: Estimate  # the share of ratings that are GOOD or above
     tasks: Mapping[str, Rated]
     few: tuple[str, ...]  # tasks with fewer raters than are wanted, or none
-    agreement: Agreement
+    agreement: RaterAgreement
     raters: Mapping[str, int]
     blank: int
     remarks: tuple[Remark, ...]

@@ -37,7 +37,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswer:
     """What one learner answered; None is what could not be parsed."""
 
     learner: str
@@ -53,7 +53,7 @@ class Sample:
     shots: Shots
     fields: Mapping[str, str]
     gold: tuple[str, ...]
-    given: tuple[Given, ...]
+    given: tuple[GivenAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +309,10 @@ def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) 
     )  # fmt: skip
 
 
-def _given(task: Task, outcome: Outcome, at: int) -> Given:
+def _given(task: Task, outcome: Outcome, at: int) -> GivenAnswer:
     answer = outcome.answers[at]
     marks = tuple(_mark(name, outcome, at) for name in _headline(task.metrics) if name in outcome.scores)
-    return Given(outcome.learner, None if answer is None else written(task, answer), marks)
+    return GivenAnswer(outcome.learner, None if answer is None else written(task, answer), marks)
 
 
 def _headline(metrics: Sequence[str]) -> Iterable[str]:

@@ -12,7 +12,7 @@ from ..texts import counted
 from . import numbers
 from .boards import Board
 from .pages import box, folded, score
-from .summary import Given, Mark, Sample, Summary
+from .summary import GivenAnswer, Mark, Sample, Summary
 
 LONGEST = {"input": 300, "answer": 200}  # characters that are shown
 SINGLE = 60  # tasks that have a section each; of more there are tables
@@ -129,7 +129,7 @@ def _sample(sample: Sample) -> str:
     )
 
 
-def _given(given: Given) -> str:
+def _given(given: GivenAnswer) -> str:
     text = "<i>no usable answer</i>" if given.text is None else escape(_cut(given.text, "answer"))
     marks = "<br>".join(_mark(mark, named=len(given.marks) > 1) for mark in given.marks)
     return f'<tr><th>{escape(given.learner)}</th><td class="given">{text}</td><td class="n">{marks}</td></tr>'

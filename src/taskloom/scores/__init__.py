@@ -65,7 +65,7 @@ class UnusableError(ScoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MetricRow:
     """A metric of the table: where it is, what it scores, and what it was checked against."""
 
     of: str  # "module:Class"
@@ -81,27 +81,29 @@ TREC = "pytrec_eval (trec_eval)"
 MANY = "many labels"  # answered with a tuple, where a task of "labels" is with a text
 TEXT, LABELS = ("text", "labels"), ("labels", MANY)
 EQUAL = ("text", "labels", MANY, "number")  # what is the same or not, as it is
-METRICS: Mapping[str, Entry] = {
-    "exact-match": Entry("match:ExactMatch", TEXT, "text equal to an acceptable one", "worked by hand", BOTH),
-    "accuracy": Entry("match:Accuracy", EQUAL, "labels that are right", "scikit-learn", BOTH),
-    "macro-f1": Entry("match:F1", LABELS, "F1, mean over labels", "scikit-learn", BOTH, {"average": "macro"}),
-    "micro-f1": Entry("match:F1", LABELS, "F1, labels pooled", "scikit-learn", BOTH, {"average": "micro"}),
-    "f1": Entry("match:F1", LABELS, "F1 of one label: f1:positive=LABEL", "scikit-learn", BOTH, {"average": "binary"}),
-    "rouge-l": Entry("text:RougeL", TEXT, "longest common subsequence", "rouge_score", (*BOTH, "cross-lingual")),
-    "bleu-4": Entry("text:Bleu", TEXT, "n-grams in common, corpus", "sacrebleu"),
-    "list-f1": Entry("text:ListF1", ("terms", MANY), "terms in common", "scikit-learn"),
-    "character-f1": Entry("text:CharacterF1", ("terms",), "characters of terms in common", "worked by hand"),
-    "bpref": Entry("rank:Bpref", ("terms",), "right terms above wrong ones", "worked by hand", BOTH),
-    "ndcg": Entry("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10", TREC, BOTH),
-    "map": Entry("rank:AveragePrecision", ("ranking",), "mean average precision", TREC, BOTH),
-    "mrr": Entry("rank:ReciprocalRank", ("ranking",), "rank of the first relevant", TREC, BOTH),
-    "p": Entry("rank:Precision", ("ranking",), "relevant among the first k: p@5", TREC, BOTH),
-    "r": Entry("rank:Recall", ("ranking",), "relevant found in the first k: r@5", TREC, BOTH),
-    "tau-b": Entry("number:Kendall", ("number",), "numbers in the same order", "scipy"),
-    "pearson": Entry("number:Pearson", ("number",), "linear correlation", "scipy"),
-    "spearman": Entry("number:Spearman", ("number",), "correlation of ranks", "scipy"),
-    "mse": Entry("number:Mse", ("number",), "mean squared error", "scikit-learn"),
-    "b-cubed": Entry("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
+METRICS: Mapping[str, MetricRow] = {
+    "exact-match": MetricRow("match:ExactMatch", TEXT, "text equal to an acceptable one", "worked by hand", BOTH),
+    "accuracy": MetricRow("match:Accuracy", EQUAL, "labels that are right", "scikit-learn", BOTH),
+    "macro-f1": MetricRow("match:F1", LABELS, "F1, mean over labels", "scikit-learn", BOTH, {"average": "macro"}),
+    "micro-f1": MetricRow("match:F1", LABELS, "F1, labels pooled", "scikit-learn", BOTH, {"average": "micro"}),
+    "f1": MetricRow(
+        "match:F1", LABELS, "F1 of one label: f1:positive=LABEL", "scikit-learn", BOTH, {"average": "binary"}
+    ),
+    "rouge-l": MetricRow("text:RougeL", TEXT, "longest common subsequence", "rouge_score", (*BOTH, "cross-lingual")),
+    "bleu-4": MetricRow("text:Bleu", TEXT, "n-grams in common, corpus", "sacrebleu"),
+    "list-f1": MetricRow("text:ListF1", ("terms", MANY), "terms in common", "scikit-learn"),
+    "character-f1": MetricRow("text:CharacterF1", ("terms",), "characters of terms in common", "worked by hand"),
+    "bpref": MetricRow("rank:Bpref", ("terms",), "right terms above wrong ones", "worked by hand", BOTH),
+    "ndcg": MetricRow("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10", TREC, BOTH),
+    "map": MetricRow("rank:AveragePrecision", ("ranking",), "mean average precision", TREC, BOTH),
+    "mrr": MetricRow("rank:ReciprocalRank", ("ranking",), "rank of the first relevant", TREC, BOTH),
+    "p": MetricRow("rank:Precision", ("ranking",), "relevant among the first k: p@5", TREC, BOTH),
+    "r": MetricRow("rank:Recall", ("ranking",), "relevant found in the first k: r@5", TREC, BOTH),
+    "tau-b": MetricRow("number:Kendall", ("number",), "numbers in the same order", "scipy"),
+    "pearson": MetricRow("number:Pearson", ("number",), "linear correlation", "scipy"),
+    "spearman": MetricRow("number:Spearman", ("number",), "correlation of ranks", "scipy"),
+    "mse": MetricRow("number:Mse", ("number",), "mean squared error", "scikit-learn"),
+    "b-cubed": MetricRow("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
 }
 PUBLISHED: Mapping[str, str] = {  # what released scripts do otherwise
     "exact-match": "ASCII punctuation alone is removed; an empty text can be right",
@@ -147,7 +149,7 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     return made
 
 
-def _refuse_misfit(typed: str, entry: Entry, output: Output | None) -> None:
+def _refuse_misfit(typed: str, entry: MetricRow, output: Output | None) -> None:
     """Refuse a metric that can't score an output, and name those that can."""
     if isinstance(output, Fields):
         raise ScoreError(Note.of("metric-without-field", part=next(iter(output.parts), "title"), metric=typed))
@@ -157,7 +159,7 @@ def _refuse_misfit(typed: str, entry: Entry, output: Output | None) -> None:
         raise ScoreError(Note.of("metric-unfit", kind=kind, fits=fits, metric=typed))
 
 
-def _options(typed: str, text: str, entry: Entry) -> dict[str, str]:
+def _options(typed: str, text: str, entry: MetricRow) -> dict[str, str]:
     pairs = (option.partition("=") for option in text.split(",") if option)
     given = {name if equals else "variant": value if equals else name for name, equals, value in pairs}
     if given.get("variant", "corrected") not in entry.variants:
