@@ -259,3 +259,9 @@ def test_joining_adds_what_is_known_and_counts_what_is_not() -> None:
         ("p.csv:4", {"journal": 2, "topic": "art"}),
     ]
     assert left_out == {Note.of("row-unmapped", column="journal"): 2}
+
+
+def test_a_misspelt_column_of_ids_is_named_however_many_rows_there_are():
+    rows = placed([{"title": f"text {n}"} for n in range(50)])
+    with pytest.raises(SourceError, match="no column 'ident': known: title"):
+        gather(rows, [TITLE], RowFaults(), id_column="ident")

@@ -200,3 +200,15 @@ class Own(Learner):
     def predict(self, items):
         return ["yes" for _ in items]
 """
+
+
+def test_tasks_beside_learners_and_in_protocols_must_be_there(tmp_path: Path):
+    suite(tmp_path / "suite", task("abstract->title"))
+    made = study(tmp_path / "suite", copy=StudyLearner(learner="copy-input", tasks=("abstract->titel",)))
+    own = replace(ONE, tasks={"abstrakt->*": ONE})
+    with pytest.raises(StudyError) as refused:
+        plan(replace(made, protocol=own), tmp_path)
+    assert [fault.partition(";")[0] for fault in refused.value.faults] == [
+        "learner 'copy': unknown tasks: 'abstract->titel'",
+        "protocol: unknown tasks: 'abstrakt->*'",
+    ]

@@ -449,3 +449,12 @@ def test_what_was_made_again_by_another_run_is_not_made_twice(study: Callable[..
         assert lost
         prepare(path, tmp_path / "run").run()  # another one
         assert queue.claimed(lost, "me") == set()
+
+
+def test_a_model_can_not_be_trained_on_roles_of_a_suite_without_folds(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    suite = store.open_suite(tmp_path / "suite")
+    store.write(Suite(id="s", tasks=suite.tasks, pools=dict(suite.pools)), tmp_path / "plain")
+    path.write_text(path.read_text().replace("suite: suite", "suite: plain"))
+    with pytest.raises(StudyError, match="model 'meta': the suite has no folds"):
+        planned(path)

@@ -102,7 +102,8 @@ def _notes(board: Board) -> Iterator[str]:
         if s.without:
             yield f"{where}: {s.without} of {counted(s.episodes, 'episode')} without a value, left out of the mean"
     yield from (f"{shots_text(board.shots)}: {warning}" for warning in board.warnings)
-    weighed = [s for s in board.standings if score(s.by_instance, board.points) != score(s.score, board.points)]
+    weighed = [s for s in board.standings if not math.isclose(s.by_instance.value, s.score.value, rel_tol=1e-9)]
+    weighed = [s for s in weighed if score(s.by_instance, board.points) != score(s.score, board.points)]
     if weighed:
         told = "; ".join(f"{s.learner} {score(s.by_instance, board.points)}" for s in weighed)
         yield f"{shots_text(board.shots)}, where each task weighs as many instances as it has: {told}"

@@ -73,11 +73,15 @@ def gather(
     columns = {f.name: f.name for f in fields} | dict(columns or {})
     wanted = {columns[f.name] for f in fields} | ({id_column} if id_column else set())
     kept: list[Row] = []
+    unnamed: list[Place] = []  # rows before the first that has the column of ids: it may be misspelt
     seen: Counter[str] = Counter()
     for number, (place, row) in enumerate(rows, 1):
         seen.update(row.keys())
         if number == LOOK_AHEAD:
             refuse_missing(wanted, seen, faults.shown)
+        if id_column and id_column not in seen:
+            unnamed.append(place)
+            continue
         id_ = row.get(id_column) if id_column else number
         record: Row = {"id": "" if id_ is None else str(id_)}
         wrong = []
@@ -93,6 +97,8 @@ def gather(
         else:
             kept.append(record)
     refuse_missing(wanted, seen, faults.shown)
+    for place in unnamed:
+        faults.add(place, "id: empty")
     _note_doubles(kept, faults)
     faults.settle()
     return _filled(kept, fields)

@@ -311,6 +311,8 @@ def merge_runs(into: Path, other: Path) -> Merged:
     ours, theirs = (path if path.suffix == ".db" else path / LEDGER for path in (into, other))
     if not theirs.is_file():
         raise UsageError(f"no such ledger: {other}")
+    with Ledger(theirs):  # refuses what is none, before anything is made
+        pass
     with Ledger(ours) as ledger:
         found = merge(ledger, theirs)
         artifacts.copy_missing(theirs.parent, ours.parent, lambda cell: (ledger.result(cell) or {}).get("artifact", ""))

@@ -128,12 +128,24 @@ def _tasks(study: Study, suite: Suite) -> list[str]:
             wanted += _of_fold(suite, text)
     with faults.of("tasks"):
         tasks = chosen_tasks(list(suite.tasks), wanted)
+    _check_patterns(study, suite, faults)
     for task in (suite.tasks[name] for name in tasks):
         for metric in task.metrics:
             with faults.of("task", task.id):
                 list(parts_of(replace(task, metrics=(metric,))))  # refuses what is none, or none of its output
     faults.settle()
     return tasks
+
+
+def _check_patterns(study: Study, suite: Suite, faults: StudyFaults) -> None:
+    """Note names and patterns of tasks, beside learners and in protocols, that no task of the suite has."""
+    used = [(("learner", name), text) for name, chosen in study.learners.items() for text in chosen.tasks]
+    used += [(("protocol", ""), text) for text in study.protocol.tasks]
+    for (kind, name), text in used:
+        if not named(suite.tasks, text):
+            of = f"{kind} {name!r}: " if name else "protocol: "
+            place = study.places.get((kind, name), "")
+            faults.add(place, f"{of}unknown tasks: {text!r}; {nearest(text, suite.tasks)}")
 
 
 def _of_fold(suite: Suite, text: str) -> list[str]:

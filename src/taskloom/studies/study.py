@@ -323,7 +323,7 @@ def _with_floors(written: _StudyFile) -> dict[str, StudyLearner]:
 
 def _places(node: Node) -> Iterator[tuple[tuple[str, str], str]]:
     """Say where things are written whose names can only be looked up later."""
-    for name in ("suite", "tasks"):
+    for name in ("suite", "tasks", "protocol"):
         yield (name, ""), node.place(name)
     for kind, part in (("option", "suite"), ("learner", "learners"), ("model", "models")):
         written = node.values.get(part)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from ..core import ROLES, Suite, declared
 from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
-from ..errors import EpisodeError, StudyError, TaskloomError, nearest
+from ..errors import EpisodeError, StudyError, TaskloomError, UsageError, nearest
 from ..ids import Json, fingerprint
 from ..lessons import RANDOM, lessons_of, shown_tags, taught_rows
 from ..messages import Note
@@ -59,7 +59,10 @@ class Training:
     def _taught(self, model: str, of: Trained, target: str, seed: int) -> Taught:
         fold, tasks = self._tasks(model, of, target)
         avoid = self._avoided(target, seed)
-        rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
+        try:
+            rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
+        except UsageError as error:
+            raise StudyError(f"model {model!r}: {error}") from None
         if not any(rows.values()):
             raise TrainingError(Note.of("no-record-left", model=model, task=target))
         content: list[Json] = [
@@ -147,7 +150,9 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
     for text in plain:
         if not named(suite.tasks, text):
             yield f"unknown tasks: {text!r}; {nearest(text, suite.tasks)}"
-    for text in of.folds if roles else ():
+    if roles and not suite.folds:
+        yield "the suite has no folds, and so no tasks to train on: name them in `tasks`"
+    for text in of.folds if roles and suite.folds else ():
         if not named(suite.folds, text):
             yield f"unknown fold: {text!r}; {nearest(text, suite.folds)}"
     if of.encoding not in ("", RANDOM):
