@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth, and equals are told apart, by simulation: docs/statistics.md."""
+"""How often 95 % intervals hold the truth, and equal learners differ significantly, by simulation: docs/statistics.md."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def main() -> None:
     made: dict[str, Trial] = {name: partial(continuous, design=of) for name, of in DESIGNS.items()}
     made |= {name: partial(of_rights, design=of) for name, of in RIGHTS.items()}
     made |= {f"macro F1, a class of 5 %, one seed, {n} items": partial(rare, items=n) for n in (50, 100, 200)}
-    show("in reports | interval holds the truth | equals told apart", made, chosen.trials, chosen.only)
+    show("in reports | interval holds the truth | equals differ significantly", made, chosen.trials, chosen.only)
     seen = {name: partial(of_rights, design=of) for name, of in POWER.items()}
-    show("a real difference | (interval holds the truth) | told apart", seen, chosen.trials, chosen.only)
+    show("a real difference | (interval holds the truth) | significant", seen, chosen.trials, chosen.only)
 
 
 def show(title: str, made: Mapping[str, Trial], trials: int, only: str) -> None:
@@ -167,7 +167,7 @@ def outcome(at: tuple[str, int, int], records: Sequence[int], units: np.ndarray,
 
 
 def told(made: Board, truth: float) -> Iterator[bool]:
-    """Say whether the first learner's interval holds the truth, and whether any two learners are told apart."""
+    """Say whether the first learner's interval holds the truth, and whether any two learners differ significantly."""
     score = next(s.score for s in made.standings if s.learner == "a")
     yield score.low <= truth <= score.high
     yield any(differs(pair) for pair in made.pairs)
