@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth, and equal learners differ significantly, by simulation: docs/statistics.md."""
+"""How often 95 % intervals hold the truth, and equal learners differ significantly: see docs/statistics.md."""
 
 from __future__ import annotations
 
