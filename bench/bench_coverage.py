@@ -13,7 +13,7 @@ import numpy as np
 
 from taskloom.core import Labels, Text
 from taskloom.reports import How, differs
-from taskloom.reports.boards import Board, board
+from taskloom.reports.leaderboards import Leaderboard, leaderboard
 from taskloom.scores import Metric, Scored, metric
 from taskloom.scores.reduce import mean
 from taskloom.stats import bootstrap, standard_error_interval
@@ -166,7 +166,7 @@ def outcome(at: tuple[str, int, int], records: Sequence[int], units: np.ndarray,
     )  # fmt: skip
 
 
-def told(made: Board, truth: float) -> Iterator[bool]:
+def told(made: Leaderboard, truth: float) -> Iterator[bool]:
     """Say whether the first learner's interval holds the truth, and whether any two learners differ significantly."""
     score = next(s.score for s in made.standings if s.learner == "a")
     yield score.low <= truth <= score.high
@@ -185,7 +185,7 @@ def continuous(rng: np.random.Generator, design: Design) -> Iterator[bool]:
             for seed in range(design.seeds):
                 values = base + design.by_seed * rng.normal() + 0.1 * rng.normal(size=design.items)
                 outcomes.append(outcome((learner, task, seed), records, TRUTH + 0.05 * values[:, None]))
-    yield from told(board("score", 0, outcomes, how=How(count=400, tasks=design.taken)), TRUTH)
+    yield from told(leaderboard("score", 0, outcomes, how=How(count=400, tasks=design.taken)), TRUTH)
 
 
 def of_rights(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
@@ -203,7 +203,7 @@ def of_rights(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
                 first += 0 if design.in_task or design.shared else 100_000 * seed
                 records = range(first, first + design.items)
                 outcomes.append(outcome((learner, task, seed), records, right[:, None].astype(float)))
-    yield from told(board("score", 0, outcomes, how=How(count=400)), design.chances[0])
+    yield from told(leaderboard("score", 0, outcomes, how=How(count=400)), design.chances[0])
 
 
 def rare(rng: np.random.Generator, items: int) -> Iterator[bool]:
@@ -218,7 +218,7 @@ def rare(rng: np.random.Generator, items: int) -> Iterator[bool]:
         outcomes.append(outcome((learner, 0, 0), range(items), units, MACRO_F1))
     hits, predicted = share * right, share * right + (share * (1 - right))[::-1]
     truth = float(np.mean(2 * hits / (share + predicted)))
-    yield from told(board("score", 0, outcomes, how=How(count=400)), truth)
+    yield from told(leaderboard("score", 0, outcomes, how=How(count=400)), truth)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def results(design: Design) -> Results:
     ]
     return Results(
         name="bench", command="taskloom run bench.yaml", suite=suite, learners=dict.fromkeys(names, "made up"),
-        floors=(names[0],), outcomes=tuple(outcomes), failures=(), missing=0, skipped={}, views=(Gain(),),
+        baselines=(names[0],), outcomes=tuple(outcomes), failures=(), missing=0, skipped={}, views=(Gain(),),
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ VIEW = """
 from dataclasses import dataclass
 
 from ...studies.views import naming
-from ..exhibits import Exhibit
+from ..figures import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +74,9 @@ class Leader:
     def faults(self, settings):
         yield from ()
 
-    def exhibits(self, seen):
+    def figures(self, seen):
         _, standing = seen.at_most(seen.first)[self.of]
-        yield Exhibit(title="Leader", columns=("learner", "score"), rows=((self.of, standing.score),))
+        yield Figure(title="Leader", columns=("learner", "score"), rows=((self.of, standing.score),))
 """
 BENCHMARK = '''
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ STUDY = """# Which trees begin with an o.
 name: trees
 suite: {build: trees, words: [oak, olive, elm, orange]}
 protocol: {shots: [0], seeds: 1, query: all}
-floors: false
+baselines: false
 learners: {echo: {word: {}}}
 views: [leader: {of: echo}]
 """

@@ -200,7 +200,7 @@ class Fussy(Learner):
 """
 STUDY = """
 name: reworded
-floors: false
+baselines: false
 suite: suite
 protocol: {seeds: 2, shots: [1], query: 6, dev: 0}
 learners:

@@ -25,7 +25,7 @@ from taskloom.people import answers, judgements, questions, sheets, summary
 from taskloom.people.agreement import RESAMPLES, Level, agreement, alpha
 from taskloom.people.judgements import Comparison, Pair, Rating
 from taskloom.reports import How
-from taskloom.reports.boards import board
+from taskloom.reports.leaderboards import leaderboard
 from taskloom.scores import Scored, metric, score
 from taskloom.stats import Contrast, Estimate
 from taskloom.studies.costs import Cost
@@ -77,14 +77,17 @@ def outcome(of: Suite, task: str, learner: str, said: Sequence[Answer | None], *
 
 
 def results(
-    said: Mapping[str, Sequence[Answer | None]], tasks: Sequence[str] = TASKS, floors: Sequence[str] = (), **where: int
+    said: Mapping[str, Sequence[Answer | None]],
+    tasks: Sequence[str] = TASKS,
+    baselines: Sequence[str] = (),
+    **where: int,
 ) -> Results:
     """A run in which learners give the same answers in every task."""
     size = max(len(found) for found in said.values())
     of = suite(size)
     outcomes = [outcome(of, task, name, found, **where) for task in tasks for name, found in said.items()]
     return Results(
-        name="run", command="", suite=of, learners={name: name for name in said}, floors=tuple(floors),
+        name="run", command="", suite=of, learners={name: name for name in said}, baselines=tuple(baselines),
         outcomes=tuple(outcomes), failures=(), missing=0, skipped={},
     )  # fmt: skip
 
@@ -95,13 +98,13 @@ def wrong(learner: str, size: int = 12) -> list[str]:
 
 @pytest.fixture
 def run() -> Results:
-    return results({"a": wrong("a"), "b": wrong("b"), "copy": wrong("copy")}, floors=["copy"])
+    return results({"a": wrong("a"), "b": wrong("b"), "copy": wrong("copy")}, baselines=["copy"])
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
-def test_every_learner_but_floors_is_asked_about_on_the_same_items(run: Results):
+def test_every_learner_but_baselines_is_asked_about_on_the_same_items(run: Results):
     drawn = questions.draw(run, tasks=2, items=5)
     asked = {name: {(p.task, p.item) for p in drawn.key if p.learner == name} for name in ("a", "b")}
     assert len(drawn.asked) == len(drawn.key) == 20
@@ -793,7 +796,7 @@ def test_what_people_say_is_estimated_as_scores_of_reports_are():
         )
         for t in range(8)
     ]  # fmt: skip
-    made = board("m", 0, outcomes, how=How(count=RESAMPLES, tasks="drawn"))
+    made = leaderboard("m", 0, outcomes, how=How(count=RESAMPLES, tasks="drawn"))
     score, expected = found.learners["a"].score, made.standings[0].by_instance
     assert (score.value, score.low, score.high) == pytest.approx((expected.value, expected.low, expected.high))
     assert found.learners["a"].tasks["t3"] == made.tasks["t3"]["a"]

@@ -37,7 +37,7 @@ class Words(Learner):
 STUDY = """
 format: 1
 name: small
-floors: true
+baselines: true
 suite: suite
 tasks: ["abstract->title", "abstract->category"]
 protocol: {seeds: 1, shots: [0], query: 16}

@@ -21,7 +21,7 @@ from taskloom.suites.store import write
 STUDY = """
 format: 1
 name: small
-floors: false
+baselines: false
 suite: suite
 tasks: [abstract->category, title->category]
 protocol: {seeds: 2, shots: [0, 4], query: 16}

@@ -386,6 +386,6 @@ def test_a_few_examples_are_learnt_from():
             total += sum(a in example.gold for a, example in zip(found, episode.query, strict=True))
         return total
 
-    floor = right("majority")
-    assert right("nearest") >= floor + 20
-    assert right("tfidf-linear") >= floor + 20
+    baseline = right("majority")
+    assert right("nearest") >= baseline + 20
+    assert right("tfidf-linear") >= baseline + 20

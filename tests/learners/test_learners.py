@@ -13,7 +13,7 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.episodes import Episode
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.ids import fingerprint
-from taskloom.learners import FLOORS, LEARNERS, SURROGATES, Learner, Toolbox, can_do, identity, learner, names
+from taskloom.learners import BASELINES, LEARNERS, SURROGATES, Learner, Toolbox, can_do, identity, learner, names
 from taskloom.learners import answer as responses
 from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, TfidfLinear
 
@@ -74,7 +74,7 @@ def rewritten(folder: Path, old: str, new: str) -> Path:
 def test_every_name_of_the_table_makes_a_learner_that_can_do_something():
     assert all(learner(name).version >= 1 for name in LEARNERS)
     assert all(learner(name).outputs for name in names())
-    assert set(FLOORS) <= set(LEARNERS)
+    assert set(BASELINES) <= set(LEARNERS)
     assert names()[: len(LEARNERS)] == list(LEARNERS)
 
 

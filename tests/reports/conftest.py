@@ -128,7 +128,7 @@ def make(suite: Suite) -> Callable[..., Results]:
         )
         return Results(
             name="a study <i>of</i> & more", command="taskloom run study.yaml", suite=suite,
-            learners={name: f"what {name} is" for name in skill} | {"broken": "always fails"}, floors=("majority",),
+            learners={name: f"what {name} is" for name in skill} | {"broken": "always fails"}, baselines=("majority",),
             outcomes=tuple(outcomes), failures=(broken,), missing=2,
             skipped={Note.of("output-unsupported", learner="majority", kind="ranking"): 3},
         )  # fmt: skip
@@ -149,7 +149,7 @@ def summary(results: Results) -> Summary:
 @pytest.fixture(scope="session")
 def empty(suite: Suite) -> Results:
     return Results(
-        name="empty", command="taskloom run x", suite=suite, learners={"a": "A", "b": "B"}, floors=(), outcomes=(),
+        name="empty", command="taskloom run x", suite=suite, learners={"a": "A", "b": "B"}, baselines=(), outcomes=(),
         failures=(), missing=9, skipped={},
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taskloom.reports import How, render, summarise
-from taskloom.reports.boards import board
+from taskloom.reports.leaderboards import leaderboard
 
 
 def test_tasks_with_categories_have_a_table_by_category(results):
@@ -24,7 +24,7 @@ def test_a_category_has_a_table_by_the_metric_that_suits_it_too(results):
         for name, task in results.suite.tasks.items()
     }
     found = summarise(replace(results, suite=replace(results.suite, tasks=tagged)), How(count=100)).categories
-    assert "accuracy" in {of.board.metric for of in found if of.name == "A"}
+    assert "accuracy" in {of.leaderboard.metric for of in found if of.name == "A"}
 
 
 def test_tasks_without_categories_have_none(summary):
@@ -32,11 +32,11 @@ def test_tasks_without_categories_have_none(summary):
     assert "by category" not in render(summary, "html").lower()
 
 
-def test_a_category_has_the_board_that_its_tasks_would_have_alone(make):
+def test_a_category_has_the_leaderboard_that_its_tasks_would_have_alone(make):
     results = make(shots=(5,), seeds=4, size=12)
     tasks = {name: replace(task, tags={"category": (name[:5],)}) for name, task in results.suite.tasks.items()}
     found = summarise(replace(results, suite=replace(results.suite, tasks=tasks)), How(count=200)).categories
     assert len(found) > 3
     for of in found:
-        alone = [o for o in results.outcomes if o.task in of.board.tasks]
-        assert of.board == board(of.board.metric, 5, alone, results.floors, How(count=200))
+        alone = [o for o in results.outcomes if o.task in of.leaderboard.tasks]
+        assert of.leaderboard == leaderboard(of.leaderboard.metric, 5, alone, results.baselines, How(count=200))

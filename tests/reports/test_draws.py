@@ -7,8 +7,8 @@ import pytest
 
 from taskloom.core import Labels
 from taskloom.reports import How
-from taskloom.reports.boards import board
 from taskloom.reports.contrasts import contrast
+from taskloom.reports.leaderboards import leaderboard
 from taskloom.scores import Scored, metric
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome
@@ -33,7 +33,7 @@ def rights(key, n=50):
 
 
 def score(outcomes, how=QUICK):
-    return board("m", 0, outcomes, how=how).standings[0].score
+    return leaderboard("m", 0, outcomes, how=how).standings[0].score
 
 
 def test_tasks_that_ask_the_same_of_the_same_records_know_no_more_than_one():
@@ -82,4 +82,4 @@ def test_tasks_are_linked_by_way_of_others():
 
 def test_the_order_of_outcomes_does_not_matter_where_tasks_share_records():
     made = [outcome(name, f"t{n}", rights((n, ord(name))), range(50)) for n in range(3) for name in "ab"]
-    assert board("m", 0, made, how=QUICK) == board("m", 0, made[::-1], how=QUICK)
+    assert leaderboard("m", 0, made, how=QUICK) == leaderboard("m", 0, made[::-1], how=QUICK)

@@ -52,7 +52,8 @@ def test_the_page_says_all_that_it_must(read):
     said = "".join(read.text)
     for words in (
         "taskloom run study.yaml", "@misc{papers", "lin2004rouge", "papineni2002bleu", "buckley2004retrieval",
-        "✓ right", "✗ wrong", "no value", "majority (floor)", "Traceback", "prompts cut", "unusable answer: unparsable",
+        "✓ right", "✗ wrong", "no value", "majority (baseline)", "Traceback",
+        "prompts cut", "unusable answer: unparsable",
         "does not support ranking", "2 cells not run yet", "less is better", "can't be told from",
     ):  # fmt: skip
         assert words in said, words
@@ -69,9 +70,9 @@ def test_a_notebook_shows_a_frame_that_can_do_nothing(summary, read_page):
 
 def test_csv_is_read_back(summary):
     rows = list(csv.DictReader(io.StringIO(render(summary, "csv"))))
-    board = summary.of("accuracy")[0]
+    leaderboard = summary.of("accuracy")[0]
     overall = {r["learner"]: r for r in rows if (r["metric"], r["shots"], r["task"]) == ("accuracy", "0", "")}
-    for s in board.standings:
+    for s in leaderboard.standings:
         row = overall[s.learner]
         assert row["value"] == ("" if s.learner == "broken" else repr(s.score.value))
         assert row["best"] == str(int(s.best))
@@ -82,8 +83,8 @@ def test_json_is_read_back_and_may_stand_in_a_page(summary):
     text = render(summary, "json")
     assert "<" not in text
     found = json.loads(text)
-    assert found["boards"][0]["standings"][0]["learner"] == summary.boards[0].standings[0].learner
-    broken = next(s for s in found["boards"][0]["standings"] if s["learner"] == "broken")
+    assert found["leaderboards"][0]["standings"][0]["learner"] == summary.leaderboards[0].standings[0].learner
+    broken = next(s for s in found["leaderboards"][0]["standings"] if s["learner"] == "broken")
     assert broken["score"]["value"] is None
     assert "<script>alert(1)</script>" in found["failures"][0]["traceback"]
 

@@ -268,7 +268,7 @@ def test_the_same_answers_have_the_same_intervals_in_a_report_and_as_predictions
     write(views(), tmp_path / "suite")
     (tmp_path / "says.py").write_text(SAYS)
     (tmp_path / "s.yaml").write_text(
-        "name: s\nsuite: suite\nfloors: false\nprotocol: {shots: [0], seeds: 1, query: all}\n"
+        "name: s\nsuite: suite\nbaselines: false\nprotocol: {shots: [0], seeds: 1, query: all}\n"
         'learners: {says: {"says.py:Says": {}}}\n'
     )
     results = run(tmp_path / "s.yaml", tmp_path / "run")
@@ -279,20 +279,24 @@ def test_the_same_answers_have_the_same_intervals_in_a_report_and_as_predictions
     (tmp_path / "p.jsonl").write_text("\n".join(lines))
     found = score_predictions(open_suite(tmp_path / "suite"), read(tmp_path / "p.jsonl")).metrics
     summary = summarise(read_run(tmp_path / "run"))
-    assert {board.metric for board in summary.boards} == {*found} == {"exact-match", "accuracy", "macro-f1"}
-    for board in summary.boards:
-        (standing,), scores = board.standings, found[board.metric]
+    assert (
+        {leaderboard.metric for leaderboard in summary.leaderboards}
+        == {*found}
+        == {"exact-match", "accuracy", "macro-f1"}
+    )
+    for leaderboard in summary.leaderboards:
+        (standing,), scores = leaderboard.standings, found[leaderboard.metric]
         assert (scores.macro, scores.micro) == (standing.score, standing.by_instance)
         assert scores.macro.low < scores.macro.value < scores.macro.high
-        assert {task: by["says"] for task, by in board.tasks.items()} == scores.tasks
+        assert {task: by["says"] for task, by in leaderboard.tasks.items()} == scores.tasks
     for of in summary.categories:
-        assert found[of.board.metric].categories[of.name] == of.board.standings[0].by_instance
-    assert [(of.name, of.board.metric) for of in summary.categories] == [
+        assert found[of.leaderboard.metric].categories[of.name] == of.leaderboard.standings[0].by_instance
+    assert [(of.name, of.leaderboard.metric) for of in summary.categories] == [
         ("c", "accuracy"), ("c", "exact-match"), ("c0", "accuracy"), ("c0", "exact-match"), ("c1", "accuracy")
     ]  # fmt: skip
     shown = json.loads(taskloom("score", tmp_path / "suite", tmp_path / "p.jsonl", "--json").out)["metrics"]
-    board = next(board for board in summary.boards if board.metric == "accuracy")
-    assert shown["accuracy"]["macro"] == vars_of(board.standings[0].score)
+    leaderboard = next(leaderboard for leaderboard in summary.leaderboards if leaderboard.metric == "accuracy")
+    assert shown["accuracy"]["macro"] == vars_of(leaderboard.standings[0].score)
 
 
 def vars_of(estimate: Any) -> dict[str, float]:

@@ -9,7 +9,7 @@ import pytest
 from taskloom.episodes import Shots, shots_from, shots_order, shots_text
 from taskloom.errors import UsageError
 from taskloom.reports import FORMS, How, compare, render, summarise, svg
-from taskloom.reports.exhibits import Seen, counted_over
+from taskloom.reports.figures import ReportData, counted_over
 from taskloom.reports.summary import curve
 from taskloom.stats import Estimate
 
@@ -31,13 +31,13 @@ def summed(named):
     return summarise(named, How(count=50))
 
 
-def test_boards_go_from_numbers_over_drawn_to_all(summed):
-    assert [board.shots for board in summed.of("accuracy")] == [0, 10, "drawn", "all"]
+def test_leaderboards_go_from_numbers_over_drawn_to_all(summed):
+    assert [leaderboard.shots for leaderboard in summed.of("accuracy")] == [0, 10, "drawn", "all"]
     assert [shots for shots, _ in curve(summed, "accuracy")["weak"]] == [0, 10, "drawn", "all"]
 
 
 def test_categories_and_samples_show_all_as_the_most(summed):
-    assert {category.board.shots for category in summed.categories} == {"all"}
+    assert {category.leaderboard.shots for category in summed.categories} == {"all"}
     assert {sample.shots for samples in summed.samples.values() for sample in samples} == {"all"}
 
 
@@ -48,8 +48,8 @@ def test_every_form_names_the_settings(summed, form):
     assert all(word in written for word in words)
 
 
-def test_exhibits_take_the_most_shots_and_name_them(named, summed):
-    seen = Seen(results=named, how=summed.how, boards=summed.boards, categories=summed.categories)
+def test_figures_take_the_most_shots_and_name_them(named, summed):
+    seen = ReportData(results=named, how=summed.how, leaderboards=summed.leaderboards, categories=summed.categories)
     ours = seen.at_most("accuracy")
     assert ours["weak"][0].shots == "all"
     both = [ours["weak"], (summed.of("accuracy")[0], ours["weak"][1])]

@@ -17,8 +17,8 @@ from taskloom.suites import rows
 
 
 def test_scores_are_those_of_the_outcomes(results, summary):
-    board = next(b for b in summary.of("accuracy") if b.shots == 5)
-    score = next(s.score for s in board.standings if s.learner == "weak")
+    leaderboard = next(b for b in summary.of("accuracy") if b.shots == 5)
+    score = next(s.score for s in leaderboard.standings if s.learner == "weak")
     tasks = ("title->category", "keywords->category")
     found = [o for o in results.outcomes if o.learner == "weak" and o.shots == 5 and o.task in tasks]
     assert score.value == pytest.approx(sum(o.scores["accuracy"].value for o in found) / len(found))
@@ -31,10 +31,10 @@ def test_parts_have_metrics_of_their_own(summary):
     assert set(summary.of("title/rouge-l")[0].tasks) == {"keywords->title+category"}
 
 
-def test_every_learner_is_on_every_board(results, summary):
-    for board in summary.boards:
-        assert {s.learner for s in board.standings} == set(results.learners)
-        broken = next(s for s in board.standings if s.learner == "broken")
+def test_every_learner_is_on_every_leaderboard(results, summary):
+    for leaderboard in summary.leaderboards:
+        assert {s.learner for s in leaderboard.standings} == set(results.learners)
+        broken = next(s for s in leaderboard.standings if s.learner == "broken")
         assert math.isnan(broken.score.value)
         assert broken.rank == 0
 
@@ -67,10 +67,10 @@ def test_samples_are_chosen_by_content_and_marked(results, summary):
     assert summarise(turned, How(count=20)).samples == summary.samples
     for sample in summary.samples["title->category"]:
         assert sample.fields.keys() == {"title"}
-        for given in sample.given:
+        for given in sample.answers:
             (mark,) = given.marks
             assert mark.right == (given.text in sample.gold)
-    marks = [m for s in summary.samples["title->keywords"] for g in s.given for m in g.marks]
+    marks = [m for s in summary.samples["title->keywords"] for g in s.answers for m in g.marks]
     assert all(mark.right is None and mark.metric == "list-f1" for mark in marks)
 
 
@@ -88,7 +88,7 @@ def text_results(pools, rows_asked):
         cost=Cost(),
     )  # fmt: skip
     return Results(
-        name="s", command="", suite=suite, learners={"a": "A"}, floors=(), outcomes=(outcome,), failures=(),
+        name="s", command="", suite=suite, learners={"a": "A"}, baselines=(), outcomes=(outcome,), failures=(),
         missing=0, skipped={},
     )  # fmt: skip
 
@@ -126,7 +126,7 @@ def test_signatures_can_be_quoted(summary):
 
 def test_nothing_is_no_value(empty):
     made = summarise(empty)
-    assert made.boards == ()
+    assert made.leaderboards == ()
     assert made.samples == {}
     for form in ("terminal", "md", "csv", "tex", "json", "html"):
         text = render(made, form)

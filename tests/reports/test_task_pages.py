@@ -36,7 +36,8 @@ def results(count: int, categories: int = 3) -> Results:
     outcomes = tuple(outcome(t, name, shots) for t in tasks for name in LEARNERS for shots in (0, 4))
     return Results(
         name="many", command="taskloom run many.yaml", suite=Suite(id="many", tasks=tasks, pools=pools),
-        learners=dict.fromkeys(LEARNERS, "made up"), floors=(), outcomes=outcomes, failures=(), missing=0, skipped={},
+        learners=dict.fromkeys(LEARNERS, "made up"), baselines=(), outcomes=outcomes, failures=(), missing=0,
+        skipped={},
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ class Slow(Learner):
 STUDY = """
 format: 1
 name: small
-floors: false
+baselines: false
 suite: suite
 tasks: ["abstract->*"]
 protocol: {{seeds: 2, shots: [0, 1], query: 8}}

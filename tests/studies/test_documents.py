@@ -25,7 +25,7 @@ from taskloom.suites.documents import documents
 STUDY = """
 format: 1
 name: search
-floors: false
+baselines: false
 suite: suite
 protocol: {seeds: 1, shots: [0], query: all}
 learners: {bm25: {}, random: {}}

@@ -28,7 +28,7 @@ KEY = "sk-secret-0123456789"
 STUDY = """
 format: 1
 name: small
-floors: false
+baselines: false
 suite: suite
 tasks: [abstract->category, title->category]
 protocol: {seeds: 2, shots: [0, 1], query: 3}

@@ -63,7 +63,7 @@ def said(folder: Path, output: Output, metrics: Sequence[str], answer: Any) -> R
     (folder / "says.py").write_text(SAYS)
     learner = json.dumps({"says.py:Says": {"said": json.dumps(answer)}})
     (folder / "s.yaml").write_text(
-        "name: s\nsuite: suite\nfloors: false\nprotocol: {shots: [0], seeds: 1, query: 2}\n"
+        "name: s\nsuite: suite\nbaselines: false\nprotocol: {shots: [0], seeds: 1, query: 2}\n"
         f"learners: {{says: {learner}}}\n"
     )
     return run(folder / "s.yaml", folder / "run")

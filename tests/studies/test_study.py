@@ -70,7 +70,7 @@ def test_a_written_study_can_be_read_by_people():
         'suite: {"build": "csl", "from": "records.jsonl"}',
         'tasks: ["abstract->title"]',
         'protocol: {"shots": [0, 1, 2], "seeds": [0, 1, 2, 3, 4, 5, 6, 7], "dev": 64, "query": 64}',
-        "floors: false",
+        "baselines: false",
         "learners:",
         '  "标题 😀": {"tfidf-linear": {"C": 10.0}}',
         "models: {}",
@@ -91,9 +91,9 @@ def test_a_study_that_would_be_read_as_another_is_not_written(changes: dict[str,
         written(replace(parse(GOOD), **changes))
 
 
-def test_floors_are_always_run_unless_a_study_says_no():
+def test_baselines_are_always_run_unless_a_study_says_no():
     assert list(parse(GOOD).learners) == ["majority", "better", "random", "copy-input", "copy-demonstration"]
-    assert list(parse(GOOD + "floors: false").learners) == ["majority", "better"]
+    assert list(parse(GOOD + "baselines: false").learners) == ["majority", "better"]
     renamed = parse(GOOD.replace("majority: {}", "most: {majority: {}}"))
     assert list(renamed.learners) == ["most", "better", "random", "copy-input", "copy-demonstration"]
 

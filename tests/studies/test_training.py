@@ -34,7 +34,7 @@ from taskloom.suites import rows, store
 Until = Callable[[Callable[[], bool]], None]
 STUDY = """
 name: taught
-floors: false
+baselines: false
 suite: suite
 tasks: ["@test"]
 protocol: {seeds: 2, shots: [0, 1], query: 4}

@@ -31,7 +31,7 @@ TASKS = {
 }
 STUDY = """
 name: said
-floors: false
+baselines: false
 suite: suite
 protocol: {seeds: 1, shots: [1], query: 3}
 learners:

@@ -52,14 +52,19 @@ def _metric(name: str, entry: MetricRow) -> dict[str, Any]:
 
 def list_learners(*, as_json: bool) -> None:
     """List the learners that go by a name."""
-    from ..learners import FLOORS, learner, names
+    from ..learners import BASELINES, learner, names
 
     kinds = {name: type(learner(name)) for name in names()}
     rows = [
-        (name, (kind.__doc__ or "").splitlines()[0], ", ".join(sorted(kind.outputs)), "yes" if name in FLOORS else "no")
+        (
+            name,
+            (kind.__doc__ or "").splitlines()[0],
+            ", ".join(sorted(kind.outputs)),
+            "yes" if name in BASELINES else "no",
+        )
         for name, kind in kinds.items()
     ]
-    show_rows(["name", "about", "answers", "floor"], rows, as_json=as_json)
+    show_rows(["name", "about", "answers", "baseline"], rows, as_json=as_json)
 
 
 def list_studies(*, as_json: bool) -> None:

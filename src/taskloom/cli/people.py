@@ -36,7 +36,7 @@ def compare(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner; say it again for more. Else all but floors.",
+            help="A learner; say it again for more. Else all but baselines.",
             autocompletion=complete.learners_of_run,
         ),
     ] = [],  # noqa: B006

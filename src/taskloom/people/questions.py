@@ -82,7 +82,7 @@ def draw(
 ) -> Questions:
     """Ask how answers of a run compare with the reference: the same items for every learner.
 
-    Learners are all but floors, where none are named; shots are the most that there are.
+    Learners are all but baselines, where none are named; shots are the most that there are.
     """
     if tasks < 1 or items < 1:
         raise UsageError(f"at least one task, and one item of each: {tasks} and {items}")
@@ -131,7 +131,7 @@ def _learners(results: Results, texts: Sequence[Outcome], wanted: Sequence[str],
     there = {outcome.learner for outcome in texts}
     if silent := [name for name in dict.fromkeys(wanted) if name not in there]:
         raise UsageError(f"no texts with {shots_text(texts[0].shots)} of {', '.join(silent)}")
-    serious = [name for name in results.learners if name not in results.floors]
+    serious = [name for name in results.learners if name not in results.baselines]
     chosen = {name for name in wanted or serious if name in there}
     passed_over = [name for name in serious if name not in there and not wanted]
     left_out.update(

@@ -12,9 +12,9 @@ from typing import cast
 from ..errors import UnknownNameError
 from ..studies.results import Results
 from ..texts import without_surrogates
-from .boards import Board, Standing
 from .contrasts import differs
 from .draws import How
+from .leaderboards import Leaderboard, Standing
 from .summary import Comparison, Summary, comparisons, summarise
 
 FORMS: Mapping[str, str] = {
@@ -25,7 +25,18 @@ FORMS: Mapping[str, str] = {
     "json": "tables:as_json",
     "html": "html:page",
 }
-__all__ = ["FORMS", "Board", "Comparison", "How", "Standing", "Summary", "compare", "differs", "render", "summarise"]
+__all__ = [
+    "FORMS",
+    "Comparison",
+    "How",
+    "Leaderboard",
+    "Standing",
+    "Summary",
+    "compare",
+    "differs",
+    "render",
+    "summarise",
+]
 
 
 def render(results: Results | Summary, to: str, how: How | None = None) -> str:

@@ -11,9 +11,9 @@ from ..stats import Estimate
 from ..studies.results import Failure
 from ..texts import counted
 from . import cite, numbers, pages, svg, tables
-from .boards import Board, Standing
 from .contrasts import differs
-from .exhibits import Exhibit
+from .figures import Figure
+from .leaderboards import Leaderboard, Standing
 from .pages import box as _box
 from .pages import document, folded, score
 from .pages import table as _table
@@ -42,8 +42,8 @@ def _sections(summary: Summary) -> Iterator[str]:
     for number, metric in enumerate(summary.metrics):
         yield _metric(summary, metric, number)
     yield _categories(summary)
-    for number, exhibit in enumerate(summary.exhibits):
-        yield _exhibit(exhibit, number)
+    for number, figure in enumerate(summary.figures):
+        yield _study_figure(figure, number)
     yield tasks(summary)
     yield _counted(summary)
     yield _failures(summary.failures)
@@ -54,10 +54,10 @@ def _sections(summary: Summary) -> Iterator[str]:
 
 
 def _top(summary: Summary) -> str:
-    contested = len(summary.learners.keys() - set(summary.floors))
-    shots = ", ".join(map(str, sorted({b.shots for b in summary.boards}, key=shots_order))) or "none"
+    contested = len(summary.learners.keys() - set(summary.baselines))
+    shots = ", ".join(map(str, sorted({b.shots for b in summary.leaderboards}, key=shots_order))) or "none"
     sizes = f"{counted(len(summary.tasks), 'task')}, {counted(contested, 'learner')}"
-    floors = f", {counted(len(summary.floors), 'floor')}" if summary.floors else ""
+    baselines = f", {counted(len(summary.baselines), 'baseline')}" if summary.baselines else ""
     warn = [
         "This was a trial with limited sizes: its numbers are no results." if summary.smoke else "",
         f"{counted(summary.counts.failed, 'cell')} failed; they are listed below." if summary.counts.failed else "",
@@ -65,7 +65,7 @@ def _top(summary: Summary) -> str:
     ]
     return "".join([
         f"<header><h1>{escape(summary.name)}</h1>",
-        f'<p class="soft">Suite <b>{escape(summary.suite)}</b>: {sizes}{floors}; shots: {shots}. '
+        f'<p class="soft">Suite <b>{escape(summary.suite)}</b>: {sizes}{baselines}; shots: {shots}. '
         f"{escape(tables.tally(summary))}.</p></header><main>",
         *(f'<p class="warn">{line}</p>' for line in warn if line),
         f"<h2>In brief</h2>{_brief(summary)}{_sure(summary)}{_learners(summary)}{_nav(summary)}",
@@ -73,38 +73,42 @@ def _top(summary: Summary) -> str:
 
 
 def _brief(summary: Summary) -> str:
-    if not summary.boards:
+    if not summary.leaderboards:
         return "<p>No value: nothing has been scored yet.</p>"
-    boards = [(board, best) for board, best in tables.brief(summary) if board is summary.of(board.metric)[-1]]
-    items = "".join(f"<li>{_in_words(board, best)}</li>" for board, best in boards)
+    leaderboards = [
+        (leaderboard, best)
+        for leaderboard, best in tables.brief(summary)
+        if leaderboard is summary.of(leaderboard.metric)[-1]
+    ]
+    items = "".join(f"<li>{_in_words(leaderboard, best)}</li>" for leaderboard, best in leaderboards)
     return f"<ul>{items}</ul>"
 
 
-def _in_words(board: Board, best: Sequence[Standing]) -> str:
-    where = f"<b>{escape(board.metric)}</b>, {shots_text(board.shots)}: "
+def _in_words(leaderboard: Leaderboard, best: Sequence[Standing]) -> str:
+    where = f"<b>{escape(leaderboard.metric)}</b>, {shots_text(leaderboard.shots)}: "
     if not best:
         return f"{where}no learner has a value."
-    names = [f"{escape(s.learner)} ({numbers.score(s.score, board.points)})" for s in best]
-    rivals = sum(s.rank > 0 for s in board.standings)
-    absent = any(not s.rank and not s.floor for s in board.standings)
+    names = [f"{escape(s.learner)} ({numbers.score(s.score, leaderboard.points)})" for s in best]
+    rivals = sum(s.rank > 0 for s in leaderboard.standings)
+    absent = any(not s.rank and not s.baseline for s in leaderboard.standings)
     if rivals == 1:
         words = f"{names[0]}, and no other learner to compare it with"
     elif len(names) == 1:
         words = f"{names[0]} is the best, and is told apart from all other learners{' with a score' if absent else ''}"
     else:
         words = f"{names[0]} has the best score, but can't be told from {_and(names[1:])}"
-    return f"{where}{words}{_above(board, best[0])}."
+    return f"{where}{words}{_above(leaderboard, best[0])}."
 
 
-def _above(board: Board, best: Standing) -> str:
-    """Say so if the best is below a floor, or can't be told from one."""
-    apart = {frozenset((c.a, c.b)) for c in board.pairs if differs(c)}
-    known = [s for s in board.standings if s.floor and s is not best and not math.isnan(s.score.value)]
-    better = [s for s in known if board.sign * (s.score.value - best.score.value) > 0]
+def _above(leaderboard: Leaderboard, best: Standing) -> str:
+    """Say so if the best is below a baseline, or can't be told from one."""
+    apart = {frozenset((c.a, c.b)) for c in leaderboard.pairs if differs(c)}
+    known = [s for s in leaderboard.standings if s.baseline and s is not best and not math.isnan(s.score.value)]
+    better = [s for s in known if leaderboard.sign * (s.score.value - best.score.value) > 0]
     above = [escape(s.learner) for s in better if frozenset((s.learner, best.learner)) in apart]
     near = [escape(s.learner) for s in known if frozenset((s.learner, best.learner)) not in apart]
-    told = [f"it is below the floor {_and(above)}"] if above else []
-    told += [f"it can't be told from the floor {_and(near)}"] if near else []
+    told = [f"it is below the baseline {_and(above)}"] if above else []
+    told += [f"it can't be told from the baseline {_and(near)}"] if near else []
     return "".join(f'; <span class="wrong">{words}</span>' for words in told)
 
 
@@ -113,7 +117,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _sure(summary: Summary) -> str:
-    if not summary.boards:
+    if not summary.leaderboards:
         return ""
     level = f"{100 * summary.how.level:.4g} %"
     return (
@@ -128,7 +132,9 @@ def _sure(summary: Summary) -> str:
 
 
 def _learners(summary: Summary) -> str:
-    rows = [[f"{name} (floor)" if name in summary.floors else name, about] for name, about in summary.learners.items()]
+    rows = [
+        [f"{name} (baseline)" if name in summary.baselines else name, about] for name, about in summary.learners.items()
+    ]
     what, took = _table(["learner", "what"], rows), _table(*tables.costs(summary))
     note = (
         '<p class="small soft">Seconds are of cells, without loading a model. Shared are tokens of prompts that were '
@@ -140,7 +146,7 @@ def _learners(summary: Summary) -> str:
 def _nav(summary: Summary) -> str:
     links = [(f"m{number}", metric) for number, metric in enumerate(summary.metrics)]
     links += [("categories", "by category")] if summary.categories else []
-    links += [(f"x{number}", exhibit.title) for number, exhibit in enumerate(summary.exhibits)]
+    links += [(f"x{number}", figure.title) for number, figure in enumerate(summary.figures)]
     links += [("tasks", "tasks"), ("counts", "counted on the way"), ("again", "run it again, cite it")]
     return "<nav><ul>" + "".join(f'<li><a href="#{to}">{escape(text)}</a></li>' for to, text in links) + "</ul></nav>"
 
@@ -149,42 +155,42 @@ def _nav(summary: Summary) -> str:
 
 
 def _metric(summary: Summary, metric: str, number: int) -> str:
-    boards = summary.of(metric)
-    said = "" if boards[-1].higher else ' <small class="soft">(less is better)</small>'
+    leaderboards = summary.of(metric)
+    said = "" if leaderboards[-1].higher else ' <small class="soft">(less is better)</small>'
     notes = "".join(f"<li>{escape(note)}</li>" for note in tables.notes(summary, metric))
     return "".join([
         f'<section id="m{number}"><h2>{escape(metric)}{said}</h2>',
-        _scores(boards), f'<ul class="small">{notes}</ul>' if notes else "",
+        _scores(leaderboards), f'<ul class="small">{notes}</ul>' if notes else "",
         f'<p class="small soft">{escape(tables.legend(summary))}</p>',
-        f'<div class="plots">{"".join(_plots(summary, boards))}</div>',
-        _pairs(boards[-1]), "</section>",
+        f'<div class="plots">{"".join(_plots(summary, leaderboards))}</div>',
+        _pairs(leaderboards[-1]), "</section>",
     ])  # fmt: skip
 
 
-def _scores(boards: Sequence[Board]) -> str:
-    found = [{s.learner: s for s in board.standings} for board in boards]
+def _scores(leaderboards: Sequence[Leaderboard]) -> str:
+    found = [{s.learner: s for s in leaderboard.standings} for leaderboard in leaderboards]
     rows = (
         f"<tr><th>{escape(tables.label(last))}</th>"
-        + "".join(_standing(by[last.learner], board) for by, board in zip(found, boards, strict=True))
+        + "".join(_standing(by[last.learner], leaderboard) for by, leaderboard in zip(found, leaderboards, strict=True))
         + "</tr>"
-        for last in boards[-1].standings
+        for last in leaderboards[-1].standings
     )
-    return _box(["learner", *(shots_text(board.shots) for board in boards)], "".join(rows))
+    return _box(["learner", *(shots_text(leaderboard.shots) for leaderboard in leaderboards)], "".join(rows))
 
 
-def _standing(s: Standing, board: Board) -> str:
+def _standing(s: Standing, leaderboard: Leaderboard) -> str:
     marks = f"<sup>{escape(tables.marks(s))}</sup>" if s.groups else ""
     rank = f"rank {s.rank}; " if s.rank else ""
     hover = f"{rank}{counted(s.score.n, 'answer')}, {counted(s.tasks, 'task')}, {counted(s.episodes, 'episode')}"
-    return f'<td class="n{" best" if s.best else ""}" title="{hover}">{score(s.score, board.points)}{marks}</td>'
+    return f'<td class="n{" best" if s.best else ""}" title="{hover}">{score(s.score, leaderboard.points)}{marks}</td>'
 
 
-def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
-    last = boards[-1]
+def _plots(summary: Summary, leaderboards: Sequence[Leaderboard]) -> Iterator[str]:
+    last = leaderboards[-1]
     at = shots_text(last.shots)
     rows = [_row(s, last.points) for s in last.standings]
-    yield _figure(svg.dots(rows, f"{last.metric} at {at}"), f"Scores at {at}; dashed lines are floors.")
-    if len(boards) > 1:
+    yield _figure(svg.dots(rows, f"{last.metric} at {at}"), f"Scores at {at}; dashed lines are baselines.")
+    if len(leaderboards) > 1:
         found = curve(summary, last.metric)
         lines = {  # in the order of the study, so that a learner keeps its colour
             name: [(shots, numbers.shown(e, last.points)) for shots, e in found[name]]
@@ -197,24 +203,24 @@ def _plots(summary: Summary, boards: Sequence[Board]) -> Iterator[str]:
 
 
 def _row(s: Standing, points: bool) -> svg.Row:
-    style = "floor" if s.floor else "best" if s.best else ""
+    style = "baseline" if s.baseline else "best" if s.best else ""
     return svg.Row(tables.label(s), numbers.shown(s.score, points), numbers.score(s.score, points), style)
 
 
-def _forest(board: Board, at: str) -> str:
+def _forest(leaderboard: Leaderboard, at: str) -> str:
     """Draw the differences from the learner in front; all others are in the table."""
-    front = next((s.learner for s in board.standings if s.best), board.standings[0].learner)
-    found = [c for c in board.pairs if front in (c.a, c.b)][:FOREST]
+    front = next((s.learner for s in leaderboard.standings if s.best), leaderboard.standings[0].learner)
+    found = [c for c in leaderboard.pairs if front in (c.a, c.b)][:FOREST]
     rows = [
         svg.Row(
             f"{c.a} − {c.b}",
-            numbers.shown(Estimate(c.difference, c.low, c.high, c.n), board.points),
-            numbers.score(c, board.points),
+            numbers.shown(Estimate(c.difference, c.low, c.high, c.n), leaderboard.points),
+            numbers.score(c, leaderboard.points),
             "apart" if differs(c) else "",
         )
         for c in found
     ]
-    drawn = svg.forest(rows, f"paired differences of {board.metric} at {at}")
+    drawn = svg.forest(rows, f"paired differences of {leaderboard.metric} at {at}")
     return _figure(drawn, f"Paired differences from {front} at {at}; filled dots are told apart.")
 
 
@@ -222,12 +228,12 @@ def _figure(drawn: str, caption: str) -> str:
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _pairs(board: Board) -> str:
+def _pairs(leaderboard: Leaderboard) -> str:
     """Show the differences at the most shots; the JSON report has all."""
-    if not board.pairs:
+    if not leaderboard.pairs:
         return ""
-    named = f"All paired differences at {shots_text(board.shots)}"
-    return folded(named, _table(tables.PAIR_COLUMNS, tables.pairs(board), "n"))
+    named = f"All paired differences at {shots_text(leaderboard.shots)}"
+    return folded(named, _table(tables.PAIR_COLUMNS, tables.pairs(leaderboard), "n"))
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -240,13 +246,13 @@ def _categories(summary: Summary) -> str:
     return f'<section id="categories"><h2>By category</h2>{table}</section>'
 
 
-def _exhibit(exhibit: Exhibit, number: int) -> str:
-    notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
-    plot = f"<figure>{exhibit.plot}</figure>" if exhibit.plot else ""
-    table = _table(*tables.exhibited(exhibit), "n")
-    below = folded("As a table", table) if exhibit.rows else ""
+def _study_figure(figure: Figure, number: int) -> str:
+    notes = "".join(f"<li>{escape(note)}</li>" for note in figure.notes)
+    plot = f"<figure>{figure.plot}</figure>" if figure.plot else ""
+    table = _table(*tables.figure_table(figure), "n")
+    below = folded("As a table", table) if figure.rows else ""
     return (
-        f'<section id="x{number}"><h2>{escape(exhibit.title)}</h2>{plot}'
+        f'<section id="x{number}"><h2>{escape(figure.title)}</h2>{plot}'
         f'<ul class="small soft">{notes}</ul>{below}</section>'
     )
 

@@ -11,8 +11,8 @@ from ..scores.predictions import Marked, Prediction, mark
 from ..stats import Estimate
 from ..studies.costs import Cost
 from ..studies.results import Outcome, Results, records_of
-from .boards import over_groups
 from .draws import How
+from .leaderboards import over_groups
 
 LEARNER = "predictions"
 
@@ -74,7 +74,7 @@ def score_predictions(
 def predicted(suite: Suite, marked: Mapping[str, Marked]) -> Results:
     """Make results of predictions, as if a learner had answered all items of each task in one episode."""
     return Results(
-        name=suite.id, command="", suite=suite, learners={LEARNER: "made elsewhere"}, floors=(),
+        name=suite.id, command="", suite=suite, learners={LEARNER: "made elsewhere"}, baselines=(),
         outcomes=tuple(_outcome(suite, name, found) for name, found in marked.items()), failures=(), missing=0,
         skipped={},
     )  # fmt: skip
@@ -103,13 +103,13 @@ def _scores(suite: Suite, typed: str, outcomes: Sequence[Outcome], how: How | No
             categories.setdefault(category, []).append(o.task)
     scored = [o.scores[typed] for o in outcomes]
     found = over_groups(typed, 0, outcomes, dict(sorted(categories.items())), how or How())
-    (standing,) = found.board.standings
+    (standing,) = found.leaderboard.standings
     return Scores(
         signatures=tuple(sorted({signature(one.metric) for one in scored})),
         points=all(one.metric.points for one in scored),
         micro=standing.by_instance,
         macro=standing.score,
         category_macro=found.mean.get(LEARNER),
-        categories={name: board.standings[0].by_instance for name, board in found.groups.items()},
-        tasks={o.task: found.board.tasks[o.task][LEARNER] for o in outcomes},
+        categories={name: leaderboard.standings[0].by_instance for name, leaderboard in found.groups.items()},
+        tasks={o.task: found.leaderboard.tasks[o.task][LEARNER] for o in outcomes},
     )

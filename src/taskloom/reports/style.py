@@ -35,7 +35,7 @@ figure{margin:0;max-width:32rem;break-inside:avoid}figcaption{color:var(--soft);
 .plot text{fill:var(--ink);font-size:13px;paint-order:stroke;stroke:var(--paper);stroke-width:4px}
 .plot .tick{fill:var(--soft);font-size:12px}.plot .value{fill:var(--soft)}
 .grid{stroke:var(--edge);stroke-width:1}.zero{stroke:var(--ink);stroke-width:1.2}
-.plot line.floor{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:4 3}
+.plot line.baseline{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:4 3}
 .bar{stroke:var(--soft);stroke-width:2.5;stroke-linecap:round}.dot{fill:var(--paper);stroke:var(--soft);stroke-width:2}
 .best .bar,.apart .bar{stroke:var(--accent)}.best .dot,.apart .dot{fill:var(--accent);stroke:var(--accent)}
 .count{fill:var(--accent)}.figures td,.figures th+th{text-align:right}.figures td:last-child,.figures th:last-child{

@@ -1,4 +1,4 @@
-"""Results to a summary: the boards, what was counted on the way, and a few predictions to look at."""
+"""Results to a summary: the leaderboards, what was counted on the way, and a few predictions to look at."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.results import Failure, Outcome, Results
-from .boards import Board, Category, Standing, boards
 from .contrasts import contrast, task_contrasts
 from .draws import How
-from .exhibits import Exhibit, Seen, exhibits
+from .figures import Figure, ReportData, figures
+from .leaderboards import Category, Leaderboard, Standing, leaderboards
 
 SAMPLES, SAMPLES_IN_ALL = 3, 60
 
@@ -37,7 +37,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenAnswer:
+class LearnerAnswer:
     """What one learner answered; None is what could not be parsed."""
 
     learner: str
@@ -53,7 +53,7 @@ class Sample:
     shots: Shots
     fields: Mapping[str, str]
     gold: tuple[str, ...]
-    given: tuple[GivenAnswer, ...]
+    answers: tuple[LearnerAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ class Summary:
     fingerprint: str
     about: Mapping[str, Json]
     learners: Mapping[str, str]
-    floors: tuple[str, ...]
+    baselines: tuple[str, ...]
     smoke: bool
     how: How
-    boards: tuple[Board, ...]
+    leaderboards: tuple[Leaderboard, ...]
     categories: tuple[Category, ...]  # each by its tasks' first metric, at the most shots of a learner
-    exhibits: tuple[Exhibit, ...]  # what the study wants to see beside scores
+    figures: tuple[Figure, ...]  # what the study wants to see beside scores
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
     counts: Counts
@@ -106,11 +106,11 @@ class Summary:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Name the metrics, in the order in which tasks name them."""
-        return tuple(dict.fromkeys(b.metric for b in self.boards))
+        return tuple(dict.fromkeys(b.metric for b in self.leaderboards))
 
-    def of(self, metric: str) -> tuple[Board, ...]:
-        """Give the boards of one metric, the fewest shots first."""
-        return tuple(b for b in self.boards if b.metric == metric)
+    def of(self, metric: str) -> tuple[Leaderboard, ...]:
+        """Give the leaderboards of one metric, the fewest shots first."""
+        return tuple(b for b in self.leaderboards if b.metric == metric)
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in a frame of its own so that no style leaks."""
@@ -134,12 +134,12 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     """Sum up all that a run has found so far."""
     how = how or How()
     ran = sorted({o.task for o in results.outcomes} | {f.task for f in results.failures})
-    made, categories = _boards(results, how)
+    made, categories = _leaderboards(results, how)
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
-        about=results.suite.about, learners=results.learners, floors=results.floors, smoke=results.smoke, how=how,
-        boards=made, categories=categories,
-        exhibits=exhibits(Seen(results=results, how=how, boards=made, categories=categories)),
+        about=results.suite.about, learners=results.learners, baselines=results.baselines, smoke=results.smoke, how=how,
+        leaderboards=made, categories=categories,
+        figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
         signatures=_signatures(results.outcomes),
@@ -178,30 +178,36 @@ def _settings(results: Results) -> list[tuple[str, Shots]]:
     return [(metric, n) for metric, found in shots.items() for n in sorted(found, key=shots_order)]
 
 
-def _boards(results: Results, how: How) -> tuple[tuple[Board, ...], tuple[Category, ...]]:
-    """Make the boards of all tasks and those of categories; both are of the same resamples."""
+def _leaderboards(results: Results, how: How) -> tuple[tuple[Leaderboard, ...], tuple[Category, ...]]:
+    """Make the leaderboards of all tasks and those of categories; both are of the same resamples."""
     wanted = _categories(results)
     outcomes: dict[tuple[str, Shots], list[Outcome]] = {at: [] for at in _settings(results)}
     for o in results.outcomes:
         for metric in o.scores:
             outcomes[metric, o.shots].append(o)
-    found: list[Board] = []
+    found: list[Leaderboard] = []
     categories: list[Category] = []
     for (metric, shots), scored in outcomes.items():
-        whole, *parts = boards(metric, shots, scored, results.floors, how, wanted.get((metric, shots), {}))
+        whole, *parts = leaderboards(metric, shots, scored, results.baselines, how, wanted.get((metric, shots), {}))
         found.append(_with_absent(results, whole[1]))
         categories += [Category(*part) for part in parts]
-    categories.sort(key=lambda of: (of.name, of.board.metric, shots_order(of.board.shots)))
+    categories.sort(key=lambda of: (of.name, of.leaderboard.metric, shots_order(of.leaderboard.shots)))
     return tuple(found), tuple(categories)
 
 
-def _with_absent(results: Results, made: Board) -> Board:
-    """Put every learner of the study on a board, those without a score too."""
+def _with_absent(results: Results, made: Leaderboard) -> Leaderboard:
+    """Put every learner of the study on a leaderboard, those without a score too."""
     absent = results.learners.keys() - {s.learner for s in made.standings}
     none = Estimate(math.nan, math.nan, math.nan, 0)
     empty = (
         Standing(
-            learner=name, score=none, by_instance=none, tasks=0, episodes=0, without=0, floor=name in results.floors
+            learner=name,
+            score=none,
+            by_instance=none,
+            tasks=0,
+            episodes=0,
+            without=0,
+            baseline=name in results.baselines,
         )
         for name in results.learners
         if name in absent
@@ -210,7 +216,7 @@ def _with_absent(results: Results, made: Board) -> Board:
 
 
 def _categories(results: Results) -> dict[tuple[str, Shots], dict[str, set[str]]]:
-    """Give the tasks of each category that have one first metric, for boards at the most shots of every learner.
+    """Give the tasks of each category that have one first metric, for leaderboards at the most shots of every learner.
 
     Where a tag of tasks names another metric that suits them better, there is one by that, too.
     """
@@ -309,10 +315,10 @@ def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) 
     )  # fmt: skip
 
 
-def _given(task: Task, outcome: Outcome, at: int) -> GivenAnswer:
+def _given(task: Task, outcome: Outcome, at: int) -> LearnerAnswer:
     answer = outcome.answers[at]
     marks = tuple(_mark(name, outcome, at) for name in _headline(task.metrics) if name in outcome.scores)
-    return GivenAnswer(outcome.learner, None if answer is None else written(task, answer), marks)
+    return LearnerAnswer(outcome.learner, None if answer is None else written(task, answer), marks)
 
 
 def _headline(metrics: Sequence[str]) -> Iterable[str]:

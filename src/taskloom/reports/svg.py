@@ -34,7 +34,7 @@ class Row:
     label: str
     found: Estimate
     text: str
-    style: str = ""  # "floor", "best", "apart" or "published"
+    style: str = ""  # "baseline", "best", "apart" or "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Point:
 
 
 def dots(rows: Sequence[Row], about: str) -> str:
-    """Draw scores as dots with their intervals; those of floors are lines through the whole drawing."""
+    """Draw scores as dots with their intervals; those of baselines are lines through the whole drawing."""
     at, axis = _axis([v for row in rows for v in _known(row.found)], len(rows))
-    floors = [row for row in rows if row.style == "floor" and not math.isnan(row.found.value)]
-    lines = [_vertical(at(row.found.value), len(rows), "floor") for row in floors]
+    baselines = [row for row in rows if row.style == "baseline" and not math.isnan(row.found.value)]
+    lines = [_vertical(at(row.found.value), len(rows), "baseline") for row in baselines]
     return _drawing(about, len(rows) * ROW + FOOT, [axis, *lines, *_rows(rows, at)])
 
 

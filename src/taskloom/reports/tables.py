@@ -18,17 +18,17 @@ from ..messages import Note, text_of
 from ..stats import Estimate
 from ..studies.costs import Cost
 from ..texts import counted, inert
-from .boards import Board, Standing
 from .contrasts import differs
-from .exhibits import Exhibit
-from .exhibits import text as cell_text
+from .figures import Figure
+from .figures import text as cell_text
+from .leaderboards import Leaderboard, Standing
 from .numbers import NONE, p_value, score
 from .summary import Summary
 
 Rows = list[list[str]]
-COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "floor")
+COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "baseline")
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "told apart"]
-FEW = 20  # rows of an exhibit on a terminal
+FEW = 20  # rows of an figure on a terminal
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
                 "requests", "dollars")  # fmt: skip
 
@@ -37,8 +37,8 @@ COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "comput
 
 
 def label(standing: Standing) -> str:
-    """Name a learner, and say that it is only a floor."""
-    return f"{standing.learner} (floor)" if standing.floor else standing.learner
+    """Name a learner, and say that it is only a baseline."""
+    return f"{standing.learner} (baseline)" if standing.baseline else standing.learner
 
 
 def marks(standing: Standing) -> str:
@@ -50,14 +50,17 @@ def marks(standing: Standing) -> str:
 
 
 def scores(summary: Summary, metric: str) -> tuple[list[str], Rows]:
-    """Lay the boards of one metric side by side: a row for each learner, a column for each setting of shots."""
-    boards = summary.of(metric)
-    found = [{s.learner: s for s in board.standings} for board in boards]
+    """Lay the leaderboards of one metric side by side: a row for each learner, a column for each setting of shots."""
+    leaderboards = summary.of(metric)
+    found = [{s.learner: s for s in leaderboard.standings} for leaderboard in leaderboards]
     rows = [
-        [label(last), *(_cell(by[last.learner], board.points) for by, board in zip(found, boards, strict=True))]
-        for last in boards[-1].standings
+        [
+            label(last),
+            *(_cell(by[last.learner], leaderboard.points) for by, leaderboard in zip(found, leaderboards, strict=True)),
+        ]
+        for last in leaderboards[-1].standings
     ]
-    return ["learner", *(shots_text(board.shots) for board in boards)], rows
+    return ["learner", *(shots_text(leaderboard.shots) for leaderboard in leaderboards)], rows
 
 
 def _cell(standing: Standing, points: bool) -> str:
@@ -65,61 +68,61 @@ def _cell(standing: Standing, points: bool) -> str:
 
 
 def categories(summary: Summary) -> tuple[list[str], Rows]:
-    """Lay the boards of categories below each other: a row for each, a column for each learner that has a score."""
-    standings = [{s.learner: s.score for s in of.board.standings} for of in summary.categories]
+    """Lay the leaderboards of categories out: a row for each, a column for each learner that has a score."""
+    standings = [{s.learner: s.score for s in of.leaderboard.standings} for of in summary.categories]
     learners = [name for name in summary.learners if any(name in found for found in standings)]
     rows = []
     for of, found in zip(summary.categories, standings, strict=True):
-        cells = [score(found[n], of.board.points) if n in found else NONE for n in learners]
-        rows.append([of.name, of.board.metric, str(of.board.shots), *cells])
+        cells = [score(found[n], of.leaderboard.points) if n in found else NONE for n in learners]
+        rows.append([of.name, of.leaderboard.metric, str(of.leaderboard.shots), *cells])
     return ["category", "metric", "shots", *learners], rows
 
 
-def exhibited(of: Exhibit) -> tuple[list[str], Rows]:
-    """Write the table of an exhibit."""
+def figure_table(of: Figure) -> tuple[list[str], Rows]:
+    """Write the table of an figure."""
     return list(of.columns), [[cell_text(cell, of.points) for cell in row] for row in of.rows]
 
 
-def pairs(board: Board) -> Rows:
+def pairs(leaderboard: Leaderboard) -> Rows:
     """Give a row for each paired difference."""
     return [
-        [c.a, c.b, score(c, board.points), p_value(c.p), "yes" if differs(c) else "no"]
-        for c in board.pairs
+        [c.a, c.b, score(c, leaderboard.points), p_value(c.p), "yes" if differs(c) else "no"]
+        for c in leaderboard.pairs
     ]  # fmt: skip
 
 
 def notes(summary: Summary, metric: str) -> list[str]:
     """Say where a mean is over fewer tasks or episodes than it seems, and what its interval leaves out."""
-    return [note for board in summary.of(metric) for note in _notes(board)]
+    return [note for leaderboard in summary.of(metric) for note in _notes(leaderboard)]
 
 
-def _notes(board: Board) -> Iterator[str]:
-    most = max((s.tasks for s in board.standings), default=0)
-    for s in board.standings:
-        where = f"{s.learner}, {shots_text(board.shots)}"
+def _notes(leaderboard: Leaderboard) -> Iterator[str]:
+    most = max((s.tasks for s in leaderboard.standings), default=0)
+    for s in leaderboard.standings:
+        where = f"{s.learner}, {shots_text(leaderboard.shots)}"
         if s.episodes and s.tasks < most:
             yield f"{where}: the mean is over {s.tasks} of {counted(most, 'task')}, and is no like for like"
         if s.without:
             yield f"{where}: {s.without} of {counted(s.episodes, 'episode')} without a value, left out of the mean"
-    yield from (f"{shots_text(board.shots)}: {warning}" for warning in board.warnings)
-    weighed = [s for s in board.standings if not math.isclose(s.by_instance.value, s.score.value, rel_tol=1e-9)]
-    weighed = [s for s in weighed if score(s.by_instance, board.points) != score(s.score, board.points)]
+    yield from (f"{shots_text(leaderboard.shots)}: {warning}" for warning in leaderboard.warnings)
+    weighed = [s for s in leaderboard.standings if not math.isclose(s.by_instance.value, s.score.value, rel_tol=1e-9)]
+    weighed = [s for s in weighed if score(s.by_instance, leaderboard.points) != score(s.score, leaderboard.points)]
     if weighed:
-        told = "; ".join(f"{s.learner} {score(s.by_instance, board.points)}" for s in weighed)
-        yield f"{shots_text(board.shots)}, where each task weighs as many instances as it has: {told}"
+        told = "; ".join(f"{s.learner} {score(s.by_instance, leaderboard.points)}" for s in weighed)
+        yield f"{shots_text(leaderboard.shots)}, where each task weighs as many instances as it has: {told}"
 
 
-def brief(summary: Summary) -> list[tuple[Board, list[Standing]]]:
-    """Give, for each board, the learners that can't be told from the best."""
-    return [(board, [s for s in board.standings if s.best]) for board in summary.boards]
+def brief(summary: Summary) -> list[tuple[Leaderboard, list[Standing]]]:
+    """Give, for each leaderboard, the learners that can't be told from the best."""
+    return [(leaderboard, [s for s in leaderboard.standings if s.best]) for leaderboard in summary.leaderboards]
 
 
 def legend(summary: Summary) -> str:
     """Say what brackets, letters and stars mean."""
-    if not summary.boards:
+    if not summary.leaderboards:
         return f"{NONE}: nothing has been scored yet"
     level = f"{100 * summary.how.level:.4g} %"
-    letters = "a shared letter: can't be told apart; *: can't be told from the best, floors aside"
+    letters = "a shared letter: can't be told apart; *: can't be told from the best, baselines aside"
     return f"in brackets: {level} intervals, for {spoken_of(summary)}; {letters}"
 
 
@@ -193,8 +196,8 @@ def terminal(summary: Summary) -> str:
             console.line("\nby category")
             console.table(columns, rows, figures=columns[2:])
         console.line(legend(summary))
-        for exhibit in summary.exhibits:
-            _show(exhibit, FEW if screen.isatty() else len(exhibit.rows))
+        for figure in summary.figures:
+            _show(figure, FEW if screen.isatty() else len(figure.rows))
         if found := dropped(summary):
             console.line("\ncounted on the way")
             console.table(["learner", "what", "count"], found)
@@ -205,11 +208,11 @@ def terminal(summary: Summary) -> str:
     return screen.getvalue()
 
 
-def _show(exhibit: Exhibit, most: int) -> None:
+def _show(figure: Figure, most: int) -> None:
     from .. import console
 
-    columns, rows = exhibited(exhibit)
-    console.line(f"\n{exhibit.title}")
+    columns, rows = figure_table(figure)
+    console.line(f"\n{figure.title}")
     fit = console.fitting(columns, rows[:most])
     if rows:
         console.table(columns[:fit], [row[:fit] for row in rows[:most]], figures=columns[1:fit])
@@ -217,7 +220,7 @@ def _show(exhibit: Exhibit, most: int) -> None:
         console.line(f"too wide for this terminal, and in the other forms of report: {', '.join(columns[fit:])}")
     if len(rows) > most:
         console.line(f"{counted(len(rows) - most, 'more row')} in the other forms of report")
-    for note in exhibit.notes:
+    for note in figure.notes:
         console.line(note)
 
 
@@ -233,9 +236,9 @@ def markdown(summary: Summary) -> str:
     if summary.categories:
         parts += ["## By category", _md_table(*categories(summary))]
     parts += [legend(summary)]
-    for exhibit in summary.exhibits:
-        parts += [f"## {_md(exhibit.title)}", _md_table(*exhibited(exhibit)) if exhibit.rows else ""]
-        parts += ["\n".join(f"- {_md(note)}" for note in exhibit.notes)]
+    for figure in summary.figures:
+        parts += [f"## {_md(figure.title)}", _md_table(*figure_table(figure)) if figure.rows else ""]
+        parts += ["\n".join(f"- {_md(note)}" for note in figure.notes)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
     parts += ["## What it took", _md_table(*costs(summary))] if summary.counts.done else []
@@ -262,28 +265,28 @@ def as_csv(summary: Summary) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for board in summary.boards:
-        for s in board.standings:
-            more = [s.rank or "", s.groups, int(s.best), int(s.floor)]
-            writer.writerow(_line(board, "", s.learner, s.score) + more)
-        for task, found in board.tasks.items():
-            writer.writerows(_line(board, task, name, found[name]) + [""] * 4 for name in found)
+    for leaderboard in summary.leaderboards:
+        for s in leaderboard.standings:
+            more = [s.rank or "", s.groups, int(s.best), int(s.baseline)]
+            writer.writerow(_line(leaderboard, "", s.learner, s.score) + more)
+        for task, found in leaderboard.tasks.items():
+            writer.writerows(_line(leaderboard, task, name, found[name]) + [""] * 4 for name in found)
     return text.getvalue()
 
 
-def _line(board: Board, task: str, learner: str, e: Estimate) -> list[Any]:
+def _line(leaderboard: Leaderboard, task: str, learner: str, e: Estimate) -> list[Any]:
     values = ["" if math.isnan(v) else repr(v) for v in (e.value, e.low, e.high)]
-    return [inert(board.metric), board.shots, inert(task), inert(learner), *values, e.n]
+    return [inert(leaderboard.metric), leaderboard.shots, inert(task), inert(learner), *values, e.n]
 
 
 def latex(summary: Summary) -> str:
-    r"""Write a table for each metric and each exhibit; they need \usepackage{booktabs}."""
+    r"""Write a table for each metric and each figure; they need \usepackage{booktabs}."""
     tables = [f"% {' '.join(tally(summary).split())}"]
     for metric in summary.metrics:
         told = f"{metric}; {legend(summary)}. {'; '.join(summary.signatures[metric])}"
         tables.append(_tex_table(*scores(summary, metric), told))
-    shown = [of for of in summary.exhibits if of.rows]
-    tables += [_tex_table(*exhibited(of), "; ".join([of.title, *of.notes])) for of in shown]
+    shown = [of for of in summary.figures if of.rows]
+    tables += [_tex_table(*figure_table(of), "; ".join([of.title, *of.notes])) for of in shown]
     return "\n".join(tables) + "\n"
 
 

@@ -187,7 +187,7 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
     about = PlanAbout(
         study=plan.study.name,
         learners={name: repr(of) for name, of in plan.learners.items()},
-        floors=plan.floors,
+        baselines=plan.baselines,
         settings={name: settings(of) for name, of in plan.learners.items()},
         digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
         skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
@@ -292,7 +292,7 @@ def paired(a: str, b: str, run: Path | str | None = None) -> Results:
         if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
             raise UsageError("the two runs are of different tasks, and can't be paired")
         outcomes = [outcome for outcome in outcomes if outcome.task in shared]
-    return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, floors=(), failures=())
+    return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, baselines=(), failures=())
 
 
 def learners_of_run(folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ from ..core import ROLES, Suite
 from ..episodes import ALL, DRAWN, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json
-from ..learners import FLOORS, Learner, can_do, learner, settings
+from ..learners import BASELINES, Learner, can_do, learner, settings
 from ..messages import Note
 from ..models.load import Source, source
 from ..models.trained import Trained, trained
@@ -48,9 +48,9 @@ class Plan:
     verified: str  # what of the suite's data was compared with its names, see `suites.verify`
 
     @property
-    def floors(self) -> tuple[str, ...]:
+    def baselines(self) -> tuple[str, ...]:
         """Name the learners that are only lines to be above."""
-        return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in FLOORS)
+        return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in BASELINES)
 
 
 def sampler(study: Study, task: str, shots: Shots) -> Sampler:

@@ -81,7 +81,7 @@ class Results:
     command: str  # that runs it again
     suite: Suite = field(repr=False)
     learners: Mapping[str, str]  # name in the study -> what it is, for people
-    floors: tuple[str, ...]  # names of learners that are only lines to be above
+    baselines: tuple[str, ...]  # names of learners that are only lines to be above
     outcomes: tuple[Outcome, ...] = field(repr=False)
     failures: tuple[Failure, ...] = field(repr=False)
     missing: int  # cells that were not run yet
@@ -98,7 +98,7 @@ class PlanAbout:
 
     study: str  # its name
     learners: Mapping[str, str]
-    floors: Sequence[str]
+    baselines: Sequence[str]
     settings: Mapping[str, Mapping[str, Json]]
     digests: Mapping[str, str]  # of the tasks
     skipped: Sequence[tuple[Mapping[str, Any], int]]  # notes, and how often each
@@ -130,7 +130,7 @@ def read_results(
         command=command,
         suite=suite,
         learners=about.learners,
-        floors=tuple(about.floors),
+        baselines=tuple(about.baselines),
         outcomes=tuple(outcomes),
         failures=tuple(_failure(one, *failed[one.cell]) for one in planned if one.cell in failed),
         missing=sum(id_ not in reading.bodies and id_ not in failed and id_ not in skipped for id_ in cells),
@@ -151,7 +151,7 @@ def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str
 def _nothing(suite: Suite, command: str, trial: int) -> Results:
     """Give the results of a run of which only another trial, or nothing, was planned."""
     return Results(
-        name=suite.id, command=command, suite=suite, learners={}, floors=(), outcomes=(), failures=(), missing=0,
+        name=suite.id, command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(), missing=0,
         skipped={}, smoke=trial > 0,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import Any
 from .. import benchmarks
 from ..episodes import DRAWN, Sampler, Shots
 from ..errors import StudyError, UsageError, nearest
-from ..learners import FLOORS
+from ..learners import BASELINES
 from ..schema import Node, key, read, short, taken
 from .views import VIEWS, View, view_kind
 from .yaml_reader import Places, StudyFaults, places_in, read_yaml
@@ -252,7 +252,7 @@ class _StudyFile:
     learners: Mapping[str, StudyLearner] = key(default_factory=dict, read=_learners)
     models: Mapping[str, Mapping[str, Any]] = key(default_factory=dict, read=_models)
     views: tuple[View, ...] = key((), read=_views)
-    floors: bool = True  # whether floors that it does not name are among its learners
+    baselines: bool = True  # whether baselines that it does not name are among its learners
 
 
 # --- read ------------------------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
     _check_shots(node, written)
     faults.settle()
     return Study(
-        name=written.name, tasks=written.tasks, protocol=written.protocol, learners=_with_floors(written),
+        name=written.name, tasks=written.tasks, protocol=written.protocol, learners=_with_baselines(written),
         models=written.models, views=written.views, folder=folder, places=dict(_places(node)), **written.suite,
     )  # fmt: skip
 
@@ -315,10 +315,10 @@ def _check_shots(node: Node, written: _StudyFile) -> None:
             node.fault(name, f"shots of {name!r} that the protocol does not have: {odd}", node.values["learners"])
 
 
-def _with_floors(written: _StudyFile) -> dict[str, StudyLearner]:
+def _with_baselines(written: _StudyFile) -> dict[str, StudyLearner]:
     used = {*written.learners, *(chosen.learner for chosen in written.learners.values())}
-    floors = [floor for floor in FLOORS if written.floors and floor not in used]
-    return {**written.learners, **{floor: StudyLearner(learner=floor) for floor in floors}}
+    baselines = [baseline for baseline in BASELINES if written.baselines and baseline not in used]
+    return {**written.learners, **{baseline: StudyLearner(learner=baseline) for baseline in baselines}}
 
 
 def _places(node: Node) -> Iterator[tuple[tuple[str, str], str]]:

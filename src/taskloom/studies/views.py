@@ -32,8 +32,8 @@ class View(Protocol):
     def faults(self, settings: Settings) -> Iterator[str]:
         """Say why it could not be drawn, whatever the results; what its options name is looked up already."""
 
-    def exhibits(self, seen: Any) -> Iterable[Any]:
-        """Make tables and plots of results: `reports.exhibits` says of what, and what these are."""
+    def figures(self, seen: Any) -> Iterable[Any]:
+        """Make tables and plots of results: `reports.figures` says of what, and what these are."""
 
 
 def naming(what: Named, **default: Any) -> Any:

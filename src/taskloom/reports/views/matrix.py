@@ -9,8 +9,8 @@ from ...benchmarks.published import published
 from ...stats import Estimate
 from ...studies.views import Settings, naming
 from .. import numbers, svg
-from ..boards import Board, Standing
-from ..exhibits import Exhibit, Seen, counted_over
+from ..figures import Figure, ReportData, counted_over
+from ..leaderboards import Leaderboard, Standing
 from .published import what_is_published
 
 
@@ -33,9 +33,9 @@ class Matrix:
         if not taken:
             yield f"no learner has both settings of the matrix: {self.rows!r} and {self.columns!r}"
 
-    def exhibits(self, seen: Seen) -> Iterator[Exhibit]:
+    def figures(self, data: ReportData) -> Iterator[Figure]:
         """Lay scores by the first metric out by two settings, above published rows."""
-        ours, settings = seen.at_most(seen.first), seen.results.settings
+        ours, settings = data.at_most(data.first), data.results.settings
         at = {
             (str(found[self.rows]), str(found[self.columns])): ours[name]
             for name, found in settings.items()
@@ -44,13 +44,13 @@ class Matrix:
         if not at:
             return
         rows, columns = (list(dict.fromkeys(names)) for names in zip(*at, strict=True))
-        tables = [f for f in published(self.paper).by(self.columns) if f.metric == seen.first] if self.paper else []
+        tables = [f for f in published(self.paper).by(self.columns) if f.metric == data.first] if self.paper else []
         over = tables[0].over if tables else "tasks"
         here = {row: [_score_at(at, row, column, over) for column in columns] for row in rows}
         theirs = {f"{n}, published": [v.get(c) for c in columns] for f in tables for n, v in f.values.items()}
-        told = [note for f in tables for note in what_is_published(seen, f, published(self.paper).paper)]
-        about, points = f"{seen.first} by {self.rows} and {self.columns}", next(iter(at.values()))[0].points
-        yield Exhibit(
+        told = [note for f in tables for note in what_is_published(data, f, published(self.paper).paper)]
+        about, points = f"{data.first} by {self.rows} and {self.columns}", next(iter(at.values()))[0].points
+        yield Figure(
             title=about,
             columns=(self.rows, *columns),
             rows=(
@@ -64,7 +64,7 @@ class Matrix:
 
 
 def _score_at(
-    at: Mapping[tuple[str, str], tuple[Board, Standing]], row: str, column: str, over: str
+    at: Mapping[tuple[str, str], tuple[Leaderboard, Standing]], row: str, column: str, over: str
 ) -> Estimate | None:
     return at[row, column][1].over(over) if (row, column) in at else None
 

@@ -11,7 +11,7 @@ from ...ids import Json, canonical
 from ...studies.views import Settings, naming
 from .. import numbers, svg
 from ..contrasts import combination
-from ..exhibits import Exhibit, Seen, counted_over
+from ..figures import Figure, ReportData, counted_over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,38 +27,38 @@ class Scaling:
         if values and (not numbers or min(numbers) < 0):
             yield f"scores can only go over numbers from nought on, and these are none: {self.over!r}"
 
-    def exhibits(self, seen: Seen) -> Iterator[Exhibit]:
+    def figures(self, data: ReportData) -> Iterator[Figure]:
         """Draw scores by the first metric over a setting that is a number."""
-        ours, series = seen.at_most(seen.first), _series(seen, self.over)
+        ours, series = data.at_most(data.first), _series(data, self.over)
         if not series:
             return
         xs = sorted({x for names in series.values() for x in names})
         points = next(iter(ours.values()))[0].points
         scores = {label: {x: ours[name][1].score for x, name in names.items()} for label, names in series.items()}
         lines = {n: [(x, numbers.shown(e, points)) for x, e in by_x.items()] for n, by_x in scores.items()}
-        about = f"{seen.first} over {self.over}"
-        yield Exhibit(
+        about = f"{data.first} over {self.over}"
+        yield Figure(
             title=about,
             columns=("learner", *(f"{x:,g}" for x in xs)),
             rows=tuple((label, *(by_x.get(x) for x in xs)) for label, by_x in scores.items()),
             notes=(
                 counted_over([ours[name] for names in series.values() for name in names.values()]),
-                *(note for label, names in series.items() for note in _trend(seen, label, names)),
+                *(note for label, names in series.items() for note in _trend(data, label, names)),
             ),
             points=points,
             plot=svg.curves(lines, about, over=self.over) + svg.key(list(lines)),
         )
 
 
-def _series(seen: Seen, over: str) -> dict[str, dict[float, str]]:
+def _series(data: ReportData, over: str) -> dict[str, dict[float, str]]:
     """Put learners together that differ in one setting alone: each by its value of it."""
-    ours = seen.at_most(seen.first)
+    ours = data.at_most(data.first)
     found: dict[str, dict[float, str]] = {}  # what else learners are set to -> value -> learner
-    for name, settings in seen.results.settings.items():
+    for name, settings in data.results.settings.items():
         value = settings.get(over)
         if name in ours and isinstance(value, int | float) and not isinstance(value, bool):
             found.setdefault(_rest(settings, over), {}).setdefault(value, name)
-    labels = _told_apart([seen.results.settings[next(iter(names.values()))] for names in found.values()], over)
+    labels = _told_apart([data.results.settings[next(iter(names.values()))] for names in found.values()], over)
     return {label: dict(sorted(names.items())) for label, names in zip(labels, found.values(), strict=True)}
 
 
@@ -75,15 +75,15 @@ def _told_apart(series: Sequence[Mapping[str, Json]], over: str) -> list[str]:
     return [", ".join(f"{n} {found[n]}" for n in differ if n in found) or alone[at] for at, found in enumerate(series)]
 
 
-def _trend(seen: Seen, label: str, names: Mapping[float, str]) -> Iterator[str]:
+def _trend(data: ReportData, label: str, names: Mapping[float, str]) -> Iterator[str]:
     """Fit a straight line over the logarithm; its slope is a sum of scores, and has an interval as they have."""
-    ours = seen.at_most(seen.first)
-    boards = [ours[name][0] for name in names.values()]
+    ours = data.at_most(data.first)
+    leaderboards = [ours[name][0] for name in names.values()]
     x = np.log2(1 + np.array(list(names)))
-    if len(names) < 3 or len({b.shots for b in boards}) > 1:
+    if len(names) < 3 or len({b.shots for b in leaderboards}) > 1:
         yield f"{label}: a trend needs three values or more, at one number of shots"
         return
     shares = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     of = dict(zip(names.values(), shares.tolist(), strict=True))
-    slope = combination(of, seen.first, boards[0].shots, seen.results.outcomes, seen.how)
-    yield f"{label}: {numbers.score(slope, boards[0].points)} for each doubling of 1 + x, by a straight line"
+    slope = combination(of, data.first, leaderboards[0].shots, data.results.outcomes, data.how)
+    yield f"{label}: {numbers.score(slope, leaderboards[0].points)} for each doubling of 1 + x, by a straight line"

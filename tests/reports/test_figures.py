@@ -13,7 +13,7 @@ import pytest
 
 from taskloom.core import Example, Item, Number, Suite, Task, Text
 from taskloom.reports import How, render, summarise
-from taskloom.reports.exhibits import Exhibit, Value
+from taskloom.reports.figures import Figure, Value
 from taskloom.reports.views.agreement import Agreement
 from taskloom.reports.views.gain import Gain
 from taskloom.reports.views.matrix import Matrix
@@ -67,27 +67,27 @@ def results(*views: View, answers: Mapping[str, Mapping[str, Sequence[str]]] = A
     outcomes = [outcome(of, name, task, given) for name, by_task in answers.items() for task, given in by_task.items()]
     return Results(
         name="s", command="taskloom run s", suite=of, learners={name: name for name in answers},
-        floors=tuple(name for name in answers if name.startswith("copy")), outcomes=tuple(outcomes),
+        baselines=tuple(name for name in answers if name.startswith("copy")), outcomes=tuple(outcomes),
         failures=(), missing=0, skipped={}, settings=settings, views=views,
     )  # fmt: skip
 
 
-def shown(*views: View, **more: Any) -> list[Exhibit]:
-    return checked(summarise(results(*views, **more), How(count=200)).exhibits)
+def shown(*views: View, **more: Any) -> list[Figure]:
+    return checked(summarise(results(*views, **more), How(count=200)).figures)
 
 
 def nothing(*views: View, **more: Any) -> bool:
-    (found,) = summarise(results(*views, **more), How(count=200)).exhibits
+    (found,) = summarise(results(*views, **more), How(count=200)).figures
     return found.rows == () and found.notes[0].startswith("not drawn")
 
 
-def checked(found: Sequence[Exhibit]) -> list[Exhibit]:
-    for exhibit in found:
-        drawn = Xml.fromstring(f"<div>{exhibit.plot}</div>")
+def checked(found: Sequence[Figure]) -> list[Figure]:
+    for figure in found:
+        drawn = Xml.fromstring(f"<div>{figure.plot}</div>")
         plot = drawn.find("svg")
         assert plot is not None
         assert plot.get("aria-label")
-        assert all(len(row) == len(exhibit.columns) for row in exhibit.rows)
+        assert all(len(row) == len(figure.columns) for row in figure.rows)
     return list(found)
 
 
@@ -107,7 +107,7 @@ def test_figures_that_are_means_over_instances_stand_beside_such_means():
     ours = {row[0]: row[3] for row in overall.rows}
     assert known(ours["copy-input"]).value == pytest.approx(7 / 18)  # of 2 + 8 + 8 answers, not of three tasks
     assert any("here: means over instances" in note for note in overall.notes)
-    by_shots = summarise(results(answers=fewer), How(count=200)).boards[0]
+    by_shots = summarise(results(answers=fewer), How(count=200)).leaderboards[0]
     assert {s.learner: s.score.value for s in by_shots.standings}["copy-input"] == pytest.approx(0.875 / 3)
 
 
@@ -149,7 +149,7 @@ def test_a_gain_may_be_of_any_learner_over_any():
     assert [row[0] for row in gain.rows] == ["titles", "odd <b>", "same"]
 
 
-def test_floors_alone_have_no_gain():
+def test_baselines_alone_have_no_gain():
     alone = {name: given for name, given in ANSWERS.items() if name != "model"}
     assert nothing(Gain(), answers=alone)
     (gain,) = shown(Gain(learner="copy-input"), answers=alone)
@@ -216,7 +216,7 @@ def test_all_forms_show_them_and_escape_them():
 
 def test_nothing_scored_shows_nothing():
     empty = replace(results(Gain(), Beside(paper="natural-instructions")), outcomes=())
-    assert summarise(empty).exhibits == ()
+    assert summarise(empty).figures == ()
 
 
 def test_a_gain_can_be_told_apart_among_many_tasks():
@@ -227,7 +227,7 @@ def test_a_gain_can_be_told_apart_among_many_tasks():
     given = {"model": [RIGHT] * 20, "copy-input": [WRONG] * 20}
     outcomes = [outcome(of, name, task, answers) for name, answers in given.items() for task in tasks]
     made = replace(results(Gain()), suite=of, outcomes=tuple(outcomes))
-    (gain,) = checked(summarise(made, How(count=100)).exhibits)
+    (gain,) = checked(summarise(made, How(count=100)).figures)
     assert gain.notes[1].startswith("told apart from it on 60: better on 60, worse on 0;")
 
 
@@ -252,7 +252,7 @@ def test_where_less_is_better_the_lower_score_is_the_gain():
     settings: dict[str, Any] = {name: {"model": name, "k": n} for n, name in enumerate(off)}
     views = (Gain(), Matrix(rows="model", columns="k"), Scaling(over="k"))
     made = replace(results(*views, **settings), suite=of, outcomes=tuple(outcomes))
-    gain, matrix, _ = checked(summarise(made, How(count=50)).exhibits)
+    gain, matrix, _ = checked(summarise(made, How(count=50)).figures)
     assert {row[4] for row in gain.rows} == {"copy-input"}
     assert [round(gained(row[1]).difference, 6) for row in gain.rows] == [0.99, 0.99]
     assert not gain.points
@@ -263,7 +263,7 @@ def test_where_less_is_better_the_lower_score_is_the_gain():
 def test_learners_with_fewer_shots_are_shown_at_their_own():
     made = results(Gain(learner="model"), Beside(paper="natural-instructions"))
     more = [replace(o, shots=4) for o in made.outcomes if o.learner != "model"]
-    gain, overall, _ = checked(summarise(replace(made, outcomes=(*made.outcomes, *more)), How(count=50)).exhibits)
+    gain, overall, _ = checked(summarise(replace(made, outcomes=(*made.outcomes, *more)), How(count=50)).figures)
     assert len(gain.rows) == 3
     assert {row[0]: row[1] for row in overall.rows if row[1] is not None} == {
         "model": 0, "copy-input": 4, "copy-demonstration": 4

@@ -9,8 +9,8 @@ import pytest
 from taskloom.core import Labels
 from taskloom.messages import Note
 from taskloom.reports import How, compare, differs
-from taskloom.reports.boards import board
 from taskloom.reports.contrasts import ENOUGH, contrast
+from taskloom.reports.leaderboards import leaderboard
 from taskloom.scores import Scored, metric
 from taskloom.stats import standard_error_interval
 from taskloom.studies.costs import Cost
@@ -44,7 +44,7 @@ def test_a_score_is_the_mean_over_tasks_of_the_mean_over_episodes():
         outcome("a", 1, [0, 0]),
         outcome("a", 0, [1, 0, 0, 0, 0], task="u"),
     ]
-    made = board("exact-match", 0, outcomes, how=QUICK)
+    made = leaderboard("exact-match", 0, outcomes, how=QUICK)
     score = of(made, "a").score
     assert score.value == pytest.approx(((0.75 + 0) / 2 + 0.2) / 2)
     assert score.n == 11
@@ -54,7 +54,7 @@ def test_a_score_is_the_mean_over_tasks_of_the_mean_over_episodes():
 
 def test_with_one_episode_the_interval_is_that_of_the_items():
     units = rights(np.random.default_rng(0), 0.6, 400)
-    found = of(board("exact-match", 0, [outcome("a", 0, units)], how=How(count=2000)), "a").score
+    found = of(leaderboard("exact-match", 0, [outcome("a", 0, units)], how=How(count=2000)), "a").score
     plain = standard_error_interval(units)
     assert found.low == pytest.approx(plain.low, abs=0.006)
     assert found.high == pytest.approx(plain.high, abs=0.006)
@@ -64,7 +64,7 @@ def test_with_many_episodes_the_interval_is_that_of_their_scores():
     rng = np.random.default_rng(1)
     chances = rng.random(60)
     outcomes = [outcome("a", seed, rights(rng, chance, 20)) for seed, chance in enumerate(chances)]
-    found = of(board("exact-match", 0, outcomes, how=How(count=2000)), "a").score
+    found = of(leaderboard("exact-match", 0, outcomes, how=How(count=2000)), "a").score
     plain = standard_error_interval([float(o.scores["exact-match"].units.mean()) for o in outcomes])
     assert found.low == pytest.approx(plain.low, abs=0.012)
     assert found.high == pytest.approx(plain.high, abs=0.012)
@@ -73,8 +73,10 @@ def test_with_many_episodes_the_interval_is_that_of_their_scores():
 def test_items_that_all_episodes_share_are_not_taken_for_more_items():
     units = rights(np.random.default_rng(2), 0.5, 50)
     ids = [str(n) for n in range(50)]
-    one = of(board("exact-match", 0, [outcome("a", 0, units, items=ids)], how=QUICK), "a").score
-    many = of(board("exact-match", 0, [outcome("a", s, units, items=ids) for s in range(6)], how=QUICK), "a").score
+    one = of(leaderboard("exact-match", 0, [outcome("a", 0, units, items=ids)], how=QUICK), "a").score
+    many = of(
+        leaderboard("exact-match", 0, [outcome("a", s, units, items=ids) for s in range(6)], how=QUICK), "a"
+    ).score
     assert many.n == 6 * one.n
     assert many.high - many.low == pytest.approx(one.high - one.low, rel=0.15)
 
@@ -82,8 +84,8 @@ def test_items_that_all_episodes_share_are_not_taken_for_more_items():
 def test_drawing_tasks_too_makes_intervals_wider_where_tasks_differ():
     rng = np.random.default_rng(3)
     outcomes = [outcome("a", 0, rights(rng, c, 100), task=f"t{c}") for c in (0.05, 0.2, 0.5, 0.8, 0.95)]
-    fixed = of(board("exact-match", 0, outcomes, how=QUICK), "a").score
-    drawn = of(board("exact-match", 0, outcomes, how=How(count=400, tasks="drawn")), "a").score
+    fixed = of(leaderboard("exact-match", 0, outcomes, how=QUICK), "a").score
+    drawn = of(leaderboard("exact-match", 0, outcomes, how=How(count=400, tasks="drawn")), "a").score
     assert drawn.value == fixed.value
     assert drawn.high - drawn.low > 2 * (fixed.high - fixed.low)
 
@@ -94,7 +96,7 @@ def test_what_differs_is_told_apart_and_what_does_not_is_not(episodes):
     chances = {"good": 0.9, "as good": 0.9, "bad": 0.5}
     size = 200 // episodes if episodes > 1 else 120
     outcomes = [outcome(name, s, rights(rng, c, size)) for name, c in chances.items() for s in range(episodes)]
-    made = board("exact-match", 0, outcomes, how=QUICK)
+    made = leaderboard("exact-match", 0, outcomes, how=QUICK)
     told = {frozenset((c.a, c.b)): differs(c) for c in made.pairs}
     assert told == {
         frozenset(("good", "as good")): False,
@@ -131,7 +133,7 @@ def test_less_is_better_for_errors():
     gold = rng.normal(size=60)
     near = np.stack([gold, gold + 0.1 * rng.normal(size=60)], axis=1)
     far = np.stack([gold, gold + 2 * rng.normal(size=60)], axis=1)
-    made = board("mse", 0, [outcome("far", 0, far, name="mse"), outcome("near", 0, near, name="mse")], how=QUICK)
+    made = leaderboard("mse", 0, [outcome("far", 0, far, name="mse"), outcome("near", 0, near, name="mse")], how=QUICK)
     assert [s.learner for s in made.standings] == ["near", "far"]
     assert [s.rank for s in made.standings] == [1, 2]
     assert (made.higher, made.points) == (False, False)
@@ -141,7 +143,7 @@ def test_less_is_better_for_errors():
 def test_what_has_no_value_is_nan_and_has_no_rank():
     constant = np.stack([np.arange(8.0), np.ones(8)], axis=1)
     varied = np.stack([np.arange(8.0), np.arange(8.0)[::-1]], axis=1)
-    made = board(
+    made = leaderboard(
         "tau-b", 0, [outcome("a", 0, constant, name="tau-b"), outcome("b", 0, varied, name="tau-b")], how=QUICK
     )
     assert [s.learner for s in made.standings] == ["b", "a"]
@@ -152,23 +154,27 @@ def test_what_has_no_value_is_nan_and_has_no_rank():
 
 
 def test_one_answer_has_no_interval():
-    score = of(board("exact-match", 0, [outcome("a", 0, [1])], how=QUICK), "a").score
+    score = of(leaderboard("exact-match", 0, [outcome("a", 0, [1])], how=QUICK), "a").score
     assert score.value == 1
     assert math.isnan(score.low)
     assert math.isnan(score.high)
 
 
-def test_floors_have_no_rank_but_learners_are_compared_with_them():
+def test_baselines_have_no_rank_but_learners_are_compared_with_them():
     rng = np.random.default_rng(6)
     outcomes = [outcome(n, 0, rights(rng, c, 100)) for n, c in {"a": 0.9, "low": 0.3, "lower": 0.1}.items()]
-    made = board("exact-match", 0, outcomes, floors=("low", "lower"), how=QUICK)
-    assert [(s.rank, s.floor, s.best) for s in made.standings] == [(1, False, True), (0, True, False), (0, True, False)]
+    made = leaderboard("exact-match", 0, outcomes, baselines=("low", "lower"), how=QUICK)
+    assert [(s.rank, s.baseline, s.best) for s in made.standings] == [
+        (1, False, True),
+        (0, True, False),
+        (0, True, False),
+    ]
     assert {(c.a, c.b) for c in made.pairs} == {("a", "low"), ("a", "lower")}
 
 
 def test_the_order_of_outcomes_does_not_matter(results):
     some = [o for o in results.outcomes if o.task == "title->category"]
-    assert board("accuracy", 0, some, how=QUICK) == board("accuracy", 0, some[::-1], how=QUICK)
+    assert leaderboard("accuracy", 0, some, how=QUICK) == leaderboard("accuracy", 0, some[::-1], how=QUICK)
 
 
 def test_comparing_gives_each_task_and_all(results):
@@ -187,7 +193,9 @@ def test_intervals_of_few_episodes_hold_the_truth_nearly_as_often_as_they_promis
     held = 0
     for _ in range(120):
         chances = np.clip(rng.normal(0.6, 0.1, episodes), 0, 1)
-        made = board("exact-match", 0, [outcome("a", s, rights(rng, c, 32)) for s, c in enumerate(chances)], how=QUICK)
+        made = leaderboard(
+            "exact-match", 0, [outcome("a", s, rights(rng, c, 32)) for s, c in enumerate(chances)], how=QUICK
+        )
         score = of(made, "a").score
         held += score.low <= 0.6 <= score.high
     assert held / 120 >= 0.85
@@ -218,7 +226,7 @@ def test_a_difference_has_the_same_interval_from_both_sides_and_none_is_beyond_w
     x = np.linspace(0, 1, 8)
     other = [x + (0.3 + 0.6 * seed) * (-1) ** np.arange(8) for seed in (0, 1)]
     for name, (low, high) in {"mse": (0, math.inf), "pearson": (-1, 1)}.items():
-        found = board(name, 0, [outcome("a", s, np.stack([x, y], 1), name=name) for s, y in enumerate(other)])
+        found = leaderboard(name, 0, [outcome("a", s, np.stack([x, y], 1), name=name) for s, y in enumerate(other)])
         score = of(found, "a").score
         assert low <= score.low < score.high <= high
 
@@ -250,7 +258,7 @@ def test_an_interval_of_a_metric_that_is_no_mean_holds_its_own_value_and_the_tru
     for _ in range(25):
         plain = [outcome("a", seed, [0.0] * 16) for seed in range(40)]
         episodes = [replace(o, scores={"macro-f1": Scored(f1, units(), {})}) for o in plain]
-        score = of(board("macro-f1", 0, episodes, how=QUICK), "a").score
+        score = of(leaderboard("macro-f1", 0, episodes, how=QUICK), "a").score
         assert score.low < score.value < score.high
         held += score.low <= truth <= score.high
     assert held >= 21
@@ -263,25 +271,25 @@ def test_intervals_for_other_tasks_hold_the_truth_nearly_as_often_as_they_promis
     for _ in range(120):
         chances = np.clip(rng.normal(0.5, 0.15, 3), 0, 1)
         outcomes = [outcome("a", 0, rights(rng, c, 50), task=f"t{at}") for at, c in enumerate(chances)]
-        score = of(board("exact-match", 0, outcomes, how=how), "a").score
+        score = of(leaderboard("exact-match", 0, outcomes, how=how), "a").score
         held += score.low <= 0.5 <= score.high
     assert held / 120 >= 0.87
-    alone = of(board("exact-match", 0, [outcome("a", 0, rights(rng, 0.5))], how=how), "a").score
+    alone = of(leaderboard("exact-match", 0, [outcome("a", 0, rights(rng, 0.5))], how=how), "a").score
     assert math.isnan(alone.low)
 
 
 def test_tasks_of_one_item_each_say_nothing_of_how_sure_their_mean_is():
     single = [outcome("a", 0, [right], task=f"t{right}") for right in (0, 1)]
-    score = of(board("exact-match", 0, single, how=QUICK), "a").score
+    score = of(leaderboard("exact-match", 0, single, how=QUICK), "a").score
     assert (score.value, math.isnan(score.low), math.isnan(score.high)) == (0.5, True, True)
     many = [outcome("a", 0, rights(np.random.default_rng(n), 0.5), task=f"more{n}") for n in range(20)]
-    assert not math.isnan(of(board("exact-match", 0, [*single[:1], *many], how=QUICK), "a").score.low)
+    assert not math.isnan(of(leaderboard("exact-match", 0, [*single[:1], *many], how=QUICK), "a").score.low)
 
 
 def test_a_mean_over_instances_is_that_of_all_answers_together():
     rng = np.random.default_rng(8)
     outcomes = [outcome("a", 0, rights(rng, c, n), task=f"t{n}") for n, c in ((100, 0.2), (400, 0.6))]
-    standing = of(board("exact-match", 0, outcomes, how=How(count=2000)), "a")
+    standing = of(leaderboard("exact-match", 0, outcomes, how=How(count=2000)), "a")
     together = np.concatenate([o.scores["exact-match"].units[:, 0] for o in outcomes])
     assert standing.over("instances").value == pytest.approx(together.mean())
     assert standing.over("tasks").value == standing.score.value < together.mean()
@@ -291,11 +299,11 @@ def test_a_mean_over_instances_is_that_of_all_answers_together():
 
 @pytest.mark.parametrize("right", [0, 1])
 def test_answers_that_are_all_right_or_all_wrong_have_the_interval_of_wilson(right):
-    found = of(board("exact-match", 0, [outcome("a", 0, [right] * 100)], how=QUICK), "a").score
+    found = of(leaderboard("exact-match", 0, [outcome("a", 0, [right] * 100)], how=QUICK), "a").score
     ends = [0.0, 1.96**2 / (100 + 1.96**2)]  # z^2 / (n + z^2)
     assert [found.low, found.high] == pytest.approx([1 - end for end in ends[::-1]] if right else ends, abs=1e-5)
     tasks = [outcome("a", seed, [right] * 50, task=f"t{n}") for n in range(4) for seed in range(3)]
-    made = board("exact-match", 0, tasks, how=QUICK)
+    made = leaderboard("exact-match", 0, tasks, how=QUICK)
     assert of(made, "a").score.high - of(made, "a").score.low == pytest.approx(1.96**2 / (600 + 1.96**2), abs=1e-5)
     alone = made.tasks["t0"]["a"]
     assert alone.high - alone.low == pytest.approx(1.96**2 / (150 + 1.96**2), abs=1e-5)
@@ -307,7 +315,9 @@ def test_a_label_that_is_never_right_does_not_make_macro_f1_sure():
     given = [("common", "common")] * 95 + [("rare", "common")] * 3 + [("common", "rare")] * 2
     units = np.array([f1.unit((gold,), answer) for gold, answer in given])
     plain = outcome("a", 0, [0.0] * 100)
-    found = of(board("macro-f1", 0, [replace(plain, scores={"macro-f1": Scored(f1, units, {})})], how=QUICK), "a").score
+    found = of(
+        leaderboard("macro-f1", 0, [replace(plain, scores={"macro-f1": Scored(f1, units, {})})], how=QUICK), "a"
+    ).score
     assert f1.unseen(units, 0.95) == pytest.approx((0, (0.6055 / 2) ** 2), abs=1e-4)
     assert found.high > found.value + 0.6055 / 2
 
@@ -315,7 +325,7 @@ def test_a_label_that_is_never_right_does_not_make_macro_f1_sure():
 def test_where_one_seed_hides_what_varies_between_seeds_that_is_said():
     def made(seeds, shots):
         outcomes = [outcome("a", s, [0, 1, 1], task=t, shots=shots) for t, n in seeds.items() for s in range(n)]
-        return board("exact-match", shots, outcomes, how=QUICK).warnings
+        return leaderboard("exact-match", shots, outcomes, how=QUICK).warnings
 
     assert made({"t": 1, "u": 2}, 4) == made({"t": 1, "u": 2}, "all") == (Note.of("single-episodes", tasks=1, of=2),)
     assert made({"t": 2, "u": 2}, 4) == made({"t": 1, "u": 1}, 0) == ()

@@ -1,4 +1,4 @@
-"""Outcomes to numbers: a board has scores by one metric at one setting of shots, and how sure they are.
+"""Outcomes to numbers: a leaderboard has scores by one metric at one setting of shots, and how sure they are.
 
 An episode's score is the metric of its answers, a task's the mean over its episodes, a learner's that over its tasks.
 """
@@ -23,7 +23,7 @@ from .intervals import Resampled, TaskMean, each_task, group_sizes, instances, o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What one learner reached on a board; `rank` is 0 for floors and for learners without a value."""
+    """What one learner reached on a leaderboard; `rank` is 0 for baselines and for learners without a value."""
 
     learner: str
     score: Estimate
@@ -33,7 +33,7 @@ class Standing:
     without: int  # episodes that have no score, such as a correlation of equal answers
     rank: int = 0
     groups: str = ""  # learners that share a letter can't be told apart
-    floor: bool = False
+    baseline: bool = False
     best: bool = False  # whether it can't be told from the best
 
     def over(self, what: str) -> Estimate:
@@ -42,7 +42,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class Leaderboard:
     """The scores of all learners by one metric at one setting of shots, the best first."""
 
     metric: str
@@ -65,36 +65,36 @@ class Category:
     """The scores on the tasks of one category that have the same first metric."""
 
     name: str
-    board: Board
+    leaderboard: Leaderboard
 
 
-def board(
-    metric: str, shots: Shots, outcomes: Iterable[Outcome], floors: Sequence[str] = (), how: How | None = None
-) -> Board:
+def leaderboard(
+    metric: str, shots: Shots, outcomes: Iterable[Outcome], baselines: Sequence[str] = (), how: How | None = None
+) -> Leaderboard:
     """Score all learners that have outcomes at these shots, and compare each two of them."""
-    return _Field.of(metric, shots, outcomes, how or How()).board(floors)
+    return _Field.of(metric, shots, outcomes, how or How()).leaderboard(baselines)
 
 
-def boards(
+def leaderboards(
     metric: str,
     shots: Shots,
     outcomes: Iterable[Outcome],
-    floors: Sequence[str],
+    baselines: Sequence[str],
     how: How,
     groups: Mapping[str, Collection[str]],
-) -> Iterator[tuple[str, Board]]:
-    """Make the board of all tasks, which has no name, and one for each group of tasks, of the same resamples."""
+) -> Iterator[tuple[str, Leaderboard]]:
+    """Make the leaderboard of all tasks, which has no name, and one for each group of tasks, of the same resamples."""
     field = _Field.of(metric, shots, outcomes, how)
-    yield "", field.board(floors)
-    yield from ((name, field.only(tasks).board(floors)) for name, tasks in groups.items())
+    yield "", field.leaderboard(baselines)
+    yield from ((name, field.only(tasks).leaderboard(baselines)) for name, tasks in groups.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The board of all tasks, one for each group of them, and the mean over groups by learner; all of one drawing."""
+    """The leaderboard of all tasks, one for each group, and the mean over groups by learner; all of one drawing."""
 
-    board: Board
-    groups: Mapping[str, Board]
+    leaderboard: Leaderboard
+    groups: Mapping[str, Leaderboard]
     mean: Mapping[str, Estimate]  # each group by its instances; empty without groups
 
 
@@ -103,8 +103,8 @@ def over_groups(
 ) -> Grouped:
     """Score all learners on all tasks, on each group of tasks, and by the mean over groups."""
     field = _Field.of(metric, shots, outcomes, how)
-    parts = {name: field.only(tasks).board(()) for name, tasks in groups.items()}
-    return Grouped(field.board(()), parts, field.over_groups(groups) if groups else {})
+    parts = {name: field.only(tasks).leaderboard(()) for name, tasks in groups.items()}
+    return Grouped(field.leaderboard(()), parts, field.over_groups(groups) if groups else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +139,22 @@ class _Field:
             means={n: {task: self.means[n][task] for task in found} for n, found in drawn.items()},
         )
 
-    def board(self, floors: Sequence[str]) -> Board:
+    def leaderboard(self, baselines: Sequence[str]) -> Leaderboard:
         """Score all learners, and compare each two of them."""
         kind = self.kind
         higher, bounds = kind.higher_is_better, kind.bounds
         scores, by_instance = (self._scores(by_size=by_size) for by_size in (False, True))
         order = sorted(self.answers, key=lambda name: _order(scores[name].value, higher, name))
-        contested = [name for name in order if name not in floors] or order
+        contested = [name for name in order if name not in baselines] or order
         pairs = [(a, b) for a, b in itertools.combinations(order, 2) if a in contested or b in contested]
         contrasts = corrected(contrasts_of(pairs, self.answers, self.how, self.drawn))
         told = {frozenset((c.a, c.b)) for c in contrasts if differs(c)}
         ranked = _ranked({n: scores[n].value for n in contested}, higher, lambda a, b: frozenset((a, b)) in told)
         standings = tuple(
-            _standing(name, (scores[name], by_instance[name]), self.drawn[name], name in floors, ranked)
+            _standing(name, (scores[name], by_instance[name]), self.drawn[name], name in baselines, ranked)
             for name in order
         )
-        return Board(
+        return Leaderboard(
             metric=self.metric, shots=self.shots, higher=higher, points=kind.points, standings=standings,
             pairs=tuple(contrasts), tasks=self._by_task(bounds), warnings=tuple(self._warnings()),
         )  # fmt: skip
@@ -233,11 +233,12 @@ def _letter(number: int) -> str:
     return chr(ord("a") + number) if number < 26 else f"({number + 1})"
 
 
-def _standing(name: str, scores: tuple[Estimate, Estimate], drawn: Drawn, floor: bool, ranked: Ranked) -> Standing:
+def _standing(name: str, scores: tuple[Estimate, Estimate], drawn: Drawn, baseline: bool, ranked: Ranked) -> Standing:
     rank, groups, best = ranked.get(name, (0, "", False))
     valued = {task: len(episodes.valued) for task, episodes in drawn.items()}
     episodes = sum(len(found.answers) for found in drawn.values())
     return Standing(
         learner=name, score=scores[0], by_instance=scores[1], tasks=sum(map(bool, valued.values())),
-        episodes=episodes, without=episodes - sum(valued.values()), rank=rank, groups=groups, floor=floor, best=best,
+        episodes=episodes, without=episodes - sum(valued.values()), rank=rank, groups=groups,
+        baseline=baseline, best=best,
     )  # fmt: skip

@@ -16,14 +16,14 @@ from ..studies.results import Results
 from ..studies.views import view_name
 from ..texts import counted, human
 from . import numbers
-from .boards import Board, Category, Standing
 from .draws import How
+from .leaderboards import Category, Leaderboard, Standing
 
 Value: TypeAlias = str | int | float | Estimate | Contrast | None  # a plain number is published, and in points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
+class Figure:
     """A table with its notes, and a plot of it."""
 
     title: str
@@ -35,34 +35,34 @@ class Exhibit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What exhibits are made of."""
+class ReportData:
+    """What figures are made of."""
 
     results: Results
     how: How
-    boards: tuple[Board, ...]
+    leaderboards: tuple[Leaderboard, ...]
     categories: tuple[Category, ...]
 
-    def at_most(self, metric: str) -> dict[str, tuple[Board, Standing]]:
+    def at_most(self, metric: str) -> dict[str, tuple[Leaderboard, Standing]]:
         """Give each learner's standing at the most shots at which it has a score."""
-        boards = sorted((b for b in self.boards if b.metric == metric), key=lambda b: shots_order(b.shots))
-        return {s.learner: (b, s) for b in boards for s in b.standings if not math.isnan(s.score.value)}
+        leaderboards = sorted((b for b in self.leaderboards if b.metric == metric), key=lambda b: shots_order(b.shots))
+        return {s.learner: (b, s) for b in leaderboards for s in b.standings if not math.isnan(s.score.value)}
 
     @property
     def first(self) -> str:
         """Name the first metric."""
-        return self.boards[0].metric
+        return self.leaderboards[0].metric
 
 
-def exhibits(seen: Seen) -> tuple[Exhibit, ...]:
+def figures(data: ReportData) -> tuple[Figure, ...]:
     """Make all that a study wants to see; what can't be drawn says so."""
-    if not seen.boards:
+    if not data.leaderboards:
         return ()
-    found: list[Exhibit] = []
-    for view in seen.results.views:
-        made = list(view.exhibits(seen))
+    found: list[Figure] = []
+    for view in data.results.views:
+        made = list(view.figures(data))
         missing = "not drawn: what it needs has no scores yet, or no task of the study has it"
-        found += made or [Exhibit(title=f"View {view_name(view)!r}", notes=(missing,))]
+        found += made or [Figure(title=f"View {view_name(view)!r}", notes=(missing,))]
     return tuple(found)
 
 
@@ -71,7 +71,7 @@ def text(cell: Value, points: bool) -> str:
     return numbers.score(cell, points) if isinstance(cell, Estimate | Contrast) else human(cell)
 
 
-def counted_over(standings: Iterable[tuple[Board, Standing]], over: str = "tasks") -> str:
+def counted_over(standings: Iterable[tuple[Leaderboard, Standing]], over: str = "tasks") -> str:
     """Say how many tasks scores are over, and at how many shots."""
     found = list(standings)
     tasks = sorted({s.tasks for _, s in found})
