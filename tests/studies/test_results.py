@@ -89,7 +89,7 @@ def test_an_answer_of_another_form_is_unusable_and_shown_as_it_was_given(
     name = METRICS[output.kind]
     found = said(tmp_path, output, [name], answer)
     assert found.outcomes[0].scores[name].unusable == {reason: 2}
-    assert {g.text for s in summarise(found, How(count=20)).samples["t"] for g in s.given} == {shown}
+    assert {g.text for s in summarise(found, How(count=20)).samples["t"] for g in s.answers} == {shown}
     assert render(read_run(tmp_path / "run"), "html", How(count=20))
     again = "ndcg@5" if output.kind == "ranking" else {"mse": "tau-b", "micro-f1": "macro-f1"}.get(name, "rouge-l")
     suite(tmp_path / "suite", output, [again])
