@@ -113,6 +113,18 @@ REPORTS = {  # what stands beside scores
         "other tasks or episodes than that of the ranked learners"
     ),
 }
+FINDINGS = {  # what a run found
+    "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
+    "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
+    "best-shared": (
+        "{metric}, {shots}: {learner} has the highest score, {score}, not significantly different from {others:all}"
+    ),
+    "examples-help": "{learner} improves by {difference} in {metric} from {fewest} to {most}",
+    "examples-hurt": "{learner} changes by {difference} in {metric} from {fewest} to {most}",
+    "no-better-than-baseline": (
+        "{metric}: no learner is significantly better than the best baseline on {tasks:first 5} ({count} of {of:task})"
+    ),
+}
 LEARNERS = {
     "whole-number-expected": "{name} must be a whole number from {least} on: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
@@ -297,8 +309,8 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
-    FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS,
+    PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told
@@ -411,6 +423,7 @@ NOUN = re.compile("[a-z][a-z ]+")
 LONGEST = 80  # characters of one thing in a list
 FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
     "first": _listed,
+    "all": lambda values, _: " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values),
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
     "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),

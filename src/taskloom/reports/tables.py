@@ -252,6 +252,10 @@ def terminal(summary: Summary) -> str:
             console.line("\nwhat it took")
             columns, rows = costs(summary)
             console.table(columns, rows, figures=columns[1:])
+        if summary.findings:
+            console.line("\nfindings")
+        for finding in summary.findings:
+            console.line(f"- {finding}")
     return screen.getvalue()
 
 
@@ -274,6 +278,7 @@ def _show(figure: Figure, most: int) -> None:
 def markdown(summary: Summary) -> str:
     """Write Markdown tables."""
     parts = [f"# {_md(summary.name)}", tally(summary)]
+    parts += ["\n".join(f"- {_md(str(finding))}" for finding in summary.findings)]
     for metric in summary.metrics:
         parts += [f"## {_md(metric)}", _md_table(*scores(summary, metric))]
         parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]
