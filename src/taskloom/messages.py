@@ -101,8 +101,28 @@ SCORES = {
 }
 REPORTS = {  # what stands beside scores
     "single-episodes": (
-        "{tasks:,} of {of:task} have a single episode: intervals leave out what another seed would change, that is "
+        "{tasks:,} of {of:task} have a single episode: intervals do not cover what another seed would change, that is "
         "other examples or another training"
+    ),
+    "few-episodes": (
+        "{tasks:,} of {of:task} have fewer than {least} episodes: the variance between seeds is estimated from few, "
+        "which makes intervals wide; run more seeds"
+    ),
+    "incomplete": (
+        "has {tasks:,} of {of:task} and {episodes:,} of {of_episodes:episode}; not ranked, because its mean is over "
+        "other tasks or episodes than that of the ranked learners"
+    ),
+}
+FINDINGS = {  # what a run found
+    "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
+    "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
+    "best-shared": (
+        "{metric}, {shots}: {learner} has the highest score, {score}, not significantly different from {others:all}"
+    ),
+    "examples-help": "{learner} improves by {difference} in {metric} from {fewest} to {most}",
+    "examples-hurt": "{learner} changes by {difference} in {metric} from {fewest} to {most}",
+    "no-better-than-baseline": (
+        "{metric}: no learner is significantly better than the best baseline on {tasks:first 5} ({count} of {of:task})"
     ),
 }
 LEARNERS = {
@@ -289,8 +309,8 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
-    FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS,
+    PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told
@@ -403,6 +423,7 @@ NOUN = re.compile("[a-z][a-z ]+")
 LONGEST = 80  # characters of one thing in a list
 FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
     "first": _listed,
+    "all": lambda values, _: " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values),
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
     "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),

@@ -37,7 +37,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """The difference between two systems on the same units: a - b, its interval, and the chance of it by chance."""
+    """The paired difference between two systems on the same units: a - b, its confidence interval and p-value."""
 
     a: str
     b: str
@@ -46,6 +46,7 @@ class Contrast:
     high: float
     p: float
     n: int
+    family: int = 1  # how many contrasts p is corrected for; 1: it is not corrected
 
 
 # --- resamples -------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ..studies.results import Failure, Outcome, Results
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .figures import Figure, ReportData, figures
+from .findings import findings
 from .leaderboards import Category, Leaderboard, Standing, leaderboards
 
 SAMPLES, SAMPLES_IN_ALL = 3, 60
@@ -96,6 +97,7 @@ class Summary:
     how: How
     leaderboards: tuple[Leaderboard, ...]
     categories: tuple[Category, ...]  # each by its tasks' first metric, at the most shots of a learner
+    findings: tuple[Note, ...]  # the most important first
     figures: tuple[Figure, ...]  # what the study wants to see beside scores
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
@@ -138,7 +140,7 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, baselines=results.baselines, smoke=results.smoke, how=how,
-        leaderboards=made, categories=categories,
+        leaderboards=made, categories=categories, findings=findings(results, made, how),
         figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
@@ -208,6 +210,7 @@ def _with_absent(results: Results, made: Leaderboard) -> Leaderboard:
             episodes=0,
             without=0,
             baseline=name in results.baselines,
+            comparable=False,
         )
         for name in results.learners
         if name in absent
