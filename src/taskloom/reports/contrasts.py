@@ -14,7 +14,7 @@ from ..scores.reduce import Array, mean
 from ..stats import Contrast, Estimate, holm, sign_ps, swap_p
 from ..studies.results import Outcome
 from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
-from .intervals import Resampled, TaskMean, each_task, over_tasks, task_means, together
+from .intervals import SHARE, Parts, Resampled, TaskMean, each_task, over_tasks, task_means, together
 
 ENOUGH = 12  # episodes; where there are as many, and tasks share no records, whole episodes change sides in a test
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
@@ -75,12 +75,31 @@ def contrasts_of(
 
 def _contrasts(pairs: Sequence[_Pair], values: Resampled, how: How) -> list[Contrast]:
     least, most = next((a.metric.bounds for pair in pairs for a in pair.ours.values()), (0.0, 0.0))
-    found = values.intervals((least - most, most - least))
+    parts = [_parts(pair) if (least, most) == SHARE else None for pair in pairs]
+    found = values.differences((least - most, most - least), parts)
     p_values = _p_values(pairs, max(how.count, SIDES * len(pairs)))
     return [
         Contrast(*pair.names, e.value, e.low, e.high, max(p, chance), e.n)
         for pair, e, p, chance in zip(pairs, found, p_values, values.chances(), strict=True)
     ]
+
+
+def _parts(pair: _Pair) -> Parts | None:
+    """Give by how much answers are better and worse on average; of a metric that is no plain mean, if none differs."""
+    places = list(pair.differences)
+    apart = {place: pair.ours[place].units - pair.theirs[place].units for place in places}
+    if not all(_plain(pair, place) for place in places):
+        return None if any(value.any() for value in apart.values()) else (0.0, 0.0)
+    share = _shares(places)
+    gain = sum(share[place] * float(np.maximum(value, 0).mean()) for place, value in apart.items())
+    loss = sum(share[place] * float(np.maximum(-value, 0).mean()) for place, value in apart.items())
+    return min(gain, 1.0), min(loss, 1.0)
+
+
+def _plain(pair: _Pair, place: Place) -> bool:
+    """Tell an episode whose scores are plain means of what is all known."""
+    ours, theirs = pair.ours[place], pair.theirs[place]
+    return ours.metric.reduce is mean and not (np.isnan(ours.units).any() or np.isnan(theirs.units).any())
 
 
 def combination(
@@ -191,9 +210,9 @@ def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
 
 def _by_record(pair: _Pair, places: Sequence[Place]) -> Array | None:
     """Give what each record adds to the difference, where the metric is a plain mean of what is known."""
-    apart = {place: pair.ours[place].units - pair.theirs[place].units for place in places}
-    if not places or not all(pair.ours[p].metric.reduce is mean and not np.isnan(apart[p]).any() for p in places):
+    if not places or not all(_plain(pair, place) for place in places):
         return None
+    apart = {place: pair.ours[place].units - pair.theirs[place].units for place in places}
     share = _shares(places)
     answers = np.concatenate([share[place] * apart[place][:, 0] / len(apart[place]) for place in places])
     return np.bincount(np.concatenate(_records(pair, places)), weights=answers)

@@ -29,6 +29,8 @@ from .draws import Drawn, Episodes, How
 ANY = (-math.inf, math.inf)
 SHARE = (0.0, 1.0)  # the bounds of what is a share, or a mean of shares
 Sides: TypeAlias = tuple[float, float]  # below and above
+Parts: TypeAlias = tuple[float, float]  # of a difference: by how much answers are better, and by how much worse
+TINY = 1e-12  # what is no further from 0 is rounding
 FEW = 0.1  # the share of resamples, or of tasks, that may have nothing to say
 
 
@@ -148,11 +150,36 @@ class Resampled:
             math.hypot(end - e.value, math.sqrt(u)) for end, u in zip((e.low, e.high), self.unseen[at], strict=True)
         )
         low, high = max(0.0, e.value - below), min(1.0, e.value + above)
-        variance, most = sum(part.made_more(self.level) for part in self.varying[at]), e.value * (1 - e.value)
-        if most <= 0 or variance:
-            ends = wilson(e.value, most / variance if variance else self.units[at], self.level)
+        if n := self._effective(at, e.value * (1 - e.value)):
+            ends = wilson(min(1.0, max(0.0, e.value)), n, self.level)
             low, high = min(low, ends[0]), max(high, ends[1])
         return Estimate(e.value, low, high, e.n)
+
+    def _effective(self, at: int, single: float) -> float:
+        """Give the number of answers, each with this variance, that a mean is as sure as (Korn and Graubard 1998).
+
+        Where an answer can't vary, it is the number of records or tasks; 0 stands for one that could, but does not.
+        """
+        if single <= TINY:
+            return self.units[at]
+        variance = sum(part.made_more(self.level) for part in self.varying[at])
+        return single / variance if variance > TINY**2 else 0.0
+
+    def differences(self, bounds: tuple[float, float], parts: Sequence[Parts | None]) -> list[Estimate]:
+        """Give each difference with its interval, which reaches at least as far as that of the parts it is made of."""
+        found = self.intervals(bounds)
+        return [self._parted(at, e, part) if part else e for at, (e, part) in enumerate(zip(found, parts, strict=True))]
+
+    def _parted(self, at: int, e: Estimate, parts: Parts) -> Estimate:
+        """Widen the interval of a difference of shares for parts that few answers show, or none (Newcombe 1998)."""
+        n = self._effective(at, sum(parts) - e.value**2)
+        if math.isnan(e.low) or not n:
+            return e
+        (gain_low, gain_high), (loss_low, loss_high) = (wilson(share, n, self.level) for share in parts)
+        gain, loss = parts
+        low = e.value - _joint(gain - gain_low, loss_high - loss, parts)
+        high = e.value + _joint(gain_high - gain, loss - loss_low, parts)
+        return Estimate(e.value, max(-1.0, min(low, e.low)), min(1.0, max(high, e.high)), e.n)
 
     def intervals(self, bounds: tuple[float, float] = ANY) -> list[Estimate]:
         """Give each mean with its interval, within what is possible; none where too little is known of what varies."""
@@ -188,8 +215,14 @@ class Resampled:
         return wanted * max(1 / spread, normal / reach) if spread and reach else 0.0
 
     def chances(self) -> list[float]:
-        """Give the chance of each mean as far from nought, if it varied about nought (Welch and Satterthwaite's)."""
+        """Give the two-sided p-value of each mean against 0, by Student's t (Welch 1947, Satterthwaite 1946)."""
         return [_chance(float(value), varying) for value, varying in zip(self.values[:, 0], self.varying, strict=True)]
+
+
+def _joint(gain: float, loss: float, parts: Parts) -> float:
+    """Join how far two shares of one multinomial distribution reach; their correlation is negative."""
+    odds = math.prod(share / (1 - share) if share < 1 else 0.0 for share in parts)
+    return math.sqrt(gain**2 + loss**2 + 2 * math.sqrt(odds) * gain * loss)
 
 
 def _chance(value: float, varying: Sequence[Varying]) -> float:
