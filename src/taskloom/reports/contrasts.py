@@ -207,8 +207,8 @@ def _added(pair: _Pair, places: Sequence[Place]) -> Array | None:
     if np.isnan(ours).any() or np.isnan(theirs).any():
         return None
     share, sizes = _shares(places), [len(pair.ours[place].items) for place in places]
-    weights: Array = np.repeat([share[p] / size for p, size in zip(places, sizes, strict=True)], sizes)
-    return weights * (ours - theirs)
+    added: Array = (ours - theirs) * np.repeat([share[p] / n for p, n in zip(places, sizes, strict=True)], sizes)
+    return added
 
 
 def _by_record(pair: _Pair, places: Sequence[Place]) -> Array | None:
