@@ -173,7 +173,7 @@ def report(
 ) -> None:
     """Show what a run has found so far."""
     from ..reports import render
-    from ..studies.api import read_run
+    from ..studies.api import read_run, trials_of
 
     gathered = read_run(run, limit=limit)
     text = render(gathered, to)
@@ -182,9 +182,8 @@ def report(
         console.note(str(output))
     else:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
-        sizes = [trial.stem.removeprefix("trial-") for trial in trials]
-        console.note(f"only trials were run, which are kept apart: show one with --limit {' or '.join(sizes)}")
+    if not gathered.outcomes and (trials := [n for n in trials_of(run) if n != limit]):
+        console.note(f"only trials have results; show one with --limit {' or '.join(map(str, trials))}")
 
 
 def score(
@@ -211,14 +210,15 @@ def compare(
     b: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete.learners_of_run)],
     *,
     run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Compare in the trial that asked about so many items.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
+    """Compare two learners on the same items, task by task and overall: a - b, with confidence intervals."""
     from ..reports import compare as compared
     from ..studies.api import paired
     from . import listings_runs
 
-    listings_runs.show_contrasts(compared(paired(a, b, run), a, b), as_json=as_json)
+    listings_runs.show_contrasts(compared(paired(a, b, run, limit=limit), a, b), as_json=as_json)
 
 
 def merge(

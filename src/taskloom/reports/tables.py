@@ -353,11 +353,11 @@ def latex(summary: Summary) -> str:
     return "\n".join(tables) + "\n"
 
 
-def _tex_table(columns: Sequence[str], rows: Rows, told: str) -> str:
+def _tex_table(columns: Sequence[str], rows: Rows, caption: str) -> str:
     return "\n".join([
         r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule",
         _tex_row(columns), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}",
-        rf"\caption{{{_tex(told)}}}", r"\end{table}",
+        rf"\caption{{{_tex(caption)}}}", r"\end{table}",
     ])  # fmt: skip
 
 
