@@ -62,7 +62,7 @@ COUNTS = {  # by learners, each many times
     "example-missing": "examples that the encoding asks for and the task does not have",
     "no-common-word": "no word in common",
     "not-converged": "not converged",
-    "class-short": "classes with too few examples",
+    "majority-tied": "ties between the most frequent answers; one is chosen by a hash of the task's name",
     "surrogates-replaced": "answers or replies with half a character, replaced by U+FFFD",
 }
 STUDIES = {  # why cells are skipped, or fail
@@ -110,9 +110,14 @@ LEARNERS = {
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
     "wording-missing": "wording must be one at least of {known}: {given}",
+    "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
     "support-missing": "this learner needs support examples, and there are none of task {task!r}",
 }
 EPISODES = {
+    "prior-empty": (
+        "task {task!r}: no prior, for the query set ({query:item}) has all examples of the pool that support is drawn "
+        "from; make the query set smaller, or give the task a train pool"
+    ),
     "sizes-not-whole": "sizes must be whole numbers: {sampler}",
     "sizes-negative": "sizes can't be negative: {sampler}",
     "shots-out-of-order": "least must be no more than most: {least}, {most}",
