@@ -86,6 +86,10 @@ STUDIES = {  # why cells are skipped, or fail
     "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
 SCORES = {
+    "metric-unused": "metric {metric!r} can score no task of the study ({reason})",
+    "no-task": "there are no tasks",
+    "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
+    "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
     "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",
     "labels-missing": "metric {metric!r} needs more: a task with labels",
     "depth-too-small": "a depth is at least 1: {metric!r}",
@@ -122,11 +126,18 @@ EPISODES = {
     "sizes-negative": "sizes can't be negative: {sampler}",
     "shots-out-of-order": "least must be no more than most: {least}, {most}",
     "too-few-classes": (
-        "fewer than two classes of task {task!r} have {least} examples or more: there is nothing to choose from: "
-        "{classes}"
+        "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
+        "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "
+        "{classes:sizes 20}"
+    ),
+    "use-fewer-shots": "use fewer shots, or add examples",
+    "add-test-pool": "use fewer shots, add examples, or give the task a test pool",
+    "classes-dropped": (
+        "task {task!r} at {shots} shots: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
+        "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "{ways} classes wanted, {able} have {least} examples or more",
-    "class-too-small": "classes with fewer than {least} examples: {classes:sizes}",
+    "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
     "too-few-examples": (
         "too few examples for the {role} set of task {task!r}: {wanted} wanted, {found} left of {size}; "
         "make the sets smaller"
@@ -410,7 +421,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "first": _listed,
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
-    "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),
+    "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()
 

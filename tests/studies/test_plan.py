@@ -44,7 +44,10 @@ def task(name: str, output: Output | None = None, metrics: Sequence[str] = ("rou
 
 def study(folder: Path, tasks: Sequence[str] = ("*",), **learners: StudyLearner) -> Study:
     chosen = learners or {"copy": StudyLearner(learner="copy-input")}
-    return Study(name="s", suite=str(folder), tasks=tuple(tasks), protocol=ONE, learners=chosen, folder=folder.parent)
+    return Study(
+        name="s", suite=str(folder), tasks=tuple(tasks), protocol=ONE, learners=chosen, baselines=False,
+        folder=folder.parent,
+    )  # fmt: skip
 
 
 def ids(of: Plan) -> dict[str, str]:

@@ -23,6 +23,7 @@ from . import artifacts
 from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
 from .finished import Finished, SetAnswers
+from .metrics import metrics_of
 from .plan import sampler
 from .results import QUERY
 from .study import Study
@@ -128,7 +129,9 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
     )
     found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
-    scored = score_task(bench.suite.tasks[cell.task], [example.gold for example in trial.query], answers)
+    task = bench.suite.tasks[cell.task]
+    task = replace(task, metrics=metrics_of(task, bench.study.metrics))
+    scored = score_task(task, [example.gold for example in trial.query], answers)
     asked = SetAnswers(
         answers=answers,
         items=[example.item.id for example in trial.query],
