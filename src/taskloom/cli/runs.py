@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..studies.plan import Plan
 
 REPORT = "report.html"
+FEW_NOTES = 3  # notes of dropped classes that a run shows one by one
 
 
 StudyName = Annotated[
@@ -251,7 +252,11 @@ def _tell_skipped(found: Plan, *, briefly: bool = False) -> None:
         console.note(f"skipped: {text}" + (f" ({count:,} times)" if count > 1 else ""))
     if briefly and able:
         console.note(f"skipped {counted(sum(able.values()), 'unsupported learner-task pair')} (see: taskloom plan)")
-    for dropped in found.dropped:
-        console.note(str(dropped))
+    if briefly and len(found.dropped) > FEW_NOTES:
+        tasks = {dict(note.values)["task"] for note in found.dropped}
+        console.note(f"classes with too few examples dropped in {counted(len(tasks), 'task')} (see: taskloom plan)")
+    else:
+        for dropped in found.dropped:
+            console.note(str(dropped))
     if note := found.suite.about.get("note"):
         console.note(str(note))
