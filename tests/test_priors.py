@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from taskloom.benchmarks import build
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Suite, Task, Terms, Text
 from taskloom.episodes import Deck, Draw, Sampler
 from taskloom.errors import EpisodeError, UnknownNameError
-from taskloom.priors import AT_ONCE, Prior, Priors
+from taskloom.priors import Prior, Priors
+from taskloom.sources.table import Field
 from taskloom.suites.rows import pool
 
+FIELDS = (Field("title", "text"), Field("keywords", "list"), Field("category", "label"))
 LETTERS = Labels(("a", "b", "c"))
 
 
@@ -87,7 +90,11 @@ def test_an_episode_that_asks_about_all_examples_has_no_prior():
     assert (caught.value.note.code, dict(caught.value.note.values)) == ("prior-empty", {"task": "t", "query": 3})
 
 
-def test_a_pool_that_is_read_in_parts_is_counted_whole():
-    golds = [str(n % 3) for n in range(AT_ONCE + 5)]
-    found = prior(suite(Text(), train=golds, test=["0"]), Sampler(shots=0, query=1))[1]
-    assert found == {"0": 1367, "1": 1367, "2": 1367}
+def test_gold_answers_are_read_without_inputs_as_examples_have_them():
+    for output, golds in ((LETTERS, ["b", "a"]), (Terms(), [("x",), ("y", "z")]), (Number(), [1.0, 2.0])):
+        made = suite(output, all=golds).pools["t"]["all"]
+        assert made.golds() == [one.gold[0] for one in made.take(range(2))] == golds
+    views = build("fields", "data:papers", fields=FIELDS, where={"language": "en"}, id_column="id")
+    for name, pools in views.pools.items():
+        (made,) = pools.values()
+        assert made.golds() == [one.gold[0] for one in made.take(range(len(made)))], name

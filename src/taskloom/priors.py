@@ -6,18 +6,17 @@ The gold answers of a pool are read once for all episodes of a task.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .core import Answer, Example, Fields, Ints, Labels, Output
+from .core import Answer, Fields, Ints, Labels, Output
 from .episodes import Deck, Draw
 from .errors import EpisodeError, UnknownNameError
 from .messages import Note
 
-AT_ONCE = 4096  # rows that are read together
 Prior: TypeAlias = "Mapping[Answer, int]"  # gold answer -> examples; of several acceptable answers, the first counts
 
 
@@ -51,7 +50,7 @@ class Priors:
         if names and not field:
             return list(names), self.stock.labels
         places: dict[Any, int] = {name: at for at, name in enumerate(names)}
-        golds = (_gold(output, example, field) for example in self._examples())
+        golds = (_part(output, gold, field) for gold in self.stock.pool.golds())
         codes = [-1 if gold is None else places.setdefault(gold, len(places)) for gold in golds]
         return list(places), np.array(codes, dtype=np.int64)
 
@@ -62,15 +61,9 @@ class Priors:
             raise UnknownNameError(f"field of task {self.deck.task.id!r}", field, parts)
         return parts[field]
 
-    def _examples(self) -> Iterator[Example]:
-        size = len(self.stock.pool)
-        for start in range(0, size, AT_ONCE):
-            yield from self.stock.pool.take(range(start, min(start + AT_ONCE, size)))
 
-
-def _gold(output: Output, example: Example, field: str) -> Answer | None:
-    """Give the first acceptable answer, or its field; several labels stand in the order of the task."""
-    whole: Any = example.gold[0]
+def _part(output: Output, whole: Any, field: str) -> Answer | None:
+    """Give an answer, or one field of it; several labels stand in the order of the task."""
     gold: Answer | None = whole.get(field) if field else whole
     if isinstance(output, Labels) and output.many and isinstance(gold, tuple):
         return tuple(name for name in output.names if name in gold)
