@@ -110,7 +110,7 @@ LEARNERS: Mapping[str, str] = {
     "in-context": "in_context:InContext",
     "instructed": "instructed:Instructed",
 }
-BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
+BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown beside learners, and never ranked
 ENTRY_POINTS = "taskloom.learners"
 DECLARED = ("version", "outputs", "unaided", "takes_examples", "models", "needs", "facets", "shown", "fit")
 SURROGATES = "surrogates-replaced"  # counted of texts with half a character

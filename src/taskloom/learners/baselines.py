@@ -1,4 +1,4 @@
-"""Baselines: what can be had without a model, and so what a model must be above."""
+"""Baselines and simple learners: what can be reached without a model."""
 
 # ruff: noqa: ARG002 - learners are all given the same, and a baseline needs little of it
 

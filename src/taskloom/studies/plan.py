@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """Name the learners that are only lines to be above."""
+        """Name the learners that are baselines, whatever they are called in the study."""
         return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in BASELINES)
 
 

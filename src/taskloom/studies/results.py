@@ -82,7 +82,7 @@ class Results:
     command: str  # that runs it again
     suite: Suite = field(repr=False)
     learners: Mapping[str, str]  # name in the study -> what it is, for people
-    baselines: tuple[str, ...]  # names of learners that are only lines to be above
+    baselines: tuple[str, ...]  # names of learners that are baselines: never ranked, never the best
     outcomes: tuple[Outcome, ...] = field(repr=False)
     failures: tuple[Failure, ...] = field(repr=False)
     missing: int  # cells that were not run yet

@@ -87,7 +87,7 @@ class StudyProtocol:
     def drawing(self, shots: Shots) -> Sampler:
         """Say how episodes of a setting are drawn; those of all numbers of shots have the same query set.
 
-        What a setting does not go by is left out, so that changing it makes no draw another one.
+        What a setting does not use has its default, so that changing it makes no draw another one.
         """
         if shots == DRAWN:
             return replace(self.sampler, shots=shots, reserve=0)
@@ -104,7 +104,7 @@ class StudyLearner:
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = ()  # none: all of the study's
-    optional: bool = False  # whether it is left out, and that told, where its model can't be had
+    optional: bool = False  # whether it is skipped, with a note, where its model is unavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
