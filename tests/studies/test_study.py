@@ -100,6 +100,9 @@ def test_baselines_are_always_run_unless_a_study_says_no_or_chooses():
     assert learners(GOOD + "baselines: false") == ["majority", "better"]
     assert learners(GOOD + "baselines: [random]") == learners(GOOD + "baselines: random")
     assert learners(GOOD + "baselines: [random]") == ["majority", "better", "random"]
+    chance = GOOD.replace("majority: {}", "chance: {random: {prior: pool}}")
+    assert learners(chance + "baselines: [random]") == ["chance", "better", "random"]
+    assert learners(chance) == ["chance", "better", "majority", "copy-input", "copy-demonstration"]
     renamed = GOOD.replace("majority: {}", "most: {majority: {}}")
     assert learners(renamed) == ["most", "better", "random", "copy-input", "copy-demonstration"]
 

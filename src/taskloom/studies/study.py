@@ -127,10 +127,11 @@ class Study:
     places: Places = field(default_factory=dict, compare=False, repr=False)  # where in the file its parts are written
 
     def with_baselines(self) -> Study:
-        """Put the baselines among its learners, but for those that it has under any name."""
-        used = {*self.learners, *(chosen.learner for chosen in self.learners.values())}
-        wanted = (BASELINES if self.baselines else ()) if isinstance(self.baselines, bool) else self.baselines
-        added = {name: StudyLearner(learner=name) for name in wanted if name not in used}
+        """Put the baselines among its learners: those that are listed, or all that it does not have under any name."""
+        kinds = {chosen.learner for chosen in self.learners.values()}
+        every = [name for name in BASELINES if self.baselines and name not in kinds]
+        wanted = every if isinstance(self.baselines, bool) else self.baselines
+        added = {name: StudyLearner(learner=name) for name in wanted if name not in self.learners}
         return replace(self, learners={**self.learners, **added})
 
 
