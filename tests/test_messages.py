@@ -41,7 +41,7 @@ def test_a_note_is_put_into_words_when_it_is_shown(monkeypatch: pytest.MonkeyPat
     ("note", "text"),
     [
         (Note.of("class-too-small", least=2, classes=[("d", 0), ("e", 1)]), "fewer than 2 examples: d (0), e (1)"),
-        (Note.of("too-few-classes", task="t", least=4, classes=[]), "there is nothing to choose from: none"),
+        (Note.of("class-too-small", least=2, classes=[(f"c{n}", n) for n in range(22)]), "c19 (19) and 2 more"),
         (Note.of("names-near", names=["title", "tile"]), "did you mean title or tile?"),
         (Note.of("names-known", names=[f"n{n}" for n in range(14)]), "n10, n11 and 2 more"),
         (Note.of("label-unknown", given="'z'").of_field("kind"), "kind: label not declared: 'z'"),

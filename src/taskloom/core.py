@@ -187,6 +187,9 @@ class Pool(Protocol):
     def groups(self) -> Ints:
         """Give each row's group as a number, which is the same in every pool of every task."""
 
+    def golds(self) -> list[Answer]:
+        """Give each row's gold answer, the first of those that are acceptable; inputs are not read."""
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
 

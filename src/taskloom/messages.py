@@ -62,7 +62,7 @@ COUNTS = {  # by learners, each many times
     "example-missing": "examples that the encoding asks for and the task does not have",
     "no-common-word": "no word in common",
     "not-converged": "not converged",
-    "class-short": "classes with too few examples",
+    "majority-tied": "ties between the most frequent answers; one is chosen by a hash of the task's name",
     "surrogates-replaced": "answers or replies with half a character, replaced by U+FFFD",
 }
 STUDIES = {  # why cells are skipped, or fail
@@ -86,6 +86,10 @@ STUDIES = {  # why cells are skipped, or fail
     "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
 SCORES = {
+    "metric-unused": "metric {metric!r} can score no task of the study ({reason})",
+    "no-task": "there are no tasks",
+    "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
+    "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
     "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",
     "labels-missing": "metric {metric!r} needs more: a task with labels",
     "depth-too-small": "a depth is at least 1: {metric!r}",
@@ -130,18 +134,30 @@ LEARNERS = {
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
     "wording-missing": "wording must be one at least of {known}: {given}",
+    "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
     "support-missing": "this learner needs support examples, and there are none of task {task!r}",
 }
 EPISODES = {
+    "prior-empty": (
+        "task {task!r}: no prior, for the query set ({query:item}) has all examples of the pool that support is drawn "
+        "from; make the query set smaller, or give the task a train pool"
+    ),
     "sizes-not-whole": "sizes must be whole numbers: {sampler}",
     "sizes-negative": "sizes can't be negative: {sampler}",
     "shots-out-of-order": "least must be no more than most: {least}, {most}",
     "too-few-classes": (
-        "fewer than two classes of task {task!r} have {least} examples or more: there is nothing to choose from: "
-        "{classes}"
+        "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
+        "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "
+        "{classes:sizes 20}"
+    ),
+    "use-fewer-shots": "use fewer shots, or add examples",
+    "add-test-pool": "use fewer shots, add examples, or give the task a test pool",
+    "classes-dropped": (
+        "task {task!r} at {shots} shots: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
+        "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "{ways} classes wanted, {able} have {least} examples or more",
-    "class-too-small": "classes with fewer than {least} examples: {classes:sizes}",
+    "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
     "too-few-examples": (
         "too few examples for the {role} set of task {task!r}: {wanted} wanted, {found} left of {size}; "
         "make the sets smaller"
@@ -426,7 +442,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "all": lambda values, _: " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values),
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
-    "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),
+    "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()
 

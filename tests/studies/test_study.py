@@ -70,7 +70,8 @@ def test_a_written_study_can_be_read_by_people():
         'suite: {"build": "csl", "from": "records.jsonl"}',
         'tasks: ["abstract->title"]',
         'protocol: {"shots": [0, 1, 2], "seeds": [0, 1, 2, 3, 4, 5, 6, 7], "dev": 64, "query": 64}',
-        "baselines: false",
+        "baselines: true",
+        "metrics: []",
         "learners:",
         '  "标题 😀": {"tfidf-linear": {"C": 10.0}}',
         "models: {}",
@@ -91,11 +92,40 @@ def test_a_study_that_would_be_read_as_another_is_not_written(changes: dict[str,
         written(replace(parse(GOOD), **changes))
 
 
-def test_baselines_are_always_run_unless_a_study_says_no():
-    assert list(parse(GOOD).learners) == ["majority", "better", "random", "copy-input", "copy-demonstration"]
-    assert list(parse(GOOD + "baselines: false").learners) == ["majority", "better"]
-    renamed = parse(GOOD.replace("majority: {}", "most: {majority: {}}"))
-    assert list(renamed.learners) == ["most", "better", "random", "copy-input", "copy-demonstration"]
+def test_baselines_are_always_run_unless_a_study_says_no_or_chooses():
+    def learners(text: str) -> list[str]:
+        return list(parse(text).with_baselines().learners)
+
+    assert learners(GOOD) == ["majority", "better", "random", "copy-input", "copy-demonstration"]
+    assert learners(GOOD + "baselines: false") == ["majority", "better"]
+    assert learners(GOOD + "baselines: [random]") == learners(GOOD + "baselines: random")
+    assert learners(GOOD + "baselines: [random]") == ["majority", "better", "random"]
+    chance = GOOD.replace("majority: {}", "chance: {random: {prior: pool}}")
+    assert learners(chance + "baselines: [random]") == ["chance", "better", "random"]
+    assert learners(chance) == ["chance", "better", "majority", "copy-input", "copy-demonstration"]
+    renamed = GOOD.replace("majority: {}", "most: {majority: {}}")
+    assert learners(renamed) == ["most", "better", "random", "copy-input", "copy-demonstration"]
+
+
+def test_a_study_has_the_same_baselines_from_python_as_from_a_file():
+    written_by_hand = parse(GOOD)
+    made = Study(name="mine", learners=written_by_hand.learners)
+    assert made.with_baselines().learners == written_by_hand.with_baselines().learners
+    assert made.with_baselines() == made.with_baselines().with_baselines()
+    chosen = replace(written_by_hand, baselines=("random",), metrics=("rouge-l",))
+    assert parse(written(chosen)) == chosen
+
+
+def test_unknown_baselines_and_metrics_are_named_with_the_nearest():
+    text = GOOD + "baselines: [majorty, random]\nmetrics: [rouge, title/acuracy, p@5]\n"
+    with pytest.raises(StudyError) as refused:
+        parse(text)
+    told = refused.value.faults
+    assert [fault.partition("; ")[2] for fault in told] == [
+        "did you mean majority?", "did you mean rouge-l?", "did you mean accuracy?",
+    ]  # fmt: skip
+    with pytest.raises(StudyError):
+        written(replace(parse(GOOD), baselines=("majorty",)))
 
 
 def test_all_faults_are_named_at_once_with_line_and_column():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..studies.plan import Plan
 
 REPORT = "report.html"
+FEW_NOTES = 3  # notes of dropped classes that a run shows one by one
 
 
 StudyName = Annotated[
@@ -79,7 +80,9 @@ def plan(
         "seconds": ahead.seconds,
     }
     if as_json:
-        console.as_json({**told, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)})
+        cells = [_row(cell) for cell in found.to_run]
+        dropped = [{"code": note.code, "values": dict(note.values), "text": str(note)} for note in found.dropped]
+        console.as_json({**told, "cells": cells, "skipped": _noted(found.skipped), "dropped": dropped})
         return
     known = f"not known before a run or a trial (`{_trial(prepared, only)}`)"
     console.pairs({**told, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, by one worker"})
@@ -170,12 +173,13 @@ def report(
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
+    metric: Annotated[list[str], typer.Option(help="A metric instead of the study's; repeat for more.")] = [],  # noqa: B006
 ) -> None:
     """Show what a run has found so far."""
     from ..reports import render
     from ..studies.api import read_run, trials_of
 
-    gathered = read_run(run, limit=limit)
+    gathered = read_run(run, limit=limit, metrics=metric)
     text = render(gathered, to)
     if output:
         output.write_text(text, encoding="utf-8")
@@ -248,5 +252,11 @@ def _tell_skipped(found: Plan, *, briefly: bool = False) -> None:
         console.note(f"skipped: {text}" + (f" ({count:,} times)" if count > 1 else ""))
     if briefly and able:
         console.note(f"skipped {counted(sum(able.values()), 'unsupported learner-task pair')} (see: taskloom plan)")
+    if briefly and len(found.dropped) > FEW_NOTES:
+        tasks = {dict(note.values)["task"] for note in found.dropped}
+        console.note(f"classes with too few examples dropped in {counted(len(tasks), 'task')} (see: taskloom plan)")
+    else:
+        for dropped in found.dropped:
+            console.note(str(dropped))
     if note := found.suite.about.get("note"):
         console.note(str(note))

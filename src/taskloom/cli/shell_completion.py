@@ -72,7 +72,7 @@ def parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
     found: list[str] = []
     with suppress(Exception):  # what can't be read is told when it is run
         study = load(str(_named_before(ctx, "study")))[0]
-        found += study.learners
+        found += study.with_baselines().learners
         found += _tasks_of_study(study, ctx.params.get("suite"))
     return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
 

@@ -185,9 +185,10 @@ def dropped(summary: Summary) -> Rows:
     """Give a row for each thing that was skipped, cut, or could not be used."""
     c = summary.counts
     skipped = [["", f"skipped: {why}", f"{c.skipped[why]:,}"] for why in sorted(c.skipped, key=str)]
+    classes = [["", str(note), f"{dict(note.values)['count']:,}"] for note in c.dropped]
     unusable = [[t.learner, f"unusable answer: {text_of(t.what)}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
     noted = [[t.learner, text_of(t.what), f"{t.count:,}"] for t in c.noted]
-    return [*skipped, *unusable, *noted]
+    return [*skipped, *classes, *unusable, *noted]
 
 
 def costs(summary: Summary) -> tuple[list[str], Rows]:

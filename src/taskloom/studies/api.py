@@ -14,11 +14,14 @@ from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner, settings
 from ..progress import Progress
+from ..scores import METRICS
+from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
+from .metrics import metric_faults
 from .plan import SUITE, Get, Plan, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
@@ -148,6 +151,7 @@ class Prepared:
             overrides=canonical(asdict(self.overrides)),
             models=canonical({**known_models(ledger), **plan.model_ids}),
             views=canonical(written_views(study)),
+            metrics=canonical(list(study.metrics)),
             verified=plan.verified,
         )
         keep_plan(plan, ledger, self.limit)
@@ -159,8 +163,11 @@ class Prepared:
         """Run what is missing; say how that ended, and give all that the run has found so far."""
         with self.opened() as ledger:
             done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
-            views = self.plan.study.views
-            return done, read_results(ledger, self.plan.suite, command=self.again(), trial=self.limit, views=views)
+            study = self.plan.study
+            return done, read_results(
+                ledger, self.plan.suite, command=self.again(), trial=self.limit, views=study.views,
+                metrics=study.metrics,
+            )  # fmt: skip
 
     def forecast(self) -> Forecast:
         """Say what is left to run, and how long that will take by what was measured."""
@@ -191,6 +198,7 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
         settings={name: settings(of) for name, of in plan.learners.items()},
         digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
         skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
+        dropped=[note.to_json() for note in plan.dropped],
     )
     text = canonical(asdict(about))
     ledger.keep_plan(
@@ -258,8 +266,11 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     return kept
 
 
-def read_run(folder: Path | str, *, limit: int = 0) -> Results:
-    """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone."""
+def read_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ()) -> Results:
+    """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone.
+
+    Answers are scored by these metrics, or by those of the study.
+    """
     folder = Path(folder)
     if not (folder / LEDGER).is_file():
         raise UsageError(f"not a run, it has no {LEDGER}: {folder}")
@@ -268,7 +279,19 @@ def read_run(folder: Path | str, *, limit: int = 0) -> Results:
         views = views_of(json.loads(ledger.about("views") or "[]"))
         overrides = Overrides(**json.loads(ledger.about("overrides") or "{}"))
         command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
-        return read_results(ledger, suite, command=command, trial=limit, views=views)
+        scored_by = metrics or tuple(json.loads(ledger.about("metrics") or "[]"))
+        found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)
+    _refuse_metrics(found, metrics)
+    return found
+
+
+def _refuse_metrics(found: Results, metrics: Sequence[str]) -> None:
+    """Refuse metrics that are none, or that can score no task of a run."""
+    faults = [str(UnknownNameError("metric", name, METRICS)) for name in metrics if not is_known(name)]
+    ran = [found.suite.tasks[name] for name in sorted({o.task for o in found.outcomes})]
+    faults = faults or [str(fault) for fault in metric_faults(ran, metrics if ran else ())]
+    if faults:
+        raise StudyError("the run can't be scored by these metrics:", faults)
 
 
 def trials_of(folder: Path | str) -> list[int]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core import ROLES, Suite
-from ..episodes import ALL, DRAWN, Sampler, Shots, draw
+from ..core import ROLES, Labels, Suite, Task
+from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, nearest
 from ..ids import Json
 from ..learners import BASELINES, Learner, can_do, learner, settings
@@ -21,10 +21,11 @@ from ..suites import store
 from ..suites.linked import refuse_broken
 from ..suites.verify import verify
 from .cells import Cell, Naming, bases
+from .metrics import all_metrics, metric_faults
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
 from .training import faults_of
-from .views import view_faults
+from .views import view_faults, view_metrics, view_name
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
@@ -45,11 +46,12 @@ class Plan:
     cells: tuple[Cell, ...]
     to_run: tuple[Cell, ...]  # those that were chosen, each once: equal learners share theirs
     skipped: Skipped
+    dropped: tuple[Note, ...]  # classes that the sampler drops, task by task
     verified: str  # what of the suite's data was compared with its names, see `suites.verify`
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """Name the learners that are only lines to be above."""
+        """Name the learners that are baselines, whatever they are called in the study."""
         return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in BASELINES)
 
 
@@ -73,15 +75,19 @@ def plan(
     `get` fetches the models that are needed. Models of learners that are not chosen are named as they are `known`.
     Data that an earlier plan has `verified` is not read again for that.
     """
+    named, study = study, study.with_baselines()
     learners, models = _made(study)
     suite, folder = _suite(study, run)
     tasks = _tasks(study, suite)
+    learners = _applicable(named, suite, tasks, learners)
+    study = replace(study, learners={name: study.learners[name] for name in learners})
     some_tasks, some_learners = _only(tasks, learners, only)
     taught = any(isinstance(models[name], Trained) for of in some_learners.values() for name in of.models)
     verified = verify(suite, folder, suite.tasks if taught else some_tasks, verified)
     refuse_broken(suite, some_tasks)
     skipped: Counter[Note] = Counter()
-    drawable = {task: _drawable(suite, study, task, skipped) for task in tasks}
+    dropped: list[Note] = []
+    drawable = {task: _drawable(suite, study, task, skipped, dropped) for task in tasks}
     parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
     _check_models(study, suite, models, parts)
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
@@ -95,7 +101,7 @@ def plan(
         raise StudyError("\n  skipped: ".join(["nothing to run", *sorted(map(str, skipped))]))
     return Plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
-        to_run=to_run, skipped=dict(skipped), verified=verified,
+        to_run=to_run, skipped=dict(skipped), dropped=tuple(dropped), verified=verified,
     )  # fmt: skip
 
 
@@ -129,12 +135,25 @@ def _tasks(study: Study, suite: Suite) -> list[str]:
     with faults.of("tasks"):
         tasks = chosen_tasks(list(suite.tasks), wanted)
     _check_patterns(study, suite, faults)
-    for task in (suite.tasks[name] for name in tasks):
-        for metric in task.metrics:
-            with faults.of("task", task.id):
-                list(parts_of(replace(task, metrics=(metric,))))  # refuses what is none, or none of its output
+    _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
     faults.settle()
     return tasks
+
+
+def _check_metrics(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> None:
+    """Note metrics that are none, or none of what they should score, and those of views that no task has."""
+    for task in () if study.metrics else tasks:
+        for metric in task.metrics:
+            with faults.of("task", task.id):
+                list(parts_of(replace(task, metrics=(metric,))))
+    for fault in metric_faults(tasks, study.metrics) if tasks else ():
+        faults.add(study.places.get(("metrics", ""), ""), str(fault))
+    known = all_metrics(tasks, study.metrics)
+    for at, view in enumerate(study.views if tasks else ()):
+        for metric in view_metrics(view):
+            if metric not in known:
+                fault = Note.of("view-metric-missing", view=view_name(view), metric=metric, hint=nearest(metric, known))
+                faults.add(study.places.get(("view", str(at)), "views"), str(fault))
 
 
 def _check_patterns(study: Study, suite: Suite, faults: StudyFaults) -> None:
@@ -309,16 +328,38 @@ def _chosen(cells: Sequence[Cell], tasks: Sequence[str], learners: Mapping[str, 
     return tuple(found.values())
 
 
-def _drawable(suite: Suite, study: Study, task: str, skipped: Counter[Note]) -> frozenset[Shots]:
-    """Draw an episode of each kind of setting for a trial, so that too few examples are known before any work."""
+def _applicable(
+    study: Study, suite: Suite, tasks: Sequence[str], learners: Mapping[str, Learner]
+) -> dict[str, Learner]:
+    """Drop baselines that were neither named nor can answer any of the tasks."""
+
+    def is_kept(name: str, of: Learner) -> bool:
+        return name in study.learners or study.baselines is not True or any(can_do(of, suite.tasks[t]) for t in tasks)
+
+    return {name: of for name, of in learners.items() if is_kept(name, of)}
+
+
+def _drawable(suite: Suite, study: Study, task: str, skipped: Counter[Note], dropped: list[Note]) -> frozenset[Shots]:
+    """Draw an episode of each kind of setting for a trial, to know what can't be drawn, and what is dropped."""
     found: set[Shots] = set()
     for together, how in _trials(study.protocol.of(task)):
         try:
-            draw(suite, task, how, seed=study.protocol.of(task).seeds[0])
+            drawn = draw(suite, task, how, seed=study.protocol.of(task).seeds[0])
             found |= {*together}
+            dropped += _dropped(suite.tasks[task], drawn, together)
         except EpisodeError as error:
             skipped[error.note] += 1
     return frozenset(found)
+
+
+def _dropped(task: Task, drawn: Draw, shots: Sequence[Shots]) -> Iterator[Note]:
+    """Name the classes that take no part in the episodes of a task, with the examples that they have."""
+    if drawn.short and isinstance(task.output, Labels):
+        of, count = len(task.output.names), len(drawn.short)
+        yield Note.of(
+            "classes-dropped", task=task.id, shots=list(shots), least=drawn.least, count=count, of=of,
+            remain=of - count, classes=list(drawn.short.items()),
+        )  # fmt: skip
 
 
 def _trials(protocol: StudyProtocol) -> Iterator[tuple[list[Shots], Sampler]]:

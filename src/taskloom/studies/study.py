@@ -14,6 +14,8 @@ from ..episodes import DRAWN, Sampler, Shots
 from ..errors import StudyError, UsageError, nearest
 from ..learners import BASELINES
 from ..schema import Node, key, read, short, taken
+from ..scores import METRICS
+from ..scores.tasks import is_known
 from .views import VIEWS, View, view_kind
 from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 
@@ -85,7 +87,7 @@ class StudyProtocol:
     def drawing(self, shots: Shots) -> Sampler:
         """Say how episodes of a setting are drawn; those of all numbers of shots have the same query set.
 
-        What a setting does not go by is left out, so that changing it makes no draw another one.
+        What a setting does not use has its default, so that changing it makes no draw another one.
         """
         if shots == DRAWN:
             return replace(self.sampler, shots=shots, reserve=0)
@@ -102,7 +104,7 @@ class StudyLearner:
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = ()  # none: all of the study's
-    optional: bool = False  # whether it is left out, and that told, where its model can't be had
+    optional: bool = False  # whether it is skipped, with a note, where its model is unavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +121,18 @@ class Study:
     learners: Mapping[str, StudyLearner] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # names of its own, and what they stand for
     views: tuple[View, ...] = ()  # what its report shows beside the scores
+    baselines: bool | tuple[str, ...] = True  # those that apply, none, or these are run beside its learners
+    metrics: tuple[str, ...] = ()  # of all tasks that they can score; none: each task's own
     folder: Path = Path()  # where the file lies: paths in it start there
     places: Places = field(default_factory=dict, compare=False, repr=False)  # where in the file its parts are written
+
+    def with_baselines(self) -> Study:
+        """Put the baselines among its learners: those that are listed, or all that it does not have under any name."""
+        kinds = {chosen.learner for chosen in self.learners.values()}
+        every = [name for name in BASELINES if self.baselines and name not in kinds]
+        wanted = every if isinstance(self.baselines, bool) else self.baselines
+        added = {name: StudyLearner(learner=name) for name in wanted if name not in self.learners}
+        return replace(self, learners={**self.learners, **added})
 
 
 # --- the keys of a file ----------------------------------------------------------------------------------------------
@@ -240,6 +252,24 @@ def _view(node: Node, values: Sequence[Any], at: int, value: Any) -> View | None
     return None
 
 
+def _baselines(node: Node, key: str, default: bool) -> bool | tuple[str, ...]:
+    """Read which baselines are run: true or false, or their names."""
+    found: bool | tuple[str, ...] = node.take(key, bool | tuple[str, ...], default)
+    for name in () if isinstance(found, bool) else found:
+        if name not in BASELINES:
+            node.fault(key, f"unknown baseline {short(name)}; {nearest(name, BASELINES)}")
+    return found
+
+
+def _metrics(node: Node, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Read names of metrics, as tasks have them: `accuracy`, `ndcg@10`, `title/rouge-l`."""
+    found: tuple[str, ...] = node.take(key, tuple[str, ...], default)
+    for name in found:
+        if not is_known(name):
+            node.fault(key, f"unknown metric {short(name)}; {nearest(name, METRICS)}")
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StudyFile:
     """The keys of a study's file."""
@@ -252,7 +282,8 @@ class _StudyFile:
     learners: Mapping[str, StudyLearner] = key(default_factory=dict, read=_learners)
     models: Mapping[str, Mapping[str, Any]] = key(default_factory=dict, read=_models)
     views: tuple[View, ...] = key((), read=_views)
-    baselines: bool = True  # whether baselines that it does not name are among its learners
+    baselines: bool | tuple[str, ...] = key(True, read=_baselines)
+    metrics: tuple[str, ...] = key((), read=_metrics)
 
 
 # --- read ------------------------------------------------------------------------------------------------------------
@@ -295,8 +326,9 @@ def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
     _check_shots(node, written)
     faults.settle()
     return Study(
-        name=written.name, tasks=written.tasks, protocol=written.protocol, learners=_with_baselines(written),
-        models=written.models, views=written.views, folder=folder, places=dict(_places(node)), **written.suite,
+        name=written.name, tasks=written.tasks, protocol=written.protocol, learners=written.learners,
+        models=written.models, views=written.views, baselines=written.baselines, metrics=written.metrics,
+        folder=folder, places=dict(_places(node)), **written.suite,
     )  # fmt: skip
 
 
@@ -315,15 +347,9 @@ def _check_shots(node: Node, written: _StudyFile) -> None:
             node.fault(name, f"shots of {name!r} that the protocol does not have: {odd}", node.values["learners"])
 
 
-def _with_baselines(written: _StudyFile) -> dict[str, StudyLearner]:
-    used = {*written.learners, *(chosen.learner for chosen in written.learners.values())}
-    baselines = [baseline for baseline in BASELINES if written.baselines and baseline not in used]
-    return {**written.learners, **{baseline: StudyLearner(learner=baseline) for baseline in baselines}}
-
-
 def _places(node: Node) -> Iterator[tuple[tuple[str, str], str]]:
     """Say where things are written whose names can only be looked up later."""
-    for name in ("suite", "tasks", "protocol"):
+    for name in ("suite", "tasks", "protocol", "metrics"):
         yield (name, ""), node.place(name)
     for kind, part in (("option", "suite"), ("learner", "learners"), ("model", "models")):
         written = node.values.get(part)

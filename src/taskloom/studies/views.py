@@ -12,7 +12,7 @@ from ..errors import UnknownNameError
 from ..ids import Json
 from ..schema import key
 from ..scores import METRICS
-from ..scores.tasks import split_name
+from ..scores.tasks import is_known
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
 Named: TypeAlias = Literal["learner", "metric", "paper", "setting of learners"]  # what an option can name
@@ -58,9 +58,14 @@ def view_faults(view: View, settings: Settings) -> Iterator[str]:
     unknown = [
         str(UnknownNameError(what, name, known))
         for what, name in _named(view)
-        if _looked_up(what, name) not in (known := _known(what, settings))
+        if name not in (known := _known(what, settings)) and not (what == "metric" and is_known(name))
     ]
     yield from unknown or view.faults(settings)
+
+
+def view_metrics(view: View) -> list[str]:
+    """Name the metrics that a view needs."""
+    return [name for what, name in _named(view) if what == "metric"]
 
 
 def renamed(view: V, names: Mapping[str, str]) -> V:
@@ -86,8 +91,3 @@ def _known(what: Named, settings: Settings) -> Collection[str]:
         return sorted({name for found in settings.values() for name in found})
     known: Mapping[Named, Collection[str]] = {"learner": settings, "metric": METRICS, "paper": published.names()}
     return known[what]
-
-
-def _looked_up(what: Named, name: str) -> str:
-    """Give a metric without its field and variant, and all else as it is."""
-    return split_name(name)[1].partition(":")[0] if what == "metric" else name

@@ -30,7 +30,8 @@ def _told(study: Study) -> dict[str, Any]:
         "suite": study.suite or _written_build(study),
         "tasks": study.tasks,
         "protocol": _written_protocol(study.protocol),
-        "baselines": False,  # those that it has are among its learners
+        "baselines": study.baselines,
+        "metrics": study.metrics,
         "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
         "models": {name: dict(options) for name, options in study.models.items()},
         "views": written_views(study),

@@ -107,6 +107,12 @@ class FieldPool:
         """Give each row's record, which is its group."""
         return self.records.keys[self.rows]
 
+    def golds(self) -> list[Answer]:
+        """Give each row's gold answer."""
+        table = self.records.table.select(list(dict.fromkeys(self.outputs))).take(columns.indices(self.rows))
+        with columns.reading_texts():
+            return [self._gold(record) for record in table.to_pylist()]
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
@@ -117,8 +123,11 @@ class FieldPool:
     def _example(self, record: Mapping[str, Any]) -> Example:
         fields = [self.records.field(name) for name in self.inputs]
         item = Item(record["id"], {f.name: written(f, record[f.name]) for f in fields})
+        return Example(item, (self._gold(record),), record["id"])
+
+    def _gold(self, record: Mapping[str, Any]) -> Answer:
         answers = {name: _answer(record[name]) for name in self.outputs}
-        return Example(item, (answers if len(answers) > 1 else answers[self.outputs[0]],), record["id"])
+        return answers if len(answers) > 1 else answers[self.outputs[0]]
 
 
 def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Records:

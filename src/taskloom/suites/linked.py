@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Example, Ints, Ranking, Suite, Task
+from ..core import Answer, Example, Ints, Ranking, Suite, Task
 from ..errors import SuiteError, nearest
 from ..ids import fingerprint
 from ..messages import Note
@@ -39,6 +39,10 @@ class Linked:
     def groups(self) -> Ints:
         """Give each row's group as a number."""
         return self.rows.groups()
+
+    def golds(self) -> list[Answer]:
+        """Give each row's first gold answer."""
+        return self.rows.golds()
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order, with the texts of their queries."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..core import Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
+from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
 from ..messages import Note
@@ -51,6 +51,10 @@ class Rows:
     def groups(self) -> Ints:
         """Give each row's group as a number."""
         return columns.keys(self.load(["group"])["group"])
+
+    def golds(self) -> list[Answer]:
+        """Give each row's first gold answer."""
+        return [answer_from_json(self.output, answers[0]) for answers in gold_answers(self.load(["gold"]))]
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
