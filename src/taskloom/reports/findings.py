@@ -31,7 +31,7 @@ def findings(results: Results, leaderboards: Sequence[Leaderboard], how: How) ->
 
 def _first_metrics(results: Results) -> Sequence[str]:
     tasks = sorted({o.task for o in results.outcomes})
-    return list(dict.fromkeys(metric for task in tasks for metric in results.suite.task(task).metrics[:1]))
+    return list(dict.fromkeys(metric for task in tasks for metric in results.metrics_of(task)[:1]))
 
 
 # --- the best learners -----------------------------------------------------------------------------------------------
