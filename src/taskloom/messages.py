@@ -102,8 +102,16 @@ SCORES = {
 REPORTS = {  # what stands beside scores
     "pandas-missing": "data frames need pandas: pip install 'taskloom[pandas]', or use to_arrow()",
     "single-episodes": (
-        "{tasks:,} of {of:task} have a single episode: intervals leave out what another seed would change, that is "
+        "{tasks:,} of {of:task} have a single episode: intervals do not cover what another seed would change, that is "
         "other examples or another training"
+    ),
+    "few-episodes": (
+        "{tasks:,} of {of:task} have fewer than {least} episodes: the variance between seeds is estimated from few, "
+        "which makes intervals wide; run more seeds"
+    ),
+    "incomplete": (
+        "has {tasks:,} of {of:task} and {episodes:,} of {of_episodes:episode}; not ranked, because its mean is over "
+        "other tasks or episodes than that of the ranked learners"
     ),
 }
 LEARNERS = {

@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from taskloom.reports import How, render, svg
+from taskloom.reports import How, render, summarise, svg, tables
 from taskloom.reports.numbers import number
 from taskloom.reports.tables import latex
 from taskloom.stats import Estimate
@@ -144,5 +145,45 @@ def test_plots_cope_with_equal_and_extreme_values():
 def test_what_one_seed_hides_stands_beside_the_scores(make, form):
     text = " ".join(render(make(seeds=1), form, How(count=20)).split())
     assert "5 shots: " in text
-    assert "have a single episode: intervals leave out what another seed would change" in text
+    assert "have a single episode: intervals do not cover what another seed would change" in text
     assert "a single episode" not in render(make(seeds=2), form, How(count=20))
+
+
+@pytest.fixture(scope="module")
+def partial(make):
+    """One learner lacks one of two tasks with labels."""
+    found = make()
+    lacks = ("strong too", "title->category")
+    return summarise(
+        replace(found, outcomes=tuple(o for o in found.outcomes if (o.learner, o.task) != lacks)), How(count=50)
+    )
+
+
+@pytest.mark.parametrize("form", ["terminal", "md", "tex"])
+def test_a_learner_that_lacks_tasks_is_marked_and_ranked_on_common_tasks_in_a_table_of_its_own(partial, form):
+    text = " ".join(render(partial, form).split())
+    assert "(on 1 of 2 tasks)" in text
+    assert "accuracy, on what is common: 1 task, 3 episodes at 0 shots; 1 task, 3 episodes at 5 shots" in text
+
+
+def test_csv_and_json_say_what_is_comparable(partial):
+    lines = list(csv.DictReader(io.StringIO(render(partial, "csv"))))
+    ours = [
+        r for r in lines if (r["metric"], r["shots"], r["learner"], r["task"]) == ("accuracy", "0", "strong too", "")
+    ]
+    assert [(r["on"], r["comparable"], bool(r["rank"])) for r in ours] == [("all", "0", False), ("common", "1", True)]
+    found = next(b for b in json.loads(render(partial, "json"))["leaderboards"] if b["metric"] == "accuracy")
+    (standing,) = (s for s in found["standings"] if s["learner"] == "strong too")
+    assert standing["missing"] == {
+        "code": "incomplete",
+        "values": {"tasks": 1, "of": 2, "episodes": 3, "of_episodes": 6},
+    }
+    assert found["common"]["ranked_on"] == ["keywords->category"]
+
+
+def test_pairs_say_for_how_many_pairs_p_is_corrected(partial):
+    found = partial.leaderboards[0]
+    assert tables.PAIR_COLUMNS[-2:] == ["of pairs", "significant"]
+    families = [(row[0], row[1], row[-2]) for row in tables.pairs(found)]
+    assert families == [(c.a, c.b, str(c.family)) for c in (*found.pairs, *found.against)]
+    assert {c.family for c in found.pairs} == {len(found.pairs)}

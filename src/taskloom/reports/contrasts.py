@@ -21,13 +21,14 @@ SIDES = 100  # changes of sides for each contrast of a family, so that what Holm
 
 
 def differs(contrast: Contrast, below: float = 0.05) -> bool:
-    """Say whether two learners are told apart: by the corrected test, and by an interval without zero."""
+    """Say whether a difference is significant: the corrected p is below 0.05, and the interval does not include 0."""
     return contrast.p < below and (contrast.low > 0 or contrast.high < 0)
 
 
 def corrected(contrasts: Sequence[Contrast]) -> list[Contrast]:
-    """Correct the p-values of a family of contrasts for their number."""
-    return [replace(c, p=p) for c, p in zip(contrasts, holm([c.p for c in contrasts]), strict=True)]
+    """Correct the p-values of a family of contrasts for their number (Holm 1979); those without p do not count."""
+    size = sum(not math.isnan(c.p) for c in contrasts)
+    return [replace(c, p=p, family=size) for c, p in zip(contrasts, holm([c.p for c in contrasts]), strict=True)]
 
 
 def contrast(

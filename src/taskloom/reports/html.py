@@ -102,7 +102,7 @@ def _in_words(leaderboard: Leaderboard, best: Sequence[Standing]) -> str:
 
 def _above(leaderboard: Leaderboard, best: Standing) -> str:
     """Say so if the best is below a baseline, or can't be told from one."""
-    apart = {frozenset((c.a, c.b)) for c in leaderboard.pairs if differs(c)}
+    apart = {frozenset((c.a, c.b)) for c in leaderboard.against if differs(c)}
     known = [s for s in leaderboard.standings if s.baseline and s is not best and not math.isnan(s.score.value)]
     better = [s for s in known if leaderboard.sign * (s.score.value - best.score.value) > 0]
     above = [escape(s.learner) for s in better if frozenset((s.learner, best.learner)) in apart]
@@ -198,7 +198,7 @@ def _plots(summary: Summary, leaderboards: Sequence[Leaderboard]) -> Iterator[st
             if summary.counts.cells[name]
         }
         yield _figure(svg.curves(lines, f"{last.metric} over shots") + svg.key(list(lines)), "Scores over shots.")
-    if last.pairs:
+    if last.pairs or last.against:
         yield _forest(last, at)
 
 
@@ -210,7 +210,7 @@ def _row(s: Standing, points: bool) -> svg.Row:
 def _forest(leaderboard: Leaderboard, at: str) -> str:
     """Draw the differences from the learner in front; all others are in the table."""
     front = next((s.learner for s in leaderboard.standings if s.best), leaderboard.standings[0].learner)
-    found = [c for c in leaderboard.pairs if front in (c.a, c.b)][:FOREST]
+    found = [c for c in (*leaderboard.pairs, *leaderboard.against) if front in (c.a, c.b)][:FOREST]
     rows = [
         svg.Row(
             f"{c.a} − {c.b}",
@@ -230,7 +230,7 @@ def _figure(drawn: str, caption: str) -> str:
 
 def _pairs(leaderboard: Leaderboard) -> str:
     """Show the differences at the most shots; the JSON report has all."""
-    if not leaderboard.pairs:
+    if not (leaderboard.pairs or leaderboard.against):
         return ""
     named = f"All paired differences at {shots_text(leaderboard.shots)}"
     return folded(named, _table(tables.PAIR_COLUMNS, tables.pairs(leaderboard), "n"))

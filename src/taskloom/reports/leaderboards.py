@@ -16,14 +16,17 @@ from ..messages import Note
 from ..scores import Metric
 from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
+from .comparable import Ground, common, everything, ground_of, missing
 from .contrasts import contrasts_of, corrected, differs
-from .draws import Answers, Drawn, How, answers_of, draw
+from .draws import Answers, Drawn, Episodes, How, answers_of, draw
 from .intervals import Resampled, TaskMean, each_task, group_sizes, instances, over_tasks, score_means, together
+
+LEAST = 5  # episodes of a task, below which their variance is badly estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What one learner reached on a leaderboard; `rank` is 0 for baselines and for learners without a value."""
+    """What one learner reached on a leaderboard; `rank` is 0 for what is not ranked: baselines, and what is apart."""
 
     learner: str
     score: Estimate
@@ -32,9 +35,11 @@ class Standing:
     episodes: int
     without: int  # episodes that have no score, such as a correlation of equal answers
     rank: int = 0
-    groups: str = ""  # learners that share a letter can't be told apart
+    groups: str = ""  # learners that share a letter are not significantly different; empty where all would share one
     baseline: bool = False
-    best: bool = False  # whether it can't be told from the best
+    best: bool = False  # whether it is the best, or not significantly different from it
+    comparable: bool = True  # whether it has all tasks and episodes that ranked scores are over
+    missing: Note | None = None  # what it has of those, where that is not all; None also if it has nothing at all
 
     def over(self, what: str) -> Estimate:
         """Give the mean over tasks, or over instances."""
@@ -43,21 +48,29 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaderboard:
-    """The scores of all learners by one metric at one setting of shots, the best first."""
+    """The scores of all learners by one metric at one setting of shots: the best first, what is incomplete last."""
 
     metric: str
     shots: Shots
     higher: bool  # whether more is better
     points: bool  # whether shown from 0 to 100
     standings: tuple[Standing, ...]
-    pairs: tuple[Contrast, ...]  # p-values are Holm's
+    pairs: tuple[Contrast, ...]  # each two ranked learners; one family of Holm's
+    against: tuple[Contrast, ...]  # each ranked learner and each baseline; another family
     tasks: Mapping[str, Mapping[str, Estimate]]  # task -> learner
-    warnings: tuple[Note, ...] = ()  # what intervals leave out
+    ranked_on: tuple[str, ...]  # the tasks that ranked scores are over
+    warnings: tuple[Note, ...] = ()  # what intervals do not cover
+    common: Leaderboard | None = None  # of the episodes that all learners have, where some lack others
 
     @property
     def sign(self) -> int:
         """Give what makes a better score the larger one."""
         return 1 if self.higher else -1
+
+    @property
+    def headline(self) -> Leaderboard:
+        """Give the leaderboard that ranks the most learners: that of what all have in common, where some lack tasks."""
+        return self.common or self
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +139,7 @@ class _Field:
         return cls(metric, shots, how, answers, drawn, {name: score_means(found, how) for name, found in drawn.items()})
 
     def only(self, tasks: Collection[str]) -> _Field:
-        """Leave out other tasks, and learners that have answered none of these."""
+        """Keep these tasks alone, and learners that have answered some of them."""
         wanted = set(tasks)
         drawn = {n: {t: e for t, e in found.items() if t in wanted} for n, found in self.drawn.items()}
         drawn = {name: found for name, found in drawn.items() if found}
@@ -139,34 +152,67 @@ class _Field:
             means={n: {task: self.means[n][task] for task in found} for n, found in drawn.items()},
         )
 
+    def at(self, ground: Ground) -> _Field:
+        """Keep these episodes alone, and learners that have answered some of them."""
+        drawn = {n: {t: e for t, of in found.items() if (e := _kept(of, ground))} for n, found in self.drawn.items()}
+        drawn = {name: found for name, found in drawn.items() if found}
+        return replace(
+            self,
+            answers={n: {p: a for e in found.values() for p, a in e.answers.items()} for n, found in drawn.items()},
+            drawn=drawn,
+            means={name: score_means(found, self.how) for name, found in drawn.items()},
+        )
+
     def leaderboard(self, baselines: Sequence[str]) -> Leaderboard:
-        """Score all learners, and compare each two of them."""
+        """Score all learners, and rank those that have all that any has; then all on what they have in common."""
+        grounds = {name: ground_of(found) for name, found in self.drawn.items()}
+        contested = {name: ground for name, ground in grounds.items() if name not in baselines} or grounds
+        whole, shared = everything(contested), common(contested)
+        made = self._compared(whole, baselines)
+        if shared == whole or sum(shared <= ground for ground in contested.values()) < 2:
+            return made
+        return replace(made, common=self.at(shared)._compared(shared, baselines))
+
+    def _compared(self, ground: Ground, baselines: Sequence[str]) -> Leaderboard:
+        """Rank and compare the learners that have answered all of this; baselines are a family of their own."""
         kind = self.kind
-        higher, bounds = kind.higher_is_better, kind.bounds
+        higher = kind.higher_is_better
         scores, by_instance = (self._scores(by_size=by_size) for by_size in (False, True))
-        order = sorted(self.answers, key=lambda name: _order(scores[name].value, higher, name))
-        contested = [name for name in order if name not in baselines] or order
-        pairs = [(a, b) for a, b in itertools.combinations(order, 2) if a in contested or b in contested]
-        contrasts = corrected(contrasts_of(pairs, self.answers, self.how, self.drawn))
-        told = {frozenset((c.a, c.b)) for c in contrasts if differs(c)}
-        ranked = _ranked({n: scores[n].value for n in contested}, higher, lambda a, b: frozenset((a, b)) in told)
-        standings = tuple(
+        lacks = {name: missing(ground_of(found), ground) for name, found in self.drawn.items()}
+        order = sorted(scores, key=lambda name: _order(scores[name].value, higher, name, apart=lacks[name] is not None))
+        whole = [name for name in order if lacks[name] is None]
+        contested = [name for name in whole if name not in baselines]
+        pairs = self._contrasts(itertools.combinations(contested, 2))
+        against = self._contrasts(itertools.product(contested, [name for name in whole if name in baselines]))
+        different = {frozenset((c.a, c.b)) for c in pairs if differs(c)}
+        ranked = _ranked({n: scores[n].value for n in contested}, higher, lambda a, b: frozenset((a, b)) in different)
+        standings = (
             _standing(name, (scores[name], by_instance[name]), self.drawn[name], name in baselines, ranked)
             for name in order
         )
         return Leaderboard(
-            metric=self.metric, shots=self.shots, higher=higher, points=kind.points, standings=standings,
-            pairs=tuple(contrasts), tasks=self._by_task(bounds), warnings=tuple(self._warnings()),
+            metric=self.metric, shots=self.shots, higher=higher, points=kind.points, pairs=pairs, against=against,
+            standings=tuple(replace(s, comparable=not lacks[s.learner], missing=lacks[s.learner]) for s in standings),
+            tasks=self._by_task(kind.bounds), ranked_on=tuple(sorted({place[0] for place, _ in ground})),
+            warnings=tuple(self._warnings()),
         )  # fmt: skip
 
+    def _contrasts(self, pairs: Iterable[tuple[str, str]]) -> tuple[Contrast, ...]:
+        """Compare each two learners, as one family of tests."""
+        return tuple(corrected(contrasts_of(list(pairs), self.answers, self.how, self.drawn)))
+
     def _warnings(self) -> Iterator[Note]:
-        """Say where one seed hides what varies between seeds; without examples, a seed draws items alone."""
-        tasks = {task for found in self.drawn.values() for task in found}
-        single = {
-            task for found in self.drawn.values() for task, episodes in found.items() if len(episodes.valued) == 1
-        }
+        """Say where few seeds hide or blur what varies between seeds; without examples, a seed draws items alone."""
+        fewest: dict[str, int] = {}
+        for found in self.drawn.values():
+            for task, episodes in found.items():
+                fewest[task] = min(len(episodes.valued) or LEAST, fewest.get(task, LEAST))
+        single = sum(n == 1 for n in fewest.values())
+        few = sum(1 < n < LEAST for n in fewest.values())
         if single and self.shots != 0:
-            yield Note.of("single-episodes", tasks=len(single), of=len(tasks))
+            yield Note.of("single-episodes", tasks=single, of=len(fewest))
+        if few:
+            yield Note.of("few-episodes", tasks=few, of=len(fewest), least=LEAST)
 
     def over_groups(self, groups: Mapping[str, Collection[str]]) -> dict[str, Estimate]:
         """Give each learner's mean over groups of tasks, where a task weighs in its group by its instances."""
@@ -207,22 +253,33 @@ class _Field:
 # --- order -----------------------------------------------------------------------------------------------------------
 
 
-def _order(value: float, higher: bool, name: str) -> tuple[bool, float, str]:
-    return math.isnan(value), -value if higher else value, name
+def _order(value: float, higher: bool, name: str, *, apart: bool) -> tuple[bool, bool, float, str]:
+    return apart, math.isnan(value), -value if higher else value, name
+
+
+def _kept(of: Episodes, ground: Ground) -> Episodes | None:
+    """Keep some episodes of a task, with their columns of scores; nothing if none is left."""
+    kept = [at for at, (place, a) in enumerate(of.answers.items()) if (place, a.items) in ground]
+    if len(kept) == len(of.answers):
+        return of
+    places = list(of.answers)
+    return (
+        Episodes({places[at]: of.answers[places[at]] for at in kept}, of.values[:, kept], of.linked) if kept else None
+    )
 
 
 Ranked: TypeAlias = Mapping[str, tuple[int, str, bool]]
 
 
 def _ranked(values: Mapping[str, float], higher: bool, differ: Callable[[str, str], bool]) -> Ranked:
-    """Give each learner that has a value its rank, the letters of its groups, and whether it may be the best."""
+    """Give each learner that has a value its rank, its letters (if any differ), and whether it may be the best."""
     known = {name: value if higher else -value for name, value in values.items() if not math.isnan(value)}
     places, groups = ranks(known, differ), tie_groups(known, differ)
     top = max(known, key=lambda name: known[name], default="")
     return {
         name: (
             places[name],
-            "".join(_letter(at) for at, group in enumerate(groups) if name in group),
+            "".join(_letter(at) for at, group in enumerate(groups) if name in group) if len(groups) > 1 else "",
             name == top or not differ(top, name),
         )
         for name in known

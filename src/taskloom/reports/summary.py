@@ -208,6 +208,7 @@ def _with_absent(results: Results, made: Leaderboard) -> Leaderboard:
             episodes=0,
             without=0,
             baseline=name in results.baselines,
+            comparable=False,
         )
         for name in results.learners
         if name in absent

@@ -26,9 +26,10 @@ from .numbers import NONE, p_value, score
 from .summary import Summary
 
 Rows = list[list[str]]
-COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "baseline")
-PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "told apart"]
-FEW = 20  # rows of an figure on a terminal
+COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "baseline",
+           "comparable", "on")  # fmt: skip
+PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "of pairs", "significant"]
+FEW = 20  # rows of a figure on a terminal
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
                 "requests", "dollars")  # fmt: skip
 
@@ -42,8 +43,18 @@ def label(standing: Standing) -> str:
 
 
 def marks(standing: Standing) -> str:
-    """Give the letters of a standing's groups, with a star for what can't be told from the best."""
-    return standing.groups + ("*" if standing.best else "")
+    """Give the letters of a standing's groups, with a star for the best and what is not significantly different."""
+    return standing.groups + ("*" if standing.best and standing.groups else "")
+
+
+def partly(standing: Standing) -> str:
+    """Say what part of the compared tasks or episodes a learner has, if it does not have all."""
+    if standing.missing is None:
+        return ""
+    values = dict(standing.missing.values)
+    tasks = values["tasks"] < values["of"]
+    have, of, what = ("tasks", "of", "task") if tasks else ("episodes", "of_episodes", "episode")
+    return f"(on {values[have]:,} of {counted(values[of], what)})"
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -51,20 +62,45 @@ def marks(standing: Standing) -> str:
 
 def scores(summary: Summary, metric: str) -> tuple[list[str], Rows]:
     """Lay the leaderboards of one metric side by side: a row for each learner, a column for each setting of shots."""
-    leaderboards = summary.of(metric)
+    return _side_by_side(summary.of(metric))
+
+
+def common_scores(summary: Summary, metric: str) -> tuple[list[str], Rows]:
+    """Lay out the scores on what learners have in common, at the settings where some lack tasks or episodes."""
+    return _side_by_side([found.common for found in summary.of(metric) if found.common])
+
+
+def common_title(summary: Summary, metric: str) -> str:
+    """Say which tasks and episodes the scores of `common_scores` are over."""
+    found = [of.common for of in summary.of(metric) if of.common]
+    return f"{metric}, on what is common: {'; '.join(map(_extent, found))}"
+
+
+def _extent(leaderboard: Leaderboard) -> str:
+    most = max((s.episodes for s in leaderboard.standings if s.comparable), default=0)
+    of = f"{counted(len(leaderboard.ranked_on), 'task')}, {counted(most, 'episode')}"
+    return f"{of} at {shots_text(leaderboard.shots)}"
+
+
+def _side_by_side(leaderboards: Sequence[Leaderboard]) -> tuple[list[str], Rows]:
+    if not leaderboards:
+        return [], []
     found = [{s.learner: s for s in leaderboard.standings} for leaderboard in leaderboards]
+    named = {name: s for by in reversed(found) for name, s in by.items()}
     rows = [
         [
-            label(last),
-            *(_cell(by[last.learner], leaderboard.points) for by, leaderboard in zip(found, leaderboards, strict=True)),
+            label(standing),
+            *(_cell(by.get(name), leaderboard.points) for by, leaderboard in zip(found, leaderboards, strict=True)),
         ]
-        for last in leaderboards[-1].standings
+        for name, standing in named.items()
     ]
     return ["learner", *(shots_text(leaderboard.shots) for leaderboard in leaderboards)], rows
 
 
-def _cell(standing: Standing, points: bool) -> str:
-    return " ".join(filter(None, [score(standing.score, points), marks(standing)]))
+def _cell(standing: Standing | None, points: bool) -> str:
+    if standing is None:
+        return NONE
+    return " ".join(filter(None, [score(standing.score, points), marks(standing), partly(standing)]))
 
 
 def categories(summary: Summary) -> tuple[list[str], Rows]:
@@ -79,41 +115,43 @@ def categories(summary: Summary) -> tuple[list[str], Rows]:
 
 
 def figure_table(of: Figure) -> tuple[list[str], Rows]:
-    """Write the table of an figure."""
+    """Write the table of a figure."""
     return list(of.columns), [[cell_text(cell, of.points) for cell in row] for row in of.rows]
 
 
 def pairs(leaderboard: Leaderboard) -> Rows:
-    """Give a row for each paired difference."""
+    """Give a row for each paired difference: between learners, then from baselines, which are a family of their own."""
     return [
-        [c.a, c.b, score(c, leaderboard.points), p_value(c.p), "yes" if differs(c) else "no"]
-        for c in leaderboard.pairs
+        [c.a, c.b, score(c, leaderboard.points), p_value(c.p), f"{c.family:,}", "yes" if differs(c) else "no"]
+        for c in (*leaderboard.pairs, *leaderboard.against)
     ]  # fmt: skip
 
 
 def notes(summary: Summary, metric: str) -> list[str]:
-    """Say where a mean is over fewer tasks or episodes than it seems, and what its interval leaves out."""
-    return [note for leaderboard in summary.of(metric) for note in _notes(leaderboard)]
+    """Say which learners are not ranked and why, and what intervals do not cover."""
+    where: dict[str, list[str]] = {}
+    for leaderboard in summary.of(metric):
+        for note in _notes(leaderboard):
+            where.setdefault(note, []).append(shots_text(leaderboard.shots))
+    return [f"{', '.join(shots)}: {note}" for note, shots in where.items()]
 
 
 def _notes(leaderboard: Leaderboard) -> Iterator[str]:
-    most = max((s.tasks for s in leaderboard.standings), default=0)
     for s in leaderboard.standings:
-        where = f"{s.learner}, {shots_text(leaderboard.shots)}"
-        if s.episodes and s.tasks < most:
-            yield f"{where}: the mean is over {s.tasks} of {counted(most, 'task')}, and is no like for like"
+        if s.missing:
+            yield f"{s.learner} {s.missing}"
         if s.without:
-            yield f"{where}: {s.without} of {counted(s.episodes, 'episode')} without a value, left out of the mean"
-    yield from (f"{shots_text(leaderboard.shots)}: {warning}" for warning in leaderboard.warnings)
+            yield f"{s.learner}: {s.without} of {counted(s.episodes, 'episode')} without a score, not in the mean"
+    yield from map(str, leaderboard.warnings)
     weighed = [s for s in leaderboard.standings if not math.isclose(s.by_instance.value, s.score.value, rel_tol=1e-9)]
     weighed = [s for s in weighed if score(s.by_instance, leaderboard.points) != score(s.score, leaderboard.points)]
     if weighed:
-        told = "; ".join(f"{s.learner} {score(s.by_instance, leaderboard.points)}" for s in weighed)
-        yield f"{shots_text(leaderboard.shots)}, where each task weighs as many instances as it has: {told}"
+        listed = "; ".join(f"{s.learner} {score(s.by_instance, leaderboard.points)}" for s in weighed)
+        yield f"mean over instances (a task weighs as many as it has): {listed}"
 
 
 def brief(summary: Summary) -> list[tuple[Leaderboard, list[Standing]]]:
-    """Give, for each leaderboard, the learners that can't be told from the best."""
+    """Give, for each leaderboard, the best learner and those that are not significantly different from it."""
     return [(leaderboard, [s for s in leaderboard.standings if s.best]) for leaderboard in summary.leaderboards]
 
 
@@ -121,9 +159,14 @@ def legend(summary: Summary) -> str:
     """Say what brackets, letters and stars mean."""
     if not summary.leaderboards:
         return f"{NONE}: nothing has been scored yet"
-    level = f"{100 * summary.how.level:.4g} %"
-    letters = "a shared letter: can't be told apart; *: can't be told from the best, baselines aside"
-    return f"in brackets: {level} intervals, for {spoken_of(summary)}; {letters}"
+    intervals = f"[ ]: {100 * summary.how.level:.4g} % confidence intervals, for {spoken_of(summary)}"
+    marked = [s for found in summary.leaderboards for at in (found, found.common) if at for s in at.standings]
+    if any(s.groups for s in marked):
+        letters = "learners that share a letter are not significantly different (p >= 0.05, Holm, pairs of learners)"
+        return f"{intervals}; {letters}; *: best, or not significantly different from the best"
+    if any(s.rank > 0 for s in marked) and any(found.pairs for found in summary.leaderboards):
+        return f"{intervals}; no letters: no learners are significantly different (p >= 0.05, Holm, pairs of learners)"
+    return intervals
 
 
 def spoken_of(summary: Summary) -> str:
@@ -139,7 +182,7 @@ def tally(summary: Summary) -> str:
 
 
 def dropped(summary: Summary) -> Rows:
-    """Give a row for each thing that was left out, cut, or could not be used."""
+    """Give a row for each thing that was skipped, cut, or could not be used."""
     c = summary.counts
     skipped = [["", f"skipped: {why}", f"{c.skipped[why]:,}"] for why in sorted(c.skipped, key=str)]
     unusable = [[t.learner, f"unusable answer: {text_of(t.what)}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
@@ -191,6 +234,10 @@ def terminal(summary: Summary) -> str:
             console.table(columns, rows, figures=columns[1:])
             for note in notes(summary, metric):
                 console.line(note)
+            columns, rows = common_scores(summary, metric)
+            if rows:
+                console.line(f"\n{common_title(summary, metric)}")
+                console.table(columns, rows, figures=columns[1:])
         if summary.categories:
             columns, rows = categories(summary)
             console.line("\nby category")
@@ -228,10 +275,13 @@ def markdown(summary: Summary) -> str:
     """Write Markdown tables."""
     parts = [f"# {_md(summary.name)}", tally(summary)]
     for metric in summary.metrics:
-        last = summary.of(metric)[-1]
         parts += [f"## {_md(metric)}", _md_table(*scores(summary, metric))]
         parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]
-        parts += [f"Paired differences at {shots_text(last.shots)}:", _md_table(PAIR_COLUMNS, pairs(last))]
+        if any(found.common for found in summary.of(metric)):
+            parts += [f"### {_md(common_title(summary, metric))}", _md_table(*common_scores(summary, metric))]
+        last = summary.of(metric)[-1]
+        for ranked in filter(None, (last, last.common)):
+            parts += [f"Paired differences, {_extent(ranked)}:", _md_table(PAIR_COLUMNS, pairs(ranked))]
         parts += ["Signature: " + ", ".join(f"`{_code(s)}`" for s in summary.signatures[metric])]
     if summary.categories:
         parts += ["## By category", _md_table(*categories(summary))]
@@ -266,12 +316,18 @@ def as_csv(summary: Summary) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for leaderboard in summary.leaderboards:
-        for s in leaderboard.standings:
-            more = [s.rank or "", s.groups, int(s.best), int(s.baseline)]
-            writer.writerow(_line(leaderboard, "", s.learner, s.score) + more)
+        writer.writerows(_standing_lines(leaderboard, "all"))
         for task, found in leaderboard.tasks.items():
-            writer.writerows(_line(leaderboard, task, name, found[name]) + [""] * 4 for name in found)
+            writer.writerows(_line(leaderboard, task, name, found[name]) + [""] * 6 for name in found)
+        writer.writerows(_standing_lines(leaderboard.common, "common") if leaderboard.common else ())
     return text.getvalue()
+
+
+def _standing_lines(leaderboard: Leaderboard, on: str) -> Iterator[list[Any]]:
+    """Give a line for each learner's mean, over all tasks or over what learners have in common."""
+    for s in leaderboard.standings:
+        more = [s.rank or "", s.groups, int(s.best), int(s.baseline), int(s.comparable), on]
+        yield _line(leaderboard, "", s.learner, s.score) + more
 
 
 def _line(leaderboard: Leaderboard, task: str, learner: str, e: Estimate) -> list[Any]:
@@ -283,8 +339,10 @@ def latex(summary: Summary) -> str:
     r"""Write a table for each metric and each figure; they need \usepackage{booktabs}."""
     tables = [f"% {' '.join(tally(summary).split())}"]
     for metric in summary.metrics:
-        told = f"{metric}; {legend(summary)}. {'; '.join(summary.signatures[metric])}"
-        tables.append(_tex_table(*scores(summary, metric), told))
+        caption = f"{legend(summary)}. {'; '.join(summary.signatures[metric])}"
+        tables.append(_tex_table(*scores(summary, metric), f"{metric}; {caption}"))
+        if any(found.common for found in summary.of(metric)):
+            tables.append(_tex_table(*common_scores(summary, metric), f"{common_title(summary, metric)}; {caption}"))
     shown = [of for of in summary.figures if of.rows]
     tables += [_tex_table(*figure_table(of), "; ".join([of.title, *of.notes])) for of in shown]
     return "\n".join(tables) + "\n"
