@@ -192,6 +192,15 @@ def test_a_prediction_that_is_no_answer_counts_as_wrong_and_is_told(lines: Calla
     }
 
 
+def test_answers_that_are_no_label_are_counted(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
+    made = labelled(a=("pos neg", "pos neg pos"))
+    path = lines(*({"id": f"a{n}", "prediction": said} for n, said in enumerate(["pos", "perhaps", "POS"])))
+    found = score_predictions(made, read(path))
+    assert found.unusable == {"label-unknown": {"a1": "perhaps", "a2": "POS"}}
+    write(made, tmp_path / "suite")
+    assert "2 predictions can't be used" in taskloom("score", tmp_path / "suite", path).err
+
+
 def test_a_task_with_null_alone_is_scored_as_wrong(lines: Callable[..., Path]):
     found = score_predictions(suite(), read(lines({"id": "a0", "prediction": None})))
     assert (found.metrics["exact-match"].macro.value, found.missing) == (0, {"a": 4})
