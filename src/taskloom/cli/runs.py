@@ -18,6 +18,7 @@ from . import shell_completion as complete
 if TYPE_CHECKING:
     from ..messages import Note
     from ..models.load import Source
+    from ..reports import Summary
     from ..studies.api import Prepared
     from ..studies.cells import Cell
     from ..studies.plan import Plan
@@ -174,27 +175,33 @@ def report(
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
 ) -> None:
     """Show what a run has found so far."""
-    from ..reports import ITEMS, render, summarise
+    from ..reports import ITEMS, check_form, summarise
     from ..studies.api import open_run
 
+    check_form(to)
     gathered = open_run(run, limit=limit)
     if to == ITEMS:
         _write_items(gathered, output)
-        return
-    summary = summarise(gathered)
-    text = render(summary, to)
-    if plots:
-        from ..reports.plot_files import write_plots
-
-        console.note(f"{plots}: {counted(len(write_plots(summary, plots)), 'plot')}")
-    if output:
-        output.write_text(text, encoding="utf-8")
-        console.note(str(output))
-    else:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    if plots or to != ITEMS:
+        _write_report(summarise(gathered), to, output, plots)
     if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
         sizes = [trial.stem.removeprefix("trial-") for trial in trials]
         console.note(f"only trials were run, which are kept apart: show one with --limit {' or '.join(sizes)}")
+
+
+def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
+    """Write a report, and its plots where a folder for them is named."""
+    from ..reports import FORMS, render
+    from ..reports.plot_files import write_plots
+
+    if plots:
+        console.note(f"{plots}: {counted(len(write_plots(summary, plots)), 'plot')}")
+    text = render(summary, to) if to in FORMS else ""
+    if output and text:
+        output.write_text(text, encoding="utf-8")
+        console.note(str(output))
+    elif text:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
 def _write_items(gathered: Results, output: Path | None) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "Leaderboard",
     "Standing",
     "Summary",
+    "check_form",
     "compare",
     "differs",
     "render",
@@ -49,6 +50,12 @@ def render(results: Results | Summary, to: str, how: How | None = None) -> str:
     module, _, name = FORMS[to].partition(":")
     write = cast(Callable[[Summary], str], getattr(import_module(f".{module}", __package__), name))
     return without_surrogates(write(summary))  # names and errors may hold half a character, which no file can
+
+
+def check_form(to: str) -> None:
+    """Refuse a form of report that there is not, before any work."""
+    if to not in (*FORMS, ITEMS):
+        raise UnknownNameError("form of report", to, (*FORMS, ITEMS))
 
 
 def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:
