@@ -58,6 +58,13 @@ def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, fol
         shown = taskloom("report", "runs/small", "--to", form)
         assert shown.code == 0
         assert "tfidf" in shown.out
+    items = taskloom("report", "runs/small", "--to", "items").out
+    assert items.startswith('"learner","task","shots"')
+    assert "320 rows" in taskloom("report", "runs/small", "--to", "items", "-o", "items.parquet").err
+    assert taskloom("report", "runs/small", "--to", "items", "-o", "items.xls").code == 2
+    plots = taskloom("report", "runs/small", "--plots", "plots")
+    assert (plots.code, "tfidf" in plots.out) == (0, True)
+    assert (folder / "plots" / "accuracy-over-shots.svg").is_file()
 
 
 def test_a_trial_is_named_where_nothing_else_is_known(taskloom, folder: Path):

@@ -18,7 +18,7 @@ from taskloom.reports.predictions import PredictionScores, score_predictions
 from taskloom.scores.predictions import Prediction, read, unlike_of
 from taskloom.sources import files, task_files
 from taskloom.sources.table import Field
-from taskloom.studies.api import read_run, run
+from taskloom.studies.api import open_run, run
 from taskloom.suites import fields, instructions, rows
 from taskloom.suites.store import open_suite, write
 
@@ -192,6 +192,15 @@ def test_a_prediction_that_is_no_answer_counts_as_wrong_and_is_told(lines: Calla
     }
 
 
+def test_answers_that_are_no_label_are_counted(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
+    made = labelled(a=("pos neg", "pos neg pos"))
+    path = lines(*({"id": f"a{n}", "prediction": said} for n, said in enumerate(["pos", "perhaps", "POS"])))
+    found = score_predictions(made, read(path))
+    assert found.unusable == {"label-unknown": {"a1": "perhaps", "a2": "POS"}}
+    write(made, tmp_path / "suite")
+    assert "2 predictions can't be used" in taskloom("score", tmp_path / "suite", path).err
+
+
 def test_a_task_with_null_alone_is_scored_as_wrong(lines: Callable[..., Path]):
     found = score_predictions(suite(), read(lines({"id": "a0", "prediction": None})))
     assert (found.metrics["exact-match"].macro.value, found.missing) == (0, {"a": 4})
@@ -278,7 +287,7 @@ def test_the_same_answers_have_the_same_intervals_in_a_report_and_as_predictions
     ]  # fmt: skip
     (tmp_path / "p.jsonl").write_text("\n".join(lines))
     found = score_predictions(open_suite(tmp_path / "suite"), read(tmp_path / "p.jsonl")).metrics
-    summary = summarise(read_run(tmp_path / "run"))
+    summary = summarise(open_run(tmp_path / "run"))
     assert (
         {leaderboard.metric for leaderboard in summary.leaderboards}
         == {*found}

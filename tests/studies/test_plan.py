@@ -17,7 +17,7 @@ from taskloom.learners.instructed import Instructed
 from taskloom.messages import Note
 from taskloom.reports import render, summarise
 from taskloom.reports.views.agreement import Agreement
-from taskloom.studies.api import prepare, read_run, run
+from taskloom.studies.api import open_run, prepare, run
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
 from taskloom.suites import rows, store
@@ -270,7 +270,7 @@ def test_dropped_classes_are_in_the_report_of_a_run(tmp_path: Path):
     made = study(folder, most=StudyLearner(learner="majority"))
     found = run(replace(made, protocol=replace(ONE, shots={4: 1})), tmp_path / "run")
     assert [note.code for note in found.dropped] == ["classes-dropped"]
-    assert read_run(tmp_path / "run").dropped == found.dropped
+    assert open_run(tmp_path / "run").dropped == found.dropped
     assert all("math (4), nlin (0)" in render(found, form) for form in ("md", "html"))
     (told,) = json.loads(render(found, "json"))["counts"]["dropped"]
     assert (told["code"], told["values"]["remain"]) == ("classes-dropped", 2)
@@ -316,7 +316,7 @@ def test_other_metrics_run_no_cell_again(tmp_path: Path):
     assert done.ran == 0
     assert [o.cell for o in found.outcomes] == [o.cell for o in first.outcomes]
     assert [list(o.scores) for o in found.outcomes] == [["micro-f1", "accuracy"]]
-    assert [list(o.scores) for o in read_run(tmp_path / "run").outcomes] == [["micro-f1", "accuracy"]]
+    assert [list(o.scores) for o in open_run(tmp_path / "run").outcomes] == [["micro-f1", "accuracy"]]
     assert summarise(found).metrics == ("micro-f1", "accuracy")
     assert found.suite.fingerprint == first.suite.fingerprint
 
@@ -324,11 +324,11 @@ def test_other_metrics_run_no_cell_again(tmp_path: Path):
 def test_a_report_can_be_made_by_other_metrics_and_refuses_those_that_fit_nothing(tmp_path: Path):
     folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
     run(study(folder, most=StudyLearner(learner="majority")), tmp_path / "run")
-    found = read_run(tmp_path / "run", metrics=["micro-f1"])
+    found = open_run(tmp_path / "run", metrics=["micro-f1"])
     assert [list(o.scores) for o in found.outcomes] == [["micro-f1"]]
     for wrong, told in (("mikro-f1", "did you mean micro-f1"), ("mse", "can score no task")):
         with pytest.raises(StudyError, match=told):
-            read_run(tmp_path / "run", metrics=[wrong])
+            open_run(tmp_path / "run", metrics=[wrong])
 
 
 def test_a_metric_of_a_view_that_no_task_has_is_a_fault_before_any_work(tmp_path: Path):

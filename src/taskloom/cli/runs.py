@@ -18,9 +18,11 @@ from . import shell_completion as complete
 if TYPE_CHECKING:
     from ..messages import Note
     from ..models.load import Source
+    from ..reports import Summary
     from ..studies.api import Prepared
     from ..studies.cells import Cell
     from ..studies.plan import Plan
+    from ..studies.results import Results
 
 REPORT = "report.html"
 FEW_NOTES = 3  # notes of dropped classes that a run shows one by one
@@ -169,25 +171,50 @@ def report(
     run: RunFolder,
     *,
     to: Annotated[
-        str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=complete.forms)
+        str, typer.Option(help="terminal, md, csv, tex, json, html, or items.", autocompletion=complete.forms)
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write each plot to this folder as SVG.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
     metric: Annotated[list[str], typer.Option(help="A metric instead of the study's; repeat for more.")] = [],  # noqa: B006
 ) -> None:
     """Show what a run has found so far."""
-    from ..reports import render
-    from ..studies.api import read_run, trials_of
+    from ..reports import ITEMS, check_form, summarise
+    from ..studies.api import open_run, trials_of
 
-    gathered = read_run(run, limit=limit, metrics=metric)
-    text = render(gathered, to)
-    if output:
-        output.write_text(text, encoding="utf-8")
-        console.note(str(output))
-    else:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    check_form(to)
+    gathered = open_run(run, limit=limit, metrics=metric)
+    if to == ITEMS:
+        _write_items(gathered, output)
+    if plots or to != ITEMS:
+        _write_report(summarise(gathered), to, output, plots)
     if not gathered.outcomes and (trials := [n for n in trials_of(run) if n != limit]):
         console.note(f"only trials have results; show one with --limit {' or '.join(map(str, trials))}")
+
+
+def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
+    """Write a report, and its plots where a folder for them is named."""
+    from ..reports import FORMS, render
+    from ..reports.plot_files import write_plots
+
+    if plots:
+        console.note(f"{plots}: {counted(len(write_plots(summary, plots)), 'plot')}")
+    text = render(summary, to) if to in FORMS else ""
+    if output and text:
+        output.write_text(text, encoding="utf-8")
+        console.note(str(output))
+    elif text:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def _write_items(gathered: Results, output: Path | None) -> None:
+    """Write a row for each answer, in the form of the file's ending, or CSV."""
+    from ..reports.items import items_csv, write_items
+
+    if output:
+        console.note(f"{output}: {counted(write_items(gathered, output), 'row')}")
+    else:
+        sys.stdout.write(items_csv(gathered))
 
 
 def score(

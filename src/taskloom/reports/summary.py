@@ -6,8 +6,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from .. import prompts
 from ..core import Answer, Task
@@ -18,12 +19,17 @@ from ..scores import Metric, signature
 from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
+from ..studies.items import as_frame
 from ..studies.results import Failure, Outcome, Results
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .figures import Figure, ReportData, figures
 from .findings import findings
 from .leaderboards import Category, Leaderboard, Standing, leaderboards
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 SAMPLES, SAMPLES_IN_ALL = 3, 60
 
@@ -106,6 +112,12 @@ class Summary:
     counts: Counts
     failures: tuple[Failure, ...]
     signatures: Mapping[str, tuple[str, ...]]  # by metric; those over labels have one for each set of labels
+    results: Results = field(repr=False, metadata={"drawn": True})  # that it sums up: pages show single answers
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Give the seeds that episodes were drawn by."""
+        return tuple(sorted({o.seed for o in self.results.outcomes}))
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -115,6 +127,16 @@ class Summary:
     def of(self, metric: str) -> tuple[Leaderboard, ...]:
         """Give the leaderboards of one metric, the fewest shots first."""
         return tuple(b for b in self.leaderboards if b.metric == metric)
+
+    def to_arrow(self) -> pa.Table:
+        """Give the scores as a table: a row for each learner, setting and metric, over all tasks and on each."""
+        from .score_table import score_table
+
+        return score_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the rows of `to_arrow` as a data frame."""
+        return as_frame(self.to_arrow())
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in a frame of its own so that no style leaks."""
@@ -146,7 +168,7 @@ def summarise(results: Results, how: How | None = None) -> Summary:
         figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
-        signatures=_signatures(results.outcomes),
+        signatures=_signatures(results.outcomes), results=results,
     )  # fmt: skip
 
 

@@ -266,7 +266,7 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     return kept
 
 
-def read_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ()) -> Results:
+def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ()) -> Results:
     """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone.
 
     Answers are scored by these metrics, or by those of the study.
@@ -310,7 +310,7 @@ def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> 
         place, _, learner = name.rpartition(":")
         folder = Path(place or run or only_run())
         if folder not in gathered:
-            gathered[folder] = read_run(folder, limit=limit)
+            gathered[folder] = open_run(folder, limit=limit)
         found = gathered[folder]
         if not found.outcomes and (trials := [n for n in trials_of(folder) if n != limit]):
             raise UsageError(f"only trials have results; compare one with --limit {_or(trials)}: {folder}")
