@@ -56,7 +56,7 @@ def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
         (
             ("build", "natural-instructions", *FILMS, "--id", "x", "-o", "out"),
             2,
-            "natural-instructions takes a source and --test, but not --field, --id",
+            "natural-instructions does not take --field, --id; it takes SOURCE, --test",
         ),
         (("build", "quickstart", "--on-error", "go", "-o", "out"), 2, "on_error must be stop or skip: 'go'"),
         (("build", "fields", "gone.csv", *FILMS, "-o", "out"), 2, "no such file: gone.csv"),
@@ -66,21 +66,23 @@ def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
             "mean genre?",
         ),
         (("build", "fields", "{table}", "--field", "plot:txt", "-o", "out"), 2, "did you mean text"),
-        (("build", "fields", "{table}", *FILMS, "--column", "plot", "-o", "out"), 2, "name=value"),
+        (("build", "fields", "{table}", *FILMS, "--column", "plot", "-o", "out"), 2, "must be NAME=VALUE: plot"),
         (("build", "fields", "{table}", *FILMS, "--on-error", "no", "-o", "out"), 2, "stop or skip"),
         (("build", "fields", "-o", "out", *FILMS), 2, "name a table"),
         (("show", "nowhere"), 2, "no such folder"),
         (("show", "{suite}", "title->keyword"), 2, "did you mean title->keywords"),
-        (("show", "{suite}", "-o", "out"), 2, "-o goes with --card: 'out'"),
+        (("show", "{suite}", "-o", "out"), 2, "-o needs --card: 'out'"),
         (("check", "nowhere"), 2, "no such folder"),
-        (("check",), 2, "name a suite"),
+        (("check",), 2, "SUITE is missing"),
         (("list", "benchmark"), 2, "did you mean benchmarks"),
         (("data", "get", "arxive"), 2, "did you mean arxiv"),
         (("data", "show", "arxive"), 2, "did you mean arxiv"),
         (("data", "rm", "papers"), 1, "comes with taskloom"),
         (("bridge", "{suite}"), 2, "--target"),
         (("bridge", "{suite}", "--target", "title->yaer", "--meta", "title->keywords"), 2, "did you mean year"),
-        (("nonsense",), 2, "No such command"),
+        (("nonsense",), 2, "no such command 'nonsense' (see: taskloom --help)"),
+        (("data", "list"), 2, "no such command 'list' (see: taskloom data --help)"),
+        (("show",), 2, "missing argument 'SUITE' (see: taskloom show --help)"),
     ],
 )
 def test_bad_usage_says_what_to_do(taskloom, table, suite, monkeypatch, tmp_path, arguments, code, told):
@@ -226,9 +228,7 @@ def test_bridges_are_told_and_proposed(taskloom, suite: Path):
     assert json.loads(proposed.out) == [{"target": "title->year", "meta": "title->keywords, keywords->year"}]
 
 
-@pytest.mark.parametrize(
-    "arguments", [("list", "benchmarks"), ("list", "data"), ("data", "list"), ("check", "--codes")]
-)
+@pytest.mark.parametrize("arguments", [("list",), ("list", "benchmarks"), ("list", "data"), ("check", "--codes")])
 def test_every_listing_has_json(taskloom, arguments):
     listed = json.loads(taskloom(*arguments, "--json").out)
     assert listed
@@ -236,16 +236,7 @@ def test_every_listing_has_json(taskloom, arguments):
 
 
 def test_version(taskloom):
-    assert taskloom("version").out == "0.1.0\n"
-    assert json.loads(taskloom("version", "--json").out)["taskloom"] == "0.1.0"
-
-
-@pytest.mark.parametrize("verb", ["build", "show", "check", "bridge", "list", "data get"])
-def test_help_has_examples(taskloom, verb):
-    ran = taskloom(*verb.split(), "--help")
-    assert ran.code == 0
-    assert f"taskloom {verb.split()[0]}" in ran.out
-    assert "Examples" in ran.out
+    assert taskloom("--version").out == "0.1.0\n"
 
 
 def test_list_models_tells_that_there_are_others(taskloom):
@@ -303,7 +294,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path):
             child.send_signal(signal.SIGINT)
             _, err = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert err == "error: interrupted; nothing was left half done\n"
+    assert err == "error: interrupted; no partial files were kept\n"
     assert not (tmp_path / "out").exists()
     assert list((tmp_path / "cache" / "data").iterdir()) == []
 

@@ -63,12 +63,12 @@ def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, fol
 def test_a_trial_is_named_where_nothing_else_is_known(taskloom, folder: Path):
     planned = taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
     command = "taskloom run study.yaml -o 'my run' --only 'tfidf*' --limit 2"
-    assert f"before a run or a trial (`{command}`)" in planned
+    assert f"until a run or a trial (`{command}`)" in planned
     assert taskloom(*shlex.split(command)[1:]).code == 0
     assert "about" in taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
     shown = taskloom("report", "my run")
     assert (shown.code, "0 cells done" in shown.out) == (0, True)
-    assert "only trials were run, which are kept apart: show one with --limit 2" in shown.err
+    assert "only trials were run; show one with --limit 2" in shown.err
     trial = taskloom("report", "my run", "--limit", "2")
     assert (trial.code, "0 cells done" in trial.out, "tfidf" in trial.out) == (0, False, True)
     taskloom("run", "study.yaml", "-o", "my run")
@@ -127,10 +127,10 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
                     process.send_signal(signal.SIGINT)
     os.close(ours)
     assert process.returncode == 130
-    at_once, later = (printed.index(told) for told in ("finishing the cell at hand", "1 cell run"))
+    at_once, later = (printed.index(told) for told in ("finishing the current cell", "1 cell run"))
     assert at_once < later
     assert "1/8" not in printed[:at_once]
-    assert "interrupted; what was finished is kept" in printed
+    assert "interrupted; finished cells are kept" in printed
 
 
 def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):
@@ -179,10 +179,10 @@ def test_damaged_results_are_told_and_run_again(taskloom, folder: Path):
         cells = [cell for (cell,) in db.execute("SELECT cell FROM results")]
         db.execute("UPDATE results SET body = x'00' WHERE cell = ?", (cells[0],))
         db.commit()
-    assert "1 cell damaged there and not taken over" in taskloom("ledger", "merge", "one", "two").err
+    assert "1 cell damaged there; skipped" in taskloom("ledger", "merge", "one", "two").err
     assert f"result of cell {cells[0]} is damaged" in taskloom("report", "two", "--to", "md").out
     told = taskloom("run", "study.yaml", "-o", "two", "--only", "nearest").err
-    assert f"damaged in the ledger, and run again: 1 cell, {cells[0]}" in told
+    assert f"ran 1 cell again, damaged in the ledger: {cells[0]}" in told
     assert "1 cell run" in told
 
 
