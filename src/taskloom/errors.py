@@ -116,6 +116,6 @@ def nearest(name: str, known: Iterable[str]) -> Note:
     >>> str(nearest("x", ["title", "abstract"]))
     'known: abstract, title'
     """
-    names = sorted(known)
+    names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     return Note.of("names-near", names=near) if near else Note.of("names-known", names=names)

@@ -65,7 +65,8 @@ COUNTS = {  # by learners, each many times
     "class-short": "classes with too few examples",
     "surrogates-replaced": "answers or replies with half a character, replaced by U+FFFD",
 }
-STUDIES = {  # why cells are skipped, or fail
+STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
+    "study-faults": "the study has {count:error}:",
     "model-unavailable": "model {model} is unavailable ({reason}), and so are learners {learners}",
     "output-unsupported": "learner {learner} does not support {kind}",
     "examples-needed": "learner {learner} needs examples for {kind}, and 0 shots have none",

@@ -209,7 +209,7 @@ def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Pa
         (("compare", "nowhere:a", "b"), 2, "not a run"),
         (("compare", "a", "b"), 2, "name the run with --run"),
         (("ledger", "merge", "x", "y"), 2, "no such ledger"),
-        (("run", "study.yaml", "--only", "nothing"), 1, "names no task and no learner"),
+        (("run", "study.yaml", "--only", "nothing"), 1, "matches no task and no learner"),
     ],
 )
 def test_bad_usage_says_what_to_do(taskloom, folder: Path, arguments, code, told):

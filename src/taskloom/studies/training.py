@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from ..core import ROLES, Suite, declared
 from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
-from ..errors import EpisodeError, StudyError, TaskloomError, UsageError, nearest
+from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint
 from ..lessons import RANDOM, lessons_of, shown_tags, taught_rows
 from ..messages import Note
@@ -149,7 +149,7 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
             yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"
     for text in plain:
         if not named(suite.tasks, text):
-            yield f"unknown tasks: {text!r}; {nearest(text, suite.tasks)}"
+            yield str(UnknownNameError("task", text, suite.tasks))
     if roles and not suite.folds:
         yield "the suite has no folds, and so no tasks to train on: name them in `tasks`"
     for text in of.folds if roles and suite.folds else ():
