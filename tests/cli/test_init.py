@@ -103,7 +103,7 @@ def test_data_with_faults_ends_with_1_and_names_them_all(taskloom, tmp_path: Pat
     assert "bad.csv:5: 3 cells" in ran.err
     skipped = taskloom("build", "fields", tmp_path / "bad.csv", *FILMS, "--on-error", "skip", "-o", tmp_path / "out")
     assert skipped.code == 0
-    assert "2 (rows with faults)" in skipped.err
+    assert "2 (rows with errors)" in skipped.err
 
 
 def test_show_gives_tsv_when_piped(taskloom, suite: Path):
@@ -126,7 +126,7 @@ def test_show_tells_category_and_role_and_on_a_terminal_one_metric(taskloom, tol
     monkeypatch.setenv("COLUMNS", "80")
     narrow = taskloom("show", told)
     assert re.search(r"task9007\w+ +Word Analogy +test +test 48 *\n", narrow.out)
-    assert "no room for: output, metrics;" in narrow.err
+    assert "columns that do not fit: output, metrics;" in narrow.err
     monkeypatch.setattr("sys.stdout.isatty", lambda: False)
     assert "role\ttest\n" in taskloom("show", told, "task9007_everyday_word_analogy").out
 
@@ -150,7 +150,7 @@ def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):
     assert (shown.out, "item a: 14 characters" in shown.err) == ("标题->年\nOn trees\n", True)
     assert taskloom("show", suite, "title->year", "--prompt", "--item", "b").out == "标题->年\nOn birds\n"
     gone = taskloom("show", suite, "title->year", "--prompt", "--item", "z")
-    assert (gone.code, "no item that is asked about has this id; one is 'a': 'z'" in gone.err) == (2, True)
+    assert (gone.code, "no such item in the test pool; an id is 'a': 'z'" in gone.err) == (2, True)
     assert "=>\t2001" in taskloom("show", suite, "title->year", "-n", 1).out
 
 
@@ -239,9 +239,16 @@ def test_version(taskloom):
     assert taskloom("--version").out == "0.1.0\n"
 
 
+def test_list_learners_says_which_are_baselines(taskloom):
+    header, *rows = (line.split("\t") for line in taskloom("list", "learners").out.splitlines())
+    assert header == ["name", "about", "outputs", "baseline"]
+    assert {row[0]: row[3] for row in rows}.items() >= {"majority": "yes", "nearest": "no"}.items()
+
+
 def test_list_models_tells_that_there_are_others(taskloom):
     ran = taskloom("list", "models")
-    assert all(name in ran.err for name in ("hf:", "path:", "pypi:", "api:", "fake:echo", "fake:noise"))
+    assert all(name in ran.err for name in ("hf:", "path:", "pypi:", "api:"))
+    assert "for tests, without weights: fake:echo, fake:noise, fake:pupil" in ran.err
     assert "hf:" not in ran.out
     assert "hf:" not in taskloom("list", "models", "--json").err
 
@@ -256,7 +263,7 @@ def test_list_models_tells_that_there_are_others(taskloom):
         ("taskloom show SUITE t --encoding def+pos2+neg2", ["def+pos2+neg2", "def+pos2+neg2+expl"]),
         ("taskloom show SUITE t --encoding n", ["none"]),
         ("taskloom show SUITE t --model p", ["path:", "pypi:"]),
-        ("taskloom run quickstart --model f", ["fake:echo", "fake:noise"]),
+        ("taskloom run quickstart --model f", ["fake:echo", "fake:noise", "fake:pupil"]),
         ("taskloom run quickstart --model s", ["smollm2"]),
         ("taskloom run quickstart --only near", ["nearest"]),
         ("taskloom run gone.yaml --only near", []),

@@ -153,7 +153,7 @@ def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder
 def test_learners_without_answers_in_common_can_not_be_compared(taskloom, folder: Path):
     taskloom("run", "study.yaml", "--only", "majority")
     found = taskloom("compare", "nearest", "majority", "--run", "runs/small")
-    assert (found.code, "have no answers in common" in found.err) == (1, True)
+    assert (found.code, "no common answers" in found.err) == (1, True)
     assert "NaN" not in taskloom("compare", "nearest", "majority", "--run", "runs/small", "--json").out
 
 
@@ -207,8 +207,11 @@ def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Pa
         (("run", "gone.yaml"), 2, "no such file"),
         (("report", "nowhere"), 2, "not a run"),
         (("compare", "nowhere:a", "b"), 2, "not a run"),
-        (("compare", "a", "b"), 2, "name the run with --run"),
-        (("ledger", "merge", "x", "y"), 2, "no such ledger"),
+        (("compare", "a", "b"), 2, "name the run, with --run RUN"),
+        (("ledger", "merge", "x", "y"), 2, "not a run (it has no ledger.db): y"),
+        (("ledger", "merge", "x", "study.yaml"), 1, "not a ledger of taskloom: study.yaml"),
+        (("show", "study.yaml"), 2, "a file, not a suite's folder"),
+        (("check", "study.yaml"), 2, "a file, not a suite's folder"),
         (("run", "study.yaml", "--only", "nothing"), 1, "matches no task and no learner"),
     ],
 )
@@ -248,4 +251,4 @@ def test_runs_of_different_tasks_are_not_paired(taskloom, folder: Path):
     (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("[0, 4]", "[0, 1]"))
     taskloom("run", "study.yaml", "-o", "two")
     assert "can't be paired" in taskloom("compare", "one:nearest", "two:nearest").err
-    assert "does not differ from itself" in taskloom("compare", "nearest", "nearest", "--run", "one").err
+    assert "can't be compared with itself" in taskloom("compare", "nearest", "nearest", "--run", "one").err

@@ -227,7 +227,7 @@ def test_waits_grow_and_have_an_end():
 
 
 def test_an_endpoint_that_can_not_be_reached_is_told(api: Make):
-    with pytest.raises(ModelUnavailableError, match="can't be reached") as error:
+    with pytest.raises(ModelUnavailableError, match="unreachable") as error:
         api(load=f"api:tiny@{GONE}", tries=2).generate(["a"], PLAIN)
     assert dict(error.value.note.values)["reason"].code == "unreachable"
 

@@ -148,7 +148,7 @@ def test_a_folder_of_gguf_files_asks_for_one_of_them(folder: Path) -> None:
 )
 def test_what_is_only_called_gguf_is_refused_and_nothing_is_kept(tmp_path: Path, cache: Path, content: bytes) -> None:
     (tmp_path / "model.gguf").write_bytes(content)
-    assert "not a GGUF file that can be read" in why_refused(tmp_path / "model.gguf")
+    assert "GGUF file can't be read" in why_refused(tmp_path / "model.gguf")
     assert list(cache.rglob("*.*")) == []
 
 

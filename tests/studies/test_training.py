@@ -275,7 +275,7 @@ def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[...,
         ),
         ({"meta": "meta: {train: base, encoding: nonsense}"}, "an encoding joins"),
         ({"meta": "meta: {train: base, mst: 3}"}, "did you mean most"),
-        ({"meta": "meta: {train: base, most: 0}"}, "most must be a whole number from 1 on"),
+        ({"meta": "meta: {train: base, most: 0}"}, "most must be an integer >= 1 on"),
         ({"meta": "meta: {train: bsae}"}, r"study.yaml:9:17: model 'meta': unknown model: 'bsae'; did you mean base"),
     ],
 )
@@ -295,7 +295,7 @@ def test_a_task_that_two_folds_of_a_model_ask_about_is_a_fault(study: Callable[.
     again = Suite(id="s", tasks=suite.tasks, pools=dict(suite.pools), folds=folds)
     store.write(again, tmp_path / "other")
     path.write_text(path.read_text().replace("suite: suite", "suite: other"))
-    with pytest.raises(StudyError, match="several of its folds ask about task 'left'; name one of: one, two"):
+    with pytest.raises(StudyError, match="task 'left' is in several folds; set `folds` to one of: one, two"):
         planned(path)
     path.write_text(path.read_text().replace("train: base,", "train: base, folds: [two],"))
     path.write_text(path.read_text().replace("train: meta,", "train: meta, folds: [two],"))

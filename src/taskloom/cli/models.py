@@ -11,11 +11,11 @@ def show(name: ModelName, *, as_json: AsJson = False) -> None:
     from ..models.load import weights
     from . import listings_names
 
-    told = listings_names.describe_model(weights(name).load)
+    about = listings_names.describe_model(weights(name).load)
     if as_json:
-        console.as_json(told)
+        console.as_json(about)
         return
-    shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in told.items()}
+    shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in about.items()}
     console.pairs({key: "yes" if v is True else "no" if v is False else v for key, v in shown.items() if v != ""})
 
 

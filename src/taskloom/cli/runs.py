@@ -70,7 +70,7 @@ def plan(
 
     prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit)
     found, ahead = prepared.plan, prepared.forecast()
-    told: dict[str, console.Value] = {
+    shown: dict[str, console.Value] = {
         "study": found.study.name,
         "run": str(prepared.folder),
         "suite": found.suite.fingerprint,
@@ -80,11 +80,11 @@ def plan(
         "seconds": ahead.seconds,
     }
     if as_json:
-        console.as_json({**told, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)})
+        console.as_json({**shown, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)})
         return
     known = f"unknown until a run or a trial (`{_trial(prepared, only)}`)"
     console.pairs(
-        {**told, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, with one worker"}
+        {**shown, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, with one worker"}
     )
     _note_skipped(found)
 
@@ -259,8 +259,8 @@ UNSUPPORTED = ("output-unsupported", "examples-needed")  # what a learner can't 
 def _note_skipped(found: Plan, *, briefly: bool = False) -> None:
     """Print what is skipped, and why; briefly, learners that do not support a task are counted in one line."""
     able = {note: n for note, n in found.skipped.items() if note.code in UNSUPPORTED}
-    told = {str(note): n for note, n in found.skipped.items() if not briefly or note not in able}
-    for text, count in sorted(told.items()):
+    texts = {str(note): n for note, n in found.skipped.items() if not briefly or note not in able}
+    for text, count in sorted(texts.items()):
         console.note(f"skipped: {text}" + (f" ({count:,} times)" if count > 1 else ""))
     if briefly and able:
         console.note(f"skipped {counted(sum(able.values()), 'unsupported learner-task pair')} (see: taskloom plan)")

@@ -33,11 +33,11 @@ def _settings(node: Node, key: str, default: Mapping[Shots, int]) -> dict[Shots,
         if not episodes:
             node.fault("episodes", "episodes must be an integer >= 1: 0")
         return dict.fromkeys(_listed_settings(node, key, tuple(default)), episodes)
-    given = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
-    if None in given or not given or any(type(count) is not int or count < 1 for count in given.values()):
+    counts = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
+    if None in counts or not counts or any(type(count) is not int or count < 1 for count in counts.values()):
         node.fault(key, f"{key} must be integers >= 0, all or drawn, each with a number of episodes: {short(written)}")
         return dict(default)
-    return {setting: count for setting, count in given.items() if setting is not None}
+    return {setting: count for setting, count in counts.items() if setting is not None}
 
 
 def _listed_settings(node: Node, key: str, default: tuple[Shots, ...]) -> tuple[Shots, ...]:

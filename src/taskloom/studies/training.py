@@ -92,8 +92,8 @@ class Training:
         if not folds:
             raise TrainingError(Note.of("no-fold", model=model, task=target))
         if len(folds) > 1:
-            told = ", ".join(folds)
-            raise StudyError(f"model {model!r}: several of its folds ask about task {target!r}; name one of: {told}")
+            several = ", ".join(folds)
+            raise StudyError(f"model {model!r}: task {target!r} is in several folds; set `folds` to one of: {several}")
         found = [name for role in roles for name in self.suite.folds[folds[0]].get(role, ())]
         if not found:
             raise TrainingError(Note.of("nothing-to-train-on", model=model, task=target, fold=folds[0]))
@@ -151,7 +151,7 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
         if not named(suite.tasks, text):
             yield str(UnknownNameError("task", text, suite.tasks))
     if roles and not suite.folds:
-        yield "the suite has no folds, and so no tasks to train on: name them in `tasks`"
+        yield "the suite has no folds; name the tasks to train on in `tasks`"
     for text in of.folds if roles and suite.folds else ():
         if not named(suite.folds, text):
             yield f"unknown fold: {text!r}; {nearest(text, suite.folds)}"
