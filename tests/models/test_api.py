@@ -448,7 +448,7 @@ def test_the_environment_can_say_where_the_endpoint_is(monkeypatch):
     assert Endpoint(load="api:org/m").identity() == Endpoint(load="api:org/m@http://here:1/v1").identity()
     monkeypatch.delenv("OPENAI_BASE_URL")
     gone = Endpoint(load="api:org/m")  # a report needs no more
-    with pytest.raises(UsageError, match="where OPENAI_BASE_URL is set: 'api:org/m'"):
+    with pytest.raises(UsageError, match="if OPENAI_BASE_URL is set: 'api:org/m'"):
         gone.identity()
 
 

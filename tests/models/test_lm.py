@@ -346,7 +346,7 @@ def test_a_text_to_text_model_is_loaded_and_answers(tmp_path: Path) -> None:
 def test_a_context_that_the_model_was_not_made_for_is_refused(tmp_path: Path) -> None:
     saved(net(len(tokenizer())), tokenizer(), tmp_path)
     assert LM.load(tmp_path, context=PLACES - 1).context == PLACES - 1
-    with pytest.raises(ModelError, match=f"made for {PLACES} , the limit of the model: {PLACES + 1}"):
+    with pytest.raises(ModelError, match=f"must be <= {PLACES}, the limit of the model: {PLACES + 1}"):
         LM.load(tmp_path, context=PLACES + 1)
 
 

@@ -325,7 +325,7 @@ def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], 
     assert "2 tasks that are not test tasks" in told
     assert "1 prediction of the wrong type, counted as wrong (a list where a text is expected)" in told
     assert "(a list where a text is expected): t2-0" in told
-    assert "intervals are for these tasks, as those of a report are" in told
+    assert "intervals are for these tasks, as in a report" in told
     shown = json.loads(taskloom("score", tmp_path / "suite", path, "--json").out)
     assert shown["unlike"] == {"t2": {"t2-0": "a list where a text is expected"}}
 
