@@ -32,7 +32,7 @@ SIGN = "¿"  # what a reworded text begins with
 
 def test_a_note_is_put_into_words_when_it_is_shown(monkeypatch: pytest.MonkeyPatch):
     error = errors.ScoreError(Note.of("lengths-differ", gold=1001, answers=1))
-    assert str(error) == "1,001 gold answers, and 1 prediction"
+    assert str(error) == "numbers differ: 1,001 gold answers, 1 prediction"
     monkeypatch.setattr(messages, "TEXTS", {"lengths-differ": "{answers} Antworten auf {gold} Fragen"})
     assert str(error) == "1 Antworten auf 1001 Fragen"
 
@@ -46,7 +46,7 @@ def test_a_note_is_put_into_words_when_it_is_shown(monkeypatch: pytest.MonkeyPat
         (Note.of("names-known", names=[f"n{n}" for n in range(14)]), "n10, n11 and 2 more"),
         (Note.of("label-unknown", given="'z'").of_field("kind"), "kind: label not declared: 'z'"),
         (Note.of("body-sets-ours", model="m", names=["x" * 81, "y"]), f"can't set {'x' * 77}..., y: 'm'"),
-        (Note.of("no-reply", url="u", tries=2, reason=Note.of("unreachable", reason="x")), "can't be reached (x)"),
+        (Note.of("no-reply", url="u", tries=2, reason=Note.of("unreachable", reason="x")), "unreachable (x)"),
     ],
 )
 def test_values_stand_in_the_text(note: Note, text: str):
@@ -64,7 +64,7 @@ def test_what_is_counted_goes_by_a_key_and_is_told_without_values():
     note = Note.of("label-unknown", given="'z'").of_field("kind")
     assert note.key == "kind/label-unknown"
     assert text_of(note.key) == "kind: label not declared"
-    assert text_of("clusters-differ") == "not a cluster for each element"
+    assert text_of("clusters-differ") == "a cluster for each element is needed"
 
 
 def test_a_note_is_equal_and_the_same_key_when_it_was_written_and_read():

@@ -9,7 +9,7 @@ def test_without_an_index_the_embedded_papers_are_used(offline_cache: dict[str, 
     for name, value in offline_cache.items():
         monkeypatch.setenv(name, value)
     suite = build("quickstart")
-    assert "can't be reached" in str(suite.about["note"])
+    assert "unreachable" in str(suite.about["note"])
     assert suite.about["dropped"] == [{"code": "row-filtered", "values": {"where": ["language=en"]}, "count": 20}]
     assert len(suite.tasks) == 180
     assert len(suite.pools["abstract->title"]["all"]) == 60

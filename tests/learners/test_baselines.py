@@ -331,7 +331,7 @@ def test_bm25_counts_items_without_a_word_in_common():
 @pytest.mark.parametrize("of", [CopyDemonstration(), Nearest(), TfidfLinear()])
 def test_what_needs_support_says_so_when_there_is_none(of: Learner):
     assert not of.unaided
-    with pytest.raises(LearnerError, match="needs support examples, and there are none of task 't'"):
+    with pytest.raises(LearnerError, match="needs support examples, and there are none: task 't'"):
         of.fit(task(Labels(("a", "b"))), [], [], seed=0, tools=Toolbox({}))
 
 

@@ -361,5 +361,5 @@ def test_an_unknown_kind_of_output_fails_with_the_nearest(mine: Path):
 def test_too_few_answers_are_refused(mine: Path, output: Output):
     of = learner("mine.py:Mine", {}, rewritten(mine, "in items]", "in items[1:]]"))
     gold: Any = "y" if isinstance(output, Text) else {"title": "y", "abstract": "z"}
-    with pytest.raises(LearnerError, match=r"2 items got 1 answer of Mine\(tail='!'\)"):
+    with pytest.raises(LearnerError, match=r"learner Mine\(tail='!'\) gave 1 answer for 2 items"):
         answer(of, episode(output, [("x", gold)], ["a", "b"]), seed=0, tools=Toolbox({}))

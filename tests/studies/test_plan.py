@@ -148,7 +148,7 @@ def test_tasks_are_named_by_role_or_by_fold_and_role_and_folds_may_have_slashes(
 
 def test_a_fold_of_a_suite_without_folds_is_refused(tmp_path: Path):
     suite(tmp_path / "suite", task("a"))
-    with pytest.raises(StudyError, match="no fold of the suite has tasks for '@f/test'; its folds: none"):
+    with pytest.raises(StudyError, match="no fold has such tasks; folds of the suite: none: '@f/test'"):
         plan(study(tmp_path / "suite", ["@f/test"]), tmp_path)
 
 
@@ -159,9 +159,9 @@ def test_tasks_of_folds_hide_no_unknown_names(tmp_path: Path):
         plan(study(tmp_path / "suite", ["@test", "@tset", "@train", "nonsuch"]), tmp_path)
     told = refused.value.faults
     assert [fault.partition(":")[0] for fault in told] == [
-        "no such role in a fold",
-        "no fold of the suite has tasks for '@train'; its folds",
-        "unknown tasks",
+        "unknown role of a fold",
+        "no fold has such tasks; folds of the suite",
+        "unknown task",
     ]
 
 
@@ -216,8 +216,8 @@ def test_tasks_beside_learners_and_in_protocols_must_be_there(tmp_path: Path):
     with pytest.raises(StudyError) as refused:
         plan(replace(made, protocol=own), tmp_path)
     assert [fault.partition(";")[0] for fault in refused.value.faults] == [
-        "learner 'copy': unknown tasks: 'abstract->titel'",
-        "protocol: unknown tasks: 'abstrakt->*'",
+        "learner 'copy': unknown task: 'abstract->titel'",
+        "protocol: unknown task: 'abstrakt->*'",
     ]
 
 

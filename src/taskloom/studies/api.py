@@ -13,6 +13,7 @@ from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner, settings
+from ..messages import Note
 from ..progress import Progress
 from ..scores import METRICS
 from ..scores.tasks import is_known
@@ -259,21 +260,23 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     if not (folder / LEDGER).is_file():
         return asked
     with Ledger(folder / LEDGER) as ledger:
-        told = ledger.about("overrides")
-    kept = Overrides(**json.loads(told)) if told else asked
+        written = ledger.about("overrides")
+    kept = Overrides(**json.loads(written)) if written else asked
     if asked not in (kept, Overrides()):
-        raise UsageError(f"the run was made with{kept.options() or ' what the study names'}; name another -o: {folder}")
+        raise UsageError(
+            f"the run was made with{kept.options() or ' the suite and models of the study'}; use another -o: {folder}"
+        )
     return kept
 
 
 def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ()) -> Results:
-    """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone.
+    """Read the results of a run so far, or of its trial with this limit, from its ledger and its suite alone.
 
     Answers are scored by these metrics, or by those of the study.
     """
     folder = Path(folder)
     if not (folder / LEDGER).is_file():
-        raise UsageError(f"not a run, it has no {LEDGER}: {folder}")
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
     with Ledger(folder / LEDGER) as ledger:
         suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
         views = views_of(json.loads(ledger.about("views") or "[]"))
@@ -303,7 +306,7 @@ def trials_of(folder: Path | str) -> list[int]:
 def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> Results:
     """Gather two learners, of one run (`NAME`) or of two (`RUN:NAME`), under the names that they were asked for by."""
     if a == b:
-        raise UsageError(f"a learner does not differ from itself: {a!r}")
+        raise UsageError(f"a learner can't be compared with itself: {a!r}")
     gathered: dict[Path, Results] = {}
     outcomes: list[Outcome] = []
     for name in (a, b):
@@ -321,7 +324,7 @@ def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> 
     for other in others:
         shared = [task for task in first.suite.tasks if task in other.suite.tasks]
         if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
-            raise UsageError("the two runs are of different tasks, and can't be paired")
+            raise UsageError("the two runs have different tasks, and can't be paired")
         outcomes = [outcome for outcome in outcomes if outcome.task in shared]
     return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, baselines=(), failures=())
 
@@ -338,14 +341,13 @@ def learners_of_run(folder: Path) -> list[str]:
 
 
 def merge_runs(into: Path, other: Path) -> Merged:
-    """Take over what another run, or its ledger, has finished.
+    """Copy what another run, or its ledger, has finished.
 
-    Models that it has trained are copied where they lie beside its ledger; others are trained again when they are
-    needed.
+    Models that it has trained are copied if they are beside its ledger; others are trained again when needed.
     """
-    ours, theirs = (path if path.suffix == ".db" else path / LEDGER for path in (into, other))
+    ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
-        raise UsageError(f"no such ledger: {other}")
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
     with Ledger(theirs):  # refuses what is none, before anything is made
         pass
     with Ledger(ours) as ledger:
@@ -363,7 +365,7 @@ def only_run() -> Path:
     found = [path.parent for path in sorted(RUNS.glob(f"*/{LEDGER}"))]
     if len(found) != 1:
         names = ", ".join(map(str, found)) or "none"
-        raise UsageError(f"name the run with --run, or as RUN:LEARNER; in {RUNS} there are: {names}")
+        raise UsageError(f"name the run, with --run RUN or as RUN:LEARNER; runs in {RUNS}: {names}")
     return found[0]
 
 

@@ -201,7 +201,7 @@ def _refuse_changed(suite: Suite, digests: Mapping[str, str]) -> None:
     changed = [name for name, digest in digests.items() if name not in suite.tasks or suite.digest(name) != digest]
     if changed:
         told = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
-        raise StudyError(f"the suite was changed since the run; run it again. Tasks that differ: {told}")
+        raise StudyError(f"the suite has changed since the run; run it again; tasks that differ: {told}")
 
 
 def _failure(one: Planned, why: Note, trace: str) -> Failure:

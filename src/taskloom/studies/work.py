@@ -55,7 +55,7 @@ class Bench:
 
     def _open(self, name: str, chain: Uses) -> LanguageModel:
         if name not in self.models:
-            raise LearnerError(f"a learner names its models in `models`, so that they are part of its name: {name!r}")
+            raise LearnerError(f"a learner must name its models in `models`: {name!r}")
         base = self.base(name)
         if not chain:
             return base.open(self.run, workers=self.workers)

@@ -67,7 +67,7 @@ def pool(task: Task, examples: Iterable[Example], store: Documents, *, by_id: bo
     """Check examples against their task and their documents, once, and make a pool of them."""
     made = rows.pool(task, examples)
     if by_id and len(made) and len(made.names) != 1:
-        raise SuiteError(f"a query by id has one field, the id of its document: {', '.join(made.names)}")
+        raise SuiteError(f"a query by id must have a single field, the id of its document: {', '.join(made.names)}")
     if isinstance(task.output, Ranking) and task.output.store not in ("", store.name):
         raise SuiteError(
             f"the candidates of task {task.id!r} are in store {task.output.store!r}, not in {store.name!r}"
@@ -101,4 +101,4 @@ def faults(suite: Suite, task: Task) -> Iterator[tuple[str, Note]]:
 def refuse_broken(suite: Suite, tasks: Iterable[str]) -> None:
     """Refuse tasks that name a store or documents which the suite does not have."""
     if found := [f"{place}: {told}" for name in tasks for place, told in faults(suite, suite.task(name))]:
-        raise SuiteError("\n  ".join(["documents can't be found:", *found]))
+        raise SuiteError("\n  ".join(["missing documents:", *found]))
