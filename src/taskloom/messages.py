@@ -48,6 +48,22 @@ ROWS = {  # of a table, that are in no suite
     "row-surrogates": "rows with half a character, replaced by U+FFFD",
     "row-filtered": "rows without {where}",
     "row-unmapped": "rows with an unknown {column}",
+    "row-of-split": "rows of split {value!r}",
+}
+TABLES = {  # that can't be read as they are
+    "of-source": "{reason}{dropped} (file: {source})",
+    "no-rows": "no records were read: there are no rows, or only a header; add rows",
+    "no-records-left": "no records were read: all rows were dropped or have faults",
+    "split-unknown": (
+        "split column {column!r} has values other than {known}; name their pools with --pool VALUE=train (or dev, "
+        "test, drop): {values:sizes}{more:and more}"
+    ),
+    "split-incomplete": (
+        "a split needs train and test rows, and has none of {missing}; name the pool of a value with --pool "
+        "VALUE=test, or build without a split; found: {found:sizes}"
+    ),
+    "split-twice": "--train, --dev and --test name all files; give no other source and no --split: {given!r}",
+    "pools-without-split": "--pool says what the values of a split column stand for; name the column with --split",
 }
 COUNTS = {  # by learners, each many times
     "prompt-refused": "prompts that the model refused",
@@ -197,7 +213,7 @@ FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, 
     "E104": "an input is empty",
     "E105": "a document is in no store of the suite, or its store is not there",
     "E106": "an id stands twice in a store",
-    "E201": "an input is in two pools of its task",
+    "E201": "an input is in two pools of its task, or a record in two splits",
     "E202": "a group is in two pools of its task",
     "E203": "pools of a task are neither train and test, with or without dev, nor a single one",
     "E301": "a fold names a task that is not in the suite",
@@ -217,6 +233,9 @@ FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, 
     "W103": "a term holds the separator of its list",
     "W105": "a list has one term nearly everywhere",
     "W104": "an input has several answers in a pool",
+    "W106": "labels differ in case or spaces alone",
+    "W107": "records of two splits are near duplicates",
+    "W108": "a label of the test split is in no training record",
     "W401": "labels of a task file are imbalanced",
     "W402": "a task is in no split of any track",
     "W403": "a category, language or domain is not known",
@@ -244,6 +263,7 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "E105-members": "{count:member} that the store does not have: {shown}",
     "E106": "the same id in {count:more document}: {shown}",
     "E201": "{count:input} in both: {shown}",
+    "E201-records": "{count:,} of {of:record} of {held_out} have the same text as a record of {learnt}: {shown}",
     "E202": "{count:group} in both: {shown}",
     "E203": "pools must be train and test, with or without dev, or a single one: {pools}",
     "E301": "no such task: {task}",
@@ -274,10 +294,16 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "E408": "the same as {other}",
     "E408-more": "the same as {other}; {more:more id} of that file too",
     "W101": _UNBALANCED,
-    "W102": "{empty:,} of {of:,} records have none and are left out of the tasks that use it",
+    "W102": "missing in {empty:,} of {of:record}, which the tasks that use it do not have",
+    "W102-split": "missing in every record of {split}: tasks that use it have none there",
     "W103": "{separator!r} is in {count:term}: {shown}",
     "W104": "an input with another answer in {count:more row}",
+    "W104-labels": "{count:text} with two labels or more: {shown}",
     "W105": "try --separator {column}=',' or another: {shown}",
+    "W106": "{count:label} written in more than one way, kept apart: {shown}",
+    "W106-spaces": "{count:label cell} with other spaces, read as one label: {shown}",
+    "W107": "{count:,} of {of:record} of {held_out} share half of their text or more with one of {learnt}: {shown}",
+    "W108": "{count:label} of test in no training record: {shown}",
     "W401": _UNBALANCED,
     "W402": "{task} is in no split of any track",
     "W403": "not known: {name!r}; {hint}",
@@ -289,8 +315,8 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
-    FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS,
+    PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told

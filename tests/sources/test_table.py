@@ -207,7 +207,7 @@ def test_bad_values_stop_the_gathering_all_at_once() -> None:
 
 def test_a_doubled_id_is_a_fault_and_skipping_keeps_its_first_record() -> None:
     rows = placed([{"doc": "a", "title": "A"}, {"doc": "b", "title": "B"}, {"doc": "a", "title": "C"}])
-    with pytest.raises(SourceError, match="id a: stands 2 times"):
+    with pytest.raises(SourceError, match="id a: occurs 2 times"):
         gather(rows, [TITLE], RowFaults(), id_column="doc")
     faults = RowFaults("skip")
     assert [row["title"] for row in gather(rows, [TITLE], faults, id_column="doc")] == ["A", "B"]

@@ -86,9 +86,16 @@ def read_benchmark(name: str, node: Node, folder: Path = Path()) -> Benchmark | 
     made: Any = read(kind, node)
     if made is None:
         return None
-    paths = {f.name: str(getattr(made, f.name)) for f in dataclasses.fields(kind) if f.metadata.get("path")}
-    found: Benchmark = replace(made, **{n: str(folder / at) for n, at in paths.items() if at and ":" not in at})
+    paths = {f.name: getattr(made, f.name) for f in dataclasses.fields(kind) if f.metadata.get("path")}
+    found: Benchmark = replace(made, **{name: _below(folder, at) for name, at in paths.items()})
     return found
+
+
+def _below(folder: Path, at: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Start a path, or several, in a folder; what is no path stays as it is."""
+    if isinstance(at, tuple):
+        return tuple(str(_below(folder, one)) for one in at)
+    return str(folder / at) if at and ":" not in at else at
 
 
 def option_names(name: str) -> list[str]:

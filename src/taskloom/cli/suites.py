@@ -17,7 +17,9 @@ from . import shell_completion as complete
 
 LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-FLAGS = {"fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id"}  # by option
+FLAGS = {  # by option
+    "fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id", "pools": "--pool",
+}  # fmt: skip
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
 
 
@@ -40,6 +42,12 @@ def build(
     field: Annotated[list[str], typer.Option(help="name:kind[:title]; kinds: text, list, label, number.")] = [],  # noqa: B006
     column: Annotated[list[str], typer.Option(help="field=column, where their names differ.")] = [],  # noqa: B006
     where: Annotated[list[str], typer.Option(help="column=value: keep only these rows.")] = [],  # noqa: B006
+    split: Annotated[str, typer.Option(help="The column that has train, dev (or validation) or test.")] = "",
+    pool: Annotated[
+        list[str], typer.Option(help="value=pool, where the split column has other values: train, dev, test or drop.")
+    ] = [],  # noqa: B006
+    train: Annotated[list[str], typer.Option(help="A file of training rows, instead of a split column.")] = [],  # noqa: B006
+    dev: Annotated[list[str], typer.Option(help="A file of development rows.")] = [],  # noqa: B006
     id_column: Annotated[
         str, typer.Option("--id", help="The column that names a record; else rows are numbered.")
     ] = "",
@@ -49,7 +57,8 @@ def build(
     file_encoding: Annotated[str, typer.Option(help="The file's encoding, if not UTF-8.")] = "",
     delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file, if not a comma.")] = "",
     test: Annotated[
-        list[str], typer.Option(help="Of task files: a task, pattern or category to hold out, instead of the splits.")
+        list[str],
+        typer.Option(help="A file of test rows; of task files: a task, pattern or category to hold out."),
     ] = [],  # noqa: B006
     on_error: Annotated[
         str, typer.Option(help="stop: name all faults, the default; skip: leave those rows out and count them.")
@@ -59,11 +68,13 @@ def build(
     """Build a suite of tasks and write it to a folder."""
     from ..benchmarks import benchmark
     from ..suites.store import refuse_to_clobber, write
+    from ..suites.table_faults import table_faults
 
     given = {
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
+        "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
     }  # fmt: skip
     options = {option: value for option, value in given.items() if value}
     _refuse_flags(name, options)
@@ -73,6 +84,8 @@ def build(
     for told in ("note", DROPPED, "leakage", "faults"):
         if suite.about.get(told):
             console.note(f"{told}: {_told(suite.about[told])}")
+    for fault in table_faults(suite):
+        console.note(str(fault))
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 

@@ -9,13 +9,14 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
 
-from ..errors import SourceError, UnknownNameError, UsageError
+from ..errors import SourceError, UnknownNameError, UsageError, nearest
 from ..texts import LONE_SURROGATE, counted, without_surrogates
 
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -38,6 +39,13 @@ class RowFaults:
     count: int = 0
     other_encoding: str = "try --file-encoding"  # the remedy where a file is in another one, which is named after it
     surrogates: int = 0  # rows with half a character, replaced by U+FFFD: no fault, but told
+    spaces: Counter[tuple[str, str]] = field(default_factory=Counter)  # (field, label) with spaces that are not kept
+
+    def note_spaces(self, labels: Mapping[str, Any]) -> None:
+        """Count labels that are written with more spaces than they are read with."""
+        self.spaces.update(
+            (f, raw) for f, raw in labels.items() if isinstance(raw, str) and raw != " ".join(raw.split())
+        )
 
     def add(self, place: Place, what: str) -> None:
         """Note a fault; when faults stop the reading, the reading stops at the twentieth."""
@@ -215,6 +223,14 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
                 yield place, row
             else:
                 faults.add(place, "a JSON object is needed on each line")
+
+
+def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequence[str] = ()) -> None:
+    """Refuse columns that never came, with the nearest of those that did."""
+    if not seen:
+        return
+    if missing := sorted(name for name in wanted if name not in seen):
+        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
 
 
 def _replaced(value: Any) -> Any:
