@@ -65,6 +65,32 @@ TABLES = {  # that can't be read as they are
     "split-twice": "--train, --dev and --test name all files; give no other source and no --split: {given!r}",
     "pools-without-split": "--pool says what the values of a split column stand for; name the column with --split",
 }
+GUESSES = {  # why a column is taken for what it is
+    "guess-empty": "filled in {filled:,} of {of:row}",
+    "guess-nested": "holds values that no field can have ({kinds})",
+    "guess-mixed": "holds lists in some rows and single values in others",
+    "guess-constant": "the same in every row ({value})",
+    "guess-addresses": "web addresses",
+    "guess-dates": "dates",
+    "guess-row-numbers": "numbers of rows, without a name",
+    "guess-second": "another column is the {kind}",
+    "guess-beyond": "a {kind}, not used: {most} fields make many tasks already; add it with --field",
+    "guess-split": "all values are names of splits: {values}",
+    "guess-id-name": "{count:value}, all different, and the name of an id",
+    "guess-id-values": "{count:value}, all different, each one word with digits",
+    "guess-list": "lists, of {terms:.1f} terms on average",
+    "guess-list-json": "lists in JSON",
+    "guess-list-separator": "{separator!r} between short terms in {several:,} of {of:,} cells",
+    "guess-number": "numbers, {least} to {most}",
+    "guess-label": "{labels:distinct value}; the most frequent is {most!r} ({count:,})",
+    "guess-label-numbers": "{labels:distinct integer}",
+    "guess-text": "texts, {words:.1f} words on average",
+    "guess-too-few": "fewer than two columns can be fields; name them with `taskloom build fields`: {files}",
+    "guess-files": (
+        "the names of the files don't say which has train and which test rows; name them with `taskloom build fields "
+        "--train FILE --test FILE`, or build from one file: {files}"
+    ),
+}
 COUNTS = {  # by learners, each many times
     "prompt-refused": "prompts that the model refused",
     "prompt-cut": "prompts cut to fit the context",
@@ -315,8 +341,8 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS,
-    PEOPLE, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS,
+    WEIGHTS, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told

@@ -45,7 +45,7 @@ def test_labels_that_spaces_alone_make_two_are_read_as_one_and_that_is_told(tmp_
 
 def test_a_text_with_two_labels_is_named_by_the_ids_of_both():
     made = suite([("same", "x"), ("b", "y"), ("same", "y"), ("d", "x"), ("same", "x")])
-    assert found(made)["W104-labels", "records/label"] == {"count": 1, "shown": ("1 (x), 3 (y)",)}
+    assert found(made)["W104-labels", "records/label"] == {"count": 1, "shown": ("1 (x) and 3 (y)",)}
     assert found(made)["E101", "records"] == {"count": 1, "shown": ("1 = 5",)}
 
 

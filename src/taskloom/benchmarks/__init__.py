@@ -7,7 +7,7 @@ published (`published.json`), and those of its card (`card.json`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -43,6 +43,7 @@ class BenchmarkRow:
 
 
 BENCHMARKS: Mapping[str, BenchmarkRow] = {
+    "auto": BenchmarkRow("a table of your own: what its columns hold is guessed", "records", "auto:Auto"),
     "csl": BenchmarkRow("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:Csl"),
     "fields": BenchmarkRow(
         "the same for a table of your own: name its fields with --field", "records", "fields:TableFields"
@@ -56,7 +57,7 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
 }
 
 
-def build(name: str, source: str = "", **options: Any) -> Suite:
+def build(name: str, source: str | Sequence[str] = "", **options: Any) -> Suite:
     """Build the suite of a benchmark, as `taskloom build` does.
 
     >>> len(build("fields", "data:papers", fields=["title:text", "category:label"], id_column="id").tasks)
@@ -65,7 +66,7 @@ def build(name: str, source: str = "", **options: Any) -> Suite:
     return benchmark(name, source, options).build()
 
 
-def benchmark(name: str, source: str = "", options: Mapping[str, Any] | None = None) -> Benchmark:
+def benchmark(name: str, source: str | Sequence[str] = "", options: Mapping[str, Any] | None = None) -> Benchmark:
     """Make a benchmark with its options, or name all that is wrong with them."""
     faults: list[str] = []
     made = read_benchmark(name, Node(with_source(source, options or {}), lambda _, what: faults.append(what)))
@@ -74,7 +75,7 @@ def benchmark(name: str, source: str = "", options: Mapping[str, Any] | None = N
     return made
 
 
-def with_source(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def with_source(source: str | Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Give options as a file has them, where a source stands under `from`."""
     return {"from": source, **options} if source else dict(options)
 

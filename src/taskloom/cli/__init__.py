@@ -51,6 +51,9 @@ def callback(
 app.command(
     epilog=example(
         "taskloom build quickstart -o suites/quickstart",
+        "taskloom build auto reviews.csv",
+        "taskloom build auto reviews_train.jsonl reviews_test.jsonl --dry-run",
+        "taskloom build fields reviews.csv --field text:text --field label:label --split part -o suites/reviews",
         "taskloom build csl records.jsonl -o suites/csl",
         "taskloom build natural-instructions natural-instructions/ -o suites/superni",
         "taskloom build natural-instructions my-tasks/ --test 'Title Generation' --test 'task9*' -o suites/mine",

@@ -15,6 +15,7 @@ from ..messages import counted_text
 from ..texts import counted
 from . import shell_completion as complete
 
+AUTO = "auto"
 LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FLAGS = {  # by option
@@ -31,14 +32,16 @@ def build(
         ),
     ],
     source: Annotated[
-        str,
+        list[str],
         typer.Argument(
             help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
             autocompletion=complete.sources,
         ),
-    ] = "",
+    ] = [],  # noqa: B006
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder to write; of auto: suites/NAME by default.")
+    ] = None,
     field: Annotated[list[str], typer.Option(help="name:kind[:title]; kinds: text, list, label, number.")] = [],  # noqa: B006
     column: Annotated[list[str], typer.Option(help="field=column, where their names differ.")] = [],  # noqa: B006
     where: Annotated[list[str], typer.Option(help="column=value: keep only these rows.")] = [],  # noqa: B006
@@ -64,11 +67,14 @@ def build(
         str, typer.Option(help="stop: name all faults, the default; skip: leave those rows out and count them.")
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a suite that is there.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Of auto: print the command only, build nothing.")] = False,
 ) -> None:
     """Build a suite of tasks and write it to a folder."""
     from ..benchmarks import benchmark
+    from ..benchmarks.auto import Auto
     from ..suites.store import refuse_to_clobber, write
     from ..suites.table_faults import table_faults
+    from .listings_build import show_guesses, show_table_faults
 
     given = {
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
@@ -78,14 +84,22 @@ def build(
     }  # fmt: skip
     options = {option: value for option, value in given.items() if value}
     _refuse_flags(name, options)
-    of = benchmark(name, source, options)
+    if len(source) > 1 and name != AUTO:
+        raise UsageError(f"{name} is built from one source: {', '.join(source)}")
+    of = benchmark(name, source if name == AUTO else "".join(source), options)
+    if isinstance(of, Auto):
+        output = output or Path("suites") / of.name
+        show_guesses(of, str(output), dry_run=dry_run)
+    if output is None or (dry_run and name != AUTO):
+        raise UsageError("name the folder to write: -o SUITE" if output is None else f"--dry-run is for {AUTO}: {name}")
+    if dry_run:
+        return
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(of.build(), output, replace=force)
     for told in ("note", DROPPED, "leakage", "faults"):
         if suite.about.get(told):
             console.note(f"{told}: {_told(suite.about[told])}")
-    for fault in table_faults(suite):
-        console.note(str(fault))
+    show_table_faults(table_faults(suite))
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 
@@ -95,7 +109,7 @@ def _refuse_flags(name: str, options: Iterable[str]) -> None:
 
     known = option_names(name)
     if odd := [_flag(option) for option in options if option not in known]:
-        taken = ", ".join(_flag(option) for option in known if option != "source")
+        taken = ", ".join(_flag(option) for option in known if option not in ("source", "files"))
         raise UsageError(f"{name} takes a source and {taken}, but not {', '.join(odd)}")
 
 

@@ -143,7 +143,8 @@ class _Table:
                 rows.setdefault(text, {}).setdefault(label, row)
         if several := [labels for labels in rows.values() if len(labels) > 1]:
             shown = [
-                ", ".join(f"{self.ids[row]} ({label})" for label, row in labels.items()) for labels in several[:SHOWN]
+                " and ".join(f"{self.ids[row]} ({label})" for label, row in labels.items())
+                for labels in several[:SHOWN]
             ]
             yield Fault.of("W104-labels", place, **some(shown, len(several)))
 
