@@ -8,6 +8,7 @@ What stands after a bar is said only where the values are known: things of one c
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -109,6 +110,11 @@ COUNTS = {  # by learners, each many times
 }
 STUDIES = {  # why cells are skipped, or fail
     "model-unavailable": "model {model} is unavailable ({reason}), and so are learners {learners}",
+    "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "chat-score-unable": (
+        "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
+        "endpoint takes completions: {model!r}"
+    ),
     "output-unsupported": "learner {learner} does not support {kind}",
     "examples-needed": "learner {learner} needs examples for {kind}, and 0 shots have none",
     "no-fold": "model {model} is not trained for task {task}: none of its folds has it as a test task",
@@ -117,6 +123,11 @@ STUDIES = {  # why cells are skipped, or fail
     "training-failed": "model {model} was not trained, and is needed here|: cell {cell}",
     "learner-changed": "its file was changed after the run had begun; run again: {learner!r}",
     "answers-missing": "{items:item} got {answers:answer} of {learner}",
+    "predictor-missing": "fit must give an object with predict(items), and gave {given}: {learner}",
+    "answers-not-listed": "predict must give a list with an answer for each item, and gave {given}: {learner}",
+    "answer-unwritable": (
+        "an answer must be a text, a number, a list of these, a mapping or None; item {item!r} got {given}: {learner}"
+    ),
     "artifact-missing": "what training had made is not there, or not whole; run again: {folder}",
     "artifact-changed": "a trained model was changed; remove its folder, and run again ({file}): {folder}",
     "learner-raised": "{error}",
@@ -171,7 +182,7 @@ EPISODES = {
 }
 MODELS = {
     "budget-spent": (
-        "the budget of ${budget:,.2f} is spent: ${spent:,.4f} so far, and the next one may cost ${most:,.4f}; "
+        "the budget of ${budget:money} is spent: ${spent:money} so far, and the next request may cost ${most:money}; "
         "raise `budget` to go on"
     ),
     "token-budget-spent": (
@@ -189,6 +200,11 @@ MODELS = {
     "reply-too-large": "a reply of more than {most:,} bytes",
     "key-missing": "{url} wants a key, and ${key} has none (HTTP {status}): {said}",
     "key-refused": "{url} refuses the key of ${key} (HTTP {status}): {said}",
+    "key-not-set": "${key} is not set: export {key}=..., or set `key: ''` where the endpoint needs no key ({url})",
+    "hub-out-of-reach": (
+        "can't get {model!r} from the hub or its cache ({kind}: {reason}); fetch it where there is a network (taskloom "
+        "models get), or name a folder: path:FOLDER"
+    ),
     "key-malformed": "the key in ${key} has characters that no key has",
     "request-refused": "{url} refuses the request (HTTP {status}): {said}",
     "model-refused": "{url} answers HTTP {status} for model {model!r}: {said}",
@@ -205,6 +221,7 @@ ENDPOINTS = {  # as they are declared
     "body-sets-ours": "`body` can't set {names}: {model!r}",
     "key-not-a-variable": "`key` names a variable of the environment; a key itself is written nowhere",
     "address-with-key": "an endpoint's address must hold no key; keys are read from the environment (`key`)",
+    "model-options-unfit": "options that do not go together ({reason})",
     "address-missing": (
         "a model at an endpoint is named api:MODEL@https://HOST/v1, or api:MODEL where OPENAI_BASE_URL is set: "
         "{model!r}"
@@ -444,6 +461,16 @@ class _Words(string.Formatter):
         return _listed(value) if isinstance(value, tuple) else str(super().format_field(value, format_spec))
 
 
+def money(dollars: float) -> str:
+    """Write an amount with two decimals, or with two digits that are not 0 where it is small.
+
+    >>> money(1234.5), money(0.25), money(0.0004), money(0.00001234), money(0)
+    ('1,234.50', '0.25', '0.00040', '0.000012', '0.00')
+    """
+    decimals = 2 if abs(dollars) >= 0.1 or not dollars else 1 - math.floor(math.log10(abs(dollars)))
+    return f"{dollars:,.{decimals}f}"
+
+
 def _listed(values: Sequence[object], most: str = "") -> str:
     """Write a list, or no more than the first so many of it."""
     shown = values[: int(most)] if most else values
@@ -457,6 +484,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "first": _listed,
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
+    "money": lambda dollars, _: money(dollars),
     "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),
 }
 WORDS = _Words()

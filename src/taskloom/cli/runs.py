@@ -6,12 +6,14 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import console
+from ..messages import money
 from ..texts import counted
 from . import shell_completion as complete
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ..studies.api import Prepared
     from ..studies.cells import Cell
     from ..studies.plan import Plan
+    from ..studies.tokens import TokenEstimate
 
 REPORT = "report.html"
 
@@ -79,11 +82,23 @@ def plan(
         "seconds": ahead.seconds,
     }
     if as_json:
-        console.as_json({**told, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)})
+        tokens = [asdict(estimate) for estimate in ahead.tokens]
+        console.as_json(
+            {**told, "tokens": tokens, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)}
+        )
         return
     known = f"not known before a run or a trial (`{_trial(prepared, only)}`)"
-    console.pairs({**told, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, by one worker"})
+    told["seconds"] = known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, by one worker"
+    console.pairs({**told, **{f"tokens of {of.model}": _tokens(of) for of in ahead.tokens}})
     _tell_skipped(found)
+
+
+def _tokens(of: TokenEstimate) -> str:
+    """Write what a model will read and write, and cost."""
+    text = f"estimate: about {of.read:,} read, {of.written:,} written at most"
+    if of.dollars_in is None or of.dollars_out is None:
+        return text
+    return f"{text}; about ${money(of.dollars_in)} for input, ${money(of.dollars_out)} at most for output"
 
 
 def _row(cell: Cell) -> dict[str, Any]:
