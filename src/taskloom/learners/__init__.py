@@ -283,7 +283,7 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox) -> list[R
 
 def _described(value: object) -> str:
     """Say what a value is, without asking it for its text."""
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _is_writable(answer: object) -> bool:

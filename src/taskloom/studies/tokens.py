@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..episodes import Deck, Shots, episode
 from ..learners import Toolbox, answer
 from ..models import Decoding, Odds, Reply, Usage
-from ..models.api import Endpoint
-from ..models.trained import Trained
 from .cells import Cell, bases
 from .plan import Plan, sampler
+
+if TYPE_CHECKING:
+    from ..models.api import Endpoint
 
 SAMPLED = 12  # cells of each learner whose prompts are written
 ITEMS = 8  # of each of them
@@ -79,8 +80,7 @@ def _tried(plan: Plan, cell: Cell) -> dict[str, tuple[float, float]]:
     counting: dict[str, _Counting] = {}
 
     def model(name: str) -> _Counting:
-        endpoint = isinstance(plan.models.get(bases(plan.models, name)[0]), Endpoint)
-        return counting.setdefault(name, _Counting(each_option=endpoint))
+        return counting.setdefault(name, _Counting(each_option=_endpoint(plan, name) is not None))
 
     tools = Toolbox({}, model, stores=plan.suite.stores)
     try:
@@ -93,11 +93,19 @@ def _tried(plan: Plan, cell: Cell) -> dict[str, tuple[float, float]]:
 
 
 def _priced(plan: Plan, model: str, read: int, written: int) -> TokenEstimate:
-    of = plan.models[bases(plan.models, model)[0]]
-    if isinstance(of, Trained) or not isinstance(of, Endpoint) or not (of.price_in or of.price_out):
+    of = _endpoint(plan, model)
+    if of is None or not (of.price_in or of.price_out):
         return TokenEstimate(model=model, read=read, written=written)
     dollars = {"dollars_in": read * of.price_in / 1e6, "dollars_out": written * of.price_out / 1e6}
     return TokenEstimate(model=model, read=read, written=written, **dollars)
+
+
+def _endpoint(plan: Plan, model: str) -> Endpoint | None:
+    """Give the endpoint that a model is at, if it is at one."""
+    from ..models.api import Endpoint
+
+    of = plan.models.get(bases(plan.models, model)[0])
+    return of if isinstance(of, Endpoint) else None
 
 
 def about_tokens(text: str) -> int:
