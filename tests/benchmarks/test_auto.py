@@ -148,3 +148,9 @@ def test_a_real_split_in_three_files_is_built(real_data: Path):
     assert {name: len(pool) for name, pool in suite.pools["text->label"].items()} == {
         "train": 1688, "dev": 114, "test": 139,
     }  # fmt: skip
+
+
+def test_a_file_without_rows_is_named(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("text,label\n")
+    with pytest.raises(SourceError, match=r"no rows.*t\.csv"):
+        Auto(files=(str(tmp_path / "t.csv"),)).build()

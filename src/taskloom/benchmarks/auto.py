@@ -76,7 +76,11 @@ class Auto:
 
     def _rows(self, path: str) -> list[dict[str, object]]:
         faults = RowFaults("skip")
-        return [row for _, row in itertools.islice(sources.rows(path, faults, self._layout(path)), LOOKED_AT)]
+        found = [row for _, row in itertools.islice(sources.rows(path, faults, self._layout(path)), LOOKED_AT)]
+        if not found:
+            why = Note.of("no-records-left" if faults.count else "no-rows")
+            raise SourceError(Note.of("of-source", reason=why, source=path, dropped=""), faults.shown)
+        return found
 
     def _layout(self, path: str) -> Layout:
         likely = likely_layout(Path(path)) if ":" not in path else Layout()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from .. import console
 from ..benchmarks.auto import Auto
 from ..suites.faults import Fault
+from ..texts import counted
 
 
 def show_guesses(of: Auto, output: str, *, dry_run: bool) -> None:
@@ -29,7 +30,5 @@ def show_table_faults(faults: Iterable[Fault]) -> None:
         console.note(str(fault))
     if told:
         errors = sum(fault.is_error for fault in told)
-        console.note(
-            f"the suite was built; the table has {errors:,} errors and {len(told) - errors:,} warnings (the list of "
-            "codes: taskloom check --codes)"
-        )
+        counts = f"{counted(errors, 'error')} and {counted(len(told) - errors, 'warning')}"
+        console.note(f"the suite was built; its table has {counts} (what codes mean: taskloom check --codes)")

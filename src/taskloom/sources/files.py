@@ -63,7 +63,7 @@ class RowFaults:
         if self.count and self.on_error == "stop":
             first = f"the first {SHOWN_FAULTS} faults" if self.count > SHOWN_FAULTS else "all faults"
             raise SourceError(
-                f"the data can't be read as it is ({first}; --on-error skip leaves them out):", self.shown
+                f"the data can't be read as it is ({first}; --on-error skip drops those rows):", self.shown
             )
 
 

@@ -19,7 +19,7 @@ from .faults import SHOWN, Fault, doubles, imbalance, some
 from .fields import FieldPool, Records
 
 WARNINGS = "warnings"  # in a suite's `about`: faults that only the reading of its source could see
-COMPARED = 20_000  # records of each split that are looked through for near duplicates
+COMPARED = 10_000  # records of each split that are looked through for near duplicates
 COMPARED_SPLITS = ((TRAIN, TEST), (DEV, TEST), (TRAIN, DEV))  # learnt from -> held out
 
 
