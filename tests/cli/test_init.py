@@ -68,7 +68,7 @@ def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
         (("build", "fields", "{table}", "--field", "plot:txt", "-o", "out"), 2, "did you mean text"),
         (("build", "fields", "{table}", *FILMS, "--column", "plot", "-o", "out"), 2, "must be NAME=VALUE: plot"),
         (("build", "fields", "{table}", *FILMS, "--on-error", "no", "-o", "out"), 2, "stop or skip"),
-        (("build", "fields", "-o", "out", *FILMS), 2, "name a table"),
+        (("build", "fields", "-o", "out", *FILMS), 2, "SOURCE is missing"),
         (("show", "nowhere"), 2, "no such folder"),
         (("show", "{suite}", "title->keyword"), 2, "did you mean title->keywords"),
         (("show", "{suite}", "-o", "out"), 2, "-o needs --card: 'out'"),
