@@ -19,6 +19,7 @@ LAYERS = [
     {"sources"},
     {"suites"},
     {"episodes", "prompts", "scores", "models"},
+    {"templates"},
     {"encodings"},
     {"lessons"},
     {"stats"},

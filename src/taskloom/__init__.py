@@ -27,6 +27,7 @@ _EXPORTS = {
     "read_run": "studies.api",
     "run": "studies.api",
     "score": "scores",
+    "show_prompt": "studies.prompting",
     "summarise": "reports",
     "write_suite": "suites.store",
 }

@@ -10,8 +10,10 @@ from .encodings import DEFAULT, Encoding, encode, encoding, tagged, without_item
 from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
-from .prompts import PLAIN, prompt, write
+from .prompts import write
 from .suites.leaks import COMPARED, LEAKAGE
+from .templates import DEFAULT as TEMPLATE
+from .templates import Prompting, template
 
 Most: TypeAlias = int | Literal["all"]
 RANDOM = "random"
@@ -44,7 +46,7 @@ def taught_rows(
 
 
 def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAULT, seed: int = 0) -> Iterator[Lesson]:
-    """Write rows of a task as lessons; without an encoding, in the plain wording.
+    """Write rows of a task as lessons; without an encoding, in the default template.
 
     Of several acceptable answers one is drawn, and never an empty one; the item itself is not shown as an example.
     """
@@ -64,7 +66,8 @@ def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: i
     key = ("lesson", seed, task.id, item.id)
     answer = answers[next(shuffled(len(answers), *key, "answer"))]
     if not encodings:
-        return Lesson(task.id, item.id, prompt(task, item) + PLAIN.gap, answer)
+        prompting = Prompting(task, template(TEMPLATE))
+        return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer))
     chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
     return Lesson(task.id, item.id, encode(without_item(task, item), item, chosen), answer)
 

@@ -57,6 +57,7 @@ COUNTS = {  # by learners, each many times
     "answer-cut": "answers cut at the most tokens that the learner lets a model write",
     "answer-picked": "answers picked out of longer ones",
     "reply-empty": "replies that were empty",
+    "labels-not-shown": "prompts without the list of labels: the task has more than max_labels",
     "demonstration-is-item": "demonstrations dropped: each the item that was asked about",
     "demonstration-dropped": "demonstrations dropped because the context is too short",
     "example-missing": "examples that the encoding asks for and the task does not have",
@@ -99,6 +100,17 @@ SCORES = {
     "nothing-to-score": "nothing to score",
     "items-without-gold": "no gold answer for {count:,} of {of:item}, counted from 0: {items}",
 }
+PROMPTS = {  # what is told beside a prompt that is shown
+    "prompt-of": "item {item!r}, learner {learner!r}, shots {shots}, seed {seed}, hash {hash}",
+    "prompt-tokens": "{tokens:token}",
+    "prompt-unmeasured": "not fitted to the context of the model, which can't be loaded ({reason})",
+    "prompt-count": "{what}: {count:,}",
+    "item-not-drawn": "seed {seed} does not draw this item; shown with the demonstrations of that seed: {item!r}",
+    "prompt-as-sent": "the run has sent exactly this prompt (hash {kept})",
+    "prompt-differs": (
+        "the run has sent another prompt (hash {kept}): taskloom, a learner's file or the model's tokenizer has changed"
+    ),
+}
 REPORTS = {  # what stands beside scores
     "single-episodes": (
         "{tasks:,} of {of:task} have a single episode: intervals leave out what another seed would change, that is "
@@ -109,7 +121,14 @@ LEARNERS = {
     "whole-number-expected": "{name} must be a whole number from {least} on: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
-    "wording-missing": "wording must be one at least of {known}: {given}",
+    "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
+    "template-unknown": "a template is a text with slots such as {{text}}, or one of taskloom's; {hint}: {name!r}",
+    "answer-not-last": "{{answer}} must be the end of a template: {template!r}",
+    "brace-unpaired": "a slot is a name in braces; write {{{{ and }}}} for braces themselves: {template!r}",
+    "input-slot-missing": "the template shows nothing of the input; add {{text}} or the name of a field: {template!r}",
+    "input-not-shown": "the template does not show these inputs; add {{text}}, or their names in braces: {fields}",
+    "instruction-slot-unknown": "unknown slot {{{slot}}} in the instruction; {hint}",
+    "slot-unknown": "unknown slot {{{slot}}} in the template; {hint}",
     "support-missing": "this learner needs support examples, and there are none of task {task!r}",
 }
 EPISODES = {
@@ -289,8 +308,8 @@ FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
-    FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS,
+    PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that says of which field of an answer something is told

@@ -15,7 +15,7 @@ from ..suites.build import TableOptions, field_suite
 class TableFields(TableOptions):
     """The suite of a table."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def build(self) -> Suite:
         """Build the suite."""

@@ -45,6 +45,10 @@ def build(
     ] = "",
     venues: Annotated[str, typer.Option(help="A table that adds labels by the value of its first column.")] = "",
     language: Annotated[str, typer.Option(help="en, zh, ...: how texts are measured.")] = "",
+    instruction: Annotated[
+        list[str],
+        typer.Option(help="What tasks ask, in words: TEXT for all, or TASK=TEXT; slots: {inputs}, {outputs}, {task}."),
+    ] = [],  # noqa: B006
     separator: Annotated[list[str], typer.Option(help="field=text that stands between the terms of a list.")] = [],  # noqa: B006
     file_encoding: Annotated[str, typer.Option(help="The file's encoding, if not UTF-8.")] = "",
     delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file, if not a comma.")] = "",
@@ -64,6 +68,7 @@ def build(
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
+        "instruction": _instructions(instruction),
     }  # fmt: skip
     options = {option: value for option, value in given.items() if value}
     _refuse_flags(name, options)
@@ -97,6 +102,16 @@ def _assignments(texts: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in split}
 
 
+def _instructions(texts: Sequence[str]) -> str | dict[str, str]:
+    """Read instructions: what stands before an equals sign is a task, or a pattern, where it has an arrow."""
+    split = [text.partition("=") for text in texts]
+    found = {name if equals and "->" in name else "": value if equals and "->" in name else text
+             for text, (name, equals, value) in zip(texts, split, strict=True)}  # fmt: skip
+    if len(found) < len(texts):
+        raise UsageError(f"two instructions for the same tasks: {', '.join(texts)}")
+    return found.get("", "") if {*found} <= {""} else {"*" if name == "" else name: t for name, t in found.items()}
+
+
 def _told(value: object) -> str:
     if isinstance(value, list):
         return counted_text(value) if isinstance(value[0], dict) else "\n  ".join(["", *value])
@@ -104,47 +119,56 @@ def _told(value: object) -> str:
 
 
 def show(
-    suite: SuiteFolder,
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder; with --prompt, or a run's.")],
     task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=complete.tasks)] = "",
     *,
     card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks, or their tags.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --card: a page, instead of standard output.")
     ] = None,
-    prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of an item.")] = False,
-    item: Annotated[str, typer.Option(help="With --prompt: the item's id, instead of the first.")] = "",
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print exactly what a model is sent for an item.")] = False,
+    study: Annotated[str, typer.Option(help="With --prompt: the study that has the learner and the protocol.")] = "",
+    learner: Annotated[
+        str, typer.Option(help="With --prompt: a learner of the study or run, or of `taskloom list learners`.")
+    ] = "",
+    shots: Annotated[str, typer.Option(help="With --prompt: a number, all or drawn; the first of the study.")] = "",
+    seed: Annotated[int | None, typer.Option(min=0, help="With --prompt: of the episode; the first.")] = None,
+    item: Annotated[str, typer.Option(help="With --prompt: the item's id; the first that is asked about.")] = "",
     encoding: Annotated[
         str,
         typer.Option(
-            help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...",
+            help="With --prompt: parts of an instruction, such as def+pos2, id, def+pos2+neg2+expl, none.",
             autocompletion=complete.encodings,
         ),
     ] = "",
     model: Annotated[
-        str,
-        typer.Option(help="Fit the prompt to this model's context, and count tokens.", autocompletion=complete.models),
+        str, typer.Option(help="With --prompt: the model whose context it must fit.", autocompletion=complete.models)
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
     examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Show a suite's tasks, one task with examples, or the suite's card."""
+    """Show a suite's tasks, one task with examples, the suite's card, or what a model is sent."""
     from ..suites.store import open_suite
-    from . import listings
+    from . import listings, listings_prompts
+    from .listings_prompts import PromptOptions
 
-    if prompt and (as_json or not task):
-        raise UsageError("--prompt is for a task, and prints plain text")
-    if (encoding or model or item) and not prompt:
-        raise UsageError("--encoding, --model and --item go with --prompt")
+    if prompt and not task:
+        raise UsageError("--prompt needs a task")
+    if not prompt and (study or learner or shots or seed is not None or item or encoding or model):
+        raise UsageError("--study, --learner, --shots, --seed, --item, --encoding and --model go with --prompt")
     if card and task:
         raise UsageError("--card is for the whole suite, not for a task")
     if output and not card:
         raise UsageError(f"-o goes with --card: {str(output)!r}")
+    if prompt:
+        asked = PromptOptions(study, learner, shots, seed, item, encoding, model)
+        if not listings_prompts.show(suite, task, asked, as_json=as_json):
+            raise typer.Exit(1)
+        return
     opened = open_suite(suite)
     if card:
         listings.show_card(opened, everything=everything, as_json=as_json, to=output)
-    elif task and prompt:
-        listings.show_prompt(opened, task, how=encoding, model=model, item=item)
     elif task:
         listings.show_task(opened, task, examples, as_json=as_json)
     else:

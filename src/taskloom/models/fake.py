@@ -13,7 +13,7 @@ from ..errors import UnknownNameError
 from ..ids import Json, canonical, shuffled
 from ..progress import Progress
 from ..texts import tokens
-from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Odds, Reply, Usage
+from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Measure, Odds, Prompt, Reply, Usage
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
@@ -56,6 +56,10 @@ class Fake:
         """Make the fake ready."""
         return FakeModel(self.kind)
 
+    def measure(self) -> Measure:
+        """Count words for tokens."""
+        return FakeModel(self.kind)
+
     def train(self, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
         """Keep the lessons, in the order of the seed: of two that are as near, the first counts."""
         until = time.monotonic() + self.seconds
@@ -78,21 +82,31 @@ class FakeModel:
         self.kind, self.usage = kind, Usage()
         self.lessons = [(frozenset(tokens(prompt.lower())), answer) for prompt, answer in lessons]
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
+        """Tell whether a prompt and what is written after it fit."""
+        return self.count(prompt) + decoding.tokens <= CONTEXT
+
+    def count(self, prompt: Prompt) -> int:
         """Count words for tokens."""
-        return len(tokens(prompt)) + decoding.tokens <= CONTEXT
+        return len(tokens(_content(prompt)))
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         """Write by the rule."""
-        return [self._reply(prompt, decoding) for prompt in prompts]
+        return [self._reply(_content(prompt), decoding) for prompt in prompts]
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:  # noqa: ARG002
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        decoding: Decoding,  # noqa: ARG002 (as all models)
+    ) -> list[Odds | None]:
         """Weigh options by the rule."""
-        for prompt, each in zip(prompts, options, strict=True):
+        texts = [_content(prompt) for prompt in prompts]
+        for prompt, each in zip(texts, options, strict=True):
             self._note(len(tokens(prompt)) + sum(len(tokens(option)) for option in each), 0)
         return [
             Odds(tuple(self._log(prompt, option) for option in each), tuple(max(1, len(tokens(o))) for o in each))
-            for prompt, each in zip(prompts, options, strict=True)
+            for prompt, each in zip(texts, options, strict=True)
         ]
 
     def _reply(self, prompt: str, decoding: Decoding) -> Reply:
@@ -125,6 +139,10 @@ class FakeModel:
         self.usage.read += read
         self.usage.written += written
         self.usage.computed += read + written
+
+
+def _content(prompt: Prompt) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
 
 
 def _last_line(prompt: str) -> str:

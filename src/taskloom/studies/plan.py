@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -75,7 +76,7 @@ def plan(
     """
     learners, models = _made(study)
     suite, folder = _suite(study, run)
-    tasks = _tasks(study, suite)
+    tasks = _tasks(study, suite, learners)
     some_tasks, some_learners = _only(tasks, learners, only)
     taught = any(isinstance(models[name], Trained) for of in some_learners.values() for name in of.models)
     verified = verify(suite, folder, suite.tasks if taught else some_tasks, verified)
@@ -84,6 +85,7 @@ def plan(
     drawable = {task: _drawable(suite, study, task, skipped) for task in tasks}
     parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
     _check_models(study, suite, models, parts)
+    _check_settings(study, suite, parts)
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -120,7 +122,7 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: StudyFau
                 faults.add(study.places.get(("view", str(at)), "views"), fault)
 
 
-def _tasks(study: Study, suite: Suite) -> list[str]:
+def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner]) -> list[str]:
     """Give the tasks that a study names, or name all that is wrong with them and with their metrics."""
     faults, wanted, tasks = StudyFaults(study.places), list[str](), list[str]()
     for text in study.tasks:
@@ -128,7 +130,7 @@ def _tasks(study: Study, suite: Suite) -> list[str]:
             wanted += _of_fold(suite, text)
     with faults.of("tasks"):
         tasks = chosen_tasks(list(suite.tasks), wanted)
-    _check_patterns(study, suite, faults)
+    _check_patterns(study, suite, learners, faults)
     for task in (suite.tasks[name] for name in tasks):
         for metric in task.metrics:
             with faults.of("task", task.id):
@@ -137,10 +139,11 @@ def _tasks(study: Study, suite: Suite) -> list[str]:
     return tasks
 
 
-def _check_patterns(study: Study, suite: Suite, faults: StudyFaults) -> None:
-    """Note names and patterns of tasks, beside learners and in protocols, that no task of the suite has."""
+def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
+    """Note names and patterns of tasks, beside and in learners and in protocols, that no task of the suite has."""
     used = [(("learner", name), text) for name, chosen in study.learners.items() for text in chosen.tasks]
     used += [(("protocol", ""), text) for text in study.protocol.tasks]
+    used += [(("learner", name), text) for name, of in learners.items() for text in of.patterns]
     for (kind, name), text in used:
         if not named(suite.tasks, text):
             of = f"{kind} {name!r}: " if name else "protocol: "
@@ -246,6 +249,27 @@ def _check_models(
                     told = f"learner {name!r} needs a model that can {' and '.join(lacking)}, and {model!r} can't"
                     faults.add(study.places.get(("learner", name), ""), told)
     faults.settle()
+
+
+def _check_settings(study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]]) -> None:
+    """Refuse settings of learners that do not fit their tasks; a fault that tasks share is named once."""
+    found: dict[tuple[str, Note], list[str]] = {}
+    for task, part in parts.items():
+        fields = cache(lambda task=task: input_names(suite, task))
+        for name, of in part.items():
+            for fault in of.faults(suite.tasks[task], fields):
+                found.setdefault((name, fault), []).append(task)
+    faults = StudyFaults(study.places)
+    for (name, fault), tasks in found.items():
+        others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
+        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
+    faults.settle()
+
+
+def input_names(suite: Suite, task: str) -> tuple[str, ...]:
+    """Name the fields of a task's items, as its first one has them."""
+    pool = suite.asked_pool(task)
+    return tuple(pool.take([0])[0].item.fields) if len(pool) else ()
 
 
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:

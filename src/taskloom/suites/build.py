@@ -33,6 +33,7 @@ class TableOptions:
     where: Mapping[str, str] = field(default_factory=dict)  # column -> the value that rows must have
     venues: str = key("", path=True)  # a table that adds columns to each row by the value of its own first column
     language: str = "en"
+    instruction: str | Mapping[str, str] = ""  # of all tasks, or by task; none: made from the fields
     on_error: OnError = "stop"
     file_encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     delimiter: str = ","
@@ -74,7 +75,13 @@ def field_suite(
         DROPPED: counted_notes(dropped),
         "faults": faults.shown,
     }
-    return fields.suite(fields.records(of, kept), id=id, language=options.language, about=told | dict(about or {}))
+    return fields.suite(
+        fields.records(of, kept),
+        id=id,
+        language=options.language,
+        instruction=options.instruction,
+        about=told | dict(about or {}),
+    )
 
 
 def _separated(options: TableOptions) -> list[Field]:

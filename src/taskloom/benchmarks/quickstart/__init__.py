@@ -26,7 +26,7 @@ COLUMNS = {"categories": "keywords", "archive": "category"}  # the columns of th
 class Quickstart(TableOptions):
     """The quickstart's suite."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     id_column: str = "id"
 
     def build(self) -> Suite:
