@@ -103,7 +103,7 @@ SCORES = {
 PROMPTS = {  # what is told beside a prompt that is shown
     "prompt-of": "item {item!r}, learner {learner!r}, shots {shots}, seed {seed}, hash {hash}",
     "prompt-tokens": "{tokens:token}",
-    "prompt-unmeasured": "not fitted to the context of the model, which can't be loaded ({reason})",
+    "prompt-unmeasured": "not fitted to the context of the model: {reason}",
     "prompt-count": "{what}: {count:,}",
     "item-not-drawn": "seed {seed} does not draw this item; shown with the demonstrations of that seed: {item!r}",
     "prompt-as-sent": "the run has sent exactly this prompt (hash {kept})",
@@ -189,6 +189,7 @@ ENDPOINTS = {  # as they are declared
 }
 WEIGHTS = {
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
+    "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
     "weights-missing": "can't be loaded as a language model (it has no weights for {part}): {path}",
     "weights-elsewhere": (
         "{said_by} names weights that are not *.safetensors beside it, so that the model's name would not cover them "

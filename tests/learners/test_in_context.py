@@ -50,7 +50,7 @@ class Recorder:
 
 
 def plain(**options: Any) -> InContext:
-    return InContext(template="plain", **options)
+    return InContext(**{"template": "plain", "calibrate": False, **options})
 
 
 def said(found: Any) -> list[Answer | None]:
@@ -192,14 +192,14 @@ def test_items_with_the_same_demonstrations_are_asked_about_together_and_answere
 )
 def test_a_space_before_the_answer_belongs_to_the_answer(template: str, prompt: str, option: str):
     model = Recorder()
-    asked(InContext(template=template), model, "b", support=[("a", "yes")])
+    asked(plain(template=template), model, "b", support=[("a", "yes")])
     assert model.prompts == [prompt]
     assert model.options[0][0] == option
 
 
 def test_a_seed_takes_one_of_several_templates():
     model = Recorder()
-    how = InContext(template=("plain", "cue"))
+    how = plain(template=("plain", "cue"))
     for seed in range(4):
         asked(how, model, "b", support=(), seed=seed)
     assert ["Output:" in prompt for prompt in model.prompts] == [False, True, False, True]
@@ -208,19 +208,19 @@ def test_a_seed_takes_one_of_several_templates():
 
 def test_a_task_can_have_a_template_of_its_own():
     model = Recorder()
-    how = InContext(template={"t": "plain", "a*": ("cue",), "*": "{text}?"})
+    how = plain(template={"t": "plain", "a*": ("cue",), "*": "{text}?"})
     for name in ("t", "about", "b"):
         asked(how, model, "b", support=(), of=replace(task(), id=name))
     assert model.prompts == ["Is it?\nb\n", "Is it?\n\nInput: b\nOutput:", "b?\n"]
     assert how.patterns == ("t", "a*", "*")
-    asked(InContext(template={"x": "plain"}), model, "b", support=(), of=replace(task(), id="b"))
-    asked(InContext(), model, "b", support=())
+    asked(plain(template={"x": "plain"}), model, "b", support=(), of=replace(task(), id="b"))
+    asked(plain(template="default"), model, "b", support=())
     assert model.prompts[3] == model.prompts[4]
 
 
 def test_labels_are_shown_unless_there_are_too_many_and_that_is_counted():
     model = Recorder()
-    how = InContext(template="{instruction} ({labels})\n{text}", max_labels=2)
+    how = plain(template="{instruction} ({labels})\n{text}", max_labels=2)
     _, counts = asked(how, model, "b", support=())
     assert (model.prompts, counts) == (["Is it? (yes, no)\nb\n"], {})
     _, counts = asked(replace(how, max_labels=1), model, "b", support=())
@@ -229,7 +229,7 @@ def test_labels_are_shown_unless_there_are_too_many_and_that_is_counted():
 
 
 def test_faults_of_a_template_are_known_before_any_work():
-    how = InContext(template={"t": "{txt} {labels}", "*": "plain"})
+    how = plain(template={"t": "{txt} {labels}", "*": "plain"})
     assert [note.code for note in how.faults(task(), lambda: ["text"])] == ["slot-unknown", "input-not-shown"]
     assert not list(how.faults(replace(task(), id="b"), lambda: ["text"]))
 
@@ -239,7 +239,7 @@ def test_faults_of_a_template_are_known_before_any_work():
 
 def test_demonstrations_are_turns_of_a_conversation():
     model = Recorder()
-    how = InContext(chat=True, template="{instruction}\n\nText: {text}\nAnswer: {answer}")
+    how = plain(chat=True, template="{instruction}\n\nText: {text}\nAnswer: {answer}")
     tools = Toolbox({}, lambda _: model)
     fitted = how.fit(task(), examples([("a", "yes")]), (), seed=0, tools=tools)
     (found,) = fitted.predict([Item("q", {"text": "b"})])
@@ -252,9 +252,16 @@ def test_demonstrations_are_turns_of_a_conversation():
     assert model.options == [["yes", "no"]]
 
 
+def test_the_default_shows_labels_and_is_calibrated():
+    model = Recorder()
+    asked(InContext(), model, "b", support=())
+    assert len(model.prompts) == 4
+    assert all("yes, no" in prompt for prompt in model.prompts)
+
+
 def test_how_to_decode_is_handed_on():
     model = Recorder()
-    asked(InContext(chat=True, answers="generate", tokens=7, temperature=0.5), model, "b", seed=3)
+    asked(plain(chat=True, answers="generate", tokens=7, temperature=0.5), model, "b", seed=3)
     assert model.decodings == [Decoding(tokens=7, stop=("\n",), temperature=0.5, seed=3)]
 
 
@@ -270,7 +277,7 @@ def test_an_answer_ends_with_its_line_or_where_answers_have_several_with_its_par
     output: Output, gold: Any, stop: str
 ):
     model = Recorder()
-    asked(InContext(), model, "b", of=task(output), support=[("a", gold)])
+    asked(plain(), model, "b", of=task(output), support=[("a", gold)])
     assert model.decodings[0].stop == (stop,)
 
 

@@ -42,7 +42,7 @@ class InContext(Learner):
     choose: Choose = "random"
     most: int = 0  # demonstrations; 0: all there are
     answers: Answers = "score"  # how one label is found: the likeliest, or what is written
-    calibrate: bool = False  # weigh labels against what an input without content would give
+    calibrate: bool = True  # weigh labels against what an input without content would give
     per_token: bool = False  # weigh labels by the mean over their tokens
     template: Templates | Mapping[str, Templates] = (
         DEFAULT  # a name or a text with slots; or by task, names or patterns

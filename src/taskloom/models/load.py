@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json
+from ..messages import Note
 from ..progress import Progress
 from ..sources import packages
 from . import LANGUAGE, Ability, LanguageModel, Lesson, Measure
@@ -121,8 +122,10 @@ class Weights:
         return LM.load(get(self.load), dtype=self.dtype, device=self.device, context=self.context)
 
     def measure(self) -> Measure:
-        """Load the tokenizer alone."""
+        """Load the tokenizer alone; nothing is fetched for it."""
         need_torch()
+        if not is_here(self.load):
+            raise ModelError(Note.of("weights-not-here", model=self.load))
         from .lm import Tokens
 
         return Tokens.load(get(self.load), self.context)
