@@ -12,11 +12,12 @@ from .ids import shuffled
 from .models import Lesson
 from .prompts import write
 from .suites.leaks import COMPARED, LEAKAGE
-from .templates import DEFAULT as TEMPLATE
-from .templates import Prompting, template
+from .templates import DEFAULT as DEFAULT_TEMPLATE
+from .templates import TEMPLATES, Prompting, template
 
 Most: TypeAlias = int | Literal["all"]
 RANDOM = "random"
+LESSON_TEMPLATE = TEMPLATES[DEFAULT_TEMPLATE]  # of lessons without an encoding; a part of what names their cells
 RELEASED = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
 TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
 
@@ -66,7 +67,7 @@ def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: i
     key = ("lesson", seed, task.id, item.id)
     answer = answers[next(shuffled(len(answers), *key, "answer"))]
     if not encodings:
-        prompting = Prompting(task, template(TEMPLATE))
+        prompting = Prompting(task, template(LESSON_TEMPLATE))
         return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer))
     chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
     return Lesson(task.id, item.id, encode(without_item(task, item), item, chosen), answer)

@@ -13,7 +13,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from taskloom.errors import FetchError, ModelError
 from taskloom.models import Decoding, Message, Odds, Prompt, Reply, load
 from taskloom.models.causal import Causal
-from taskloom.models.lm import LM
+from taskloom.models.lm import LM, Tokens
 from taskloom.sources.packages import cache_folder
 
 torch.set_num_threads(1)  # tiny models: more threads than workers only get in each other's way
@@ -300,6 +300,16 @@ def test_a_turn_of_a_conversation_starts_once(tmp_path: Path, start: bool) -> No
     options = [read(o, add_special_tokens=False)["input_ids"] for o in ("bird", "tree")]
     (found,) = odds(lm, [chat], [["bird", "tree"]], PLAIN)
     assert found.logs == pytest.approx([naive_score(lm, first, option) for option in options], abs=1e-4)
+
+
+def test_what_fits_is_known_without_the_weights(tmp_path: Path) -> None:
+    read = tokenizer(template=TEMPLATE)
+    lm = saved(net(len(read)), read, tmp_path)
+    counted = Tokens.load(tmp_path)
+    for prompt in ("old tree", "", (Message("user", "old"), Message("assistant", "tree"), Message("user", "bird"))):
+        room = [tokens for tokens in range(1, lm.context) if lm.fits(prompt, Decoding(tokens=tokens))]
+        assert room == [tokens for tokens in range(1, lm.context) if counted.fits(prompt, Decoding(tokens=tokens))]
+        assert counted.count(prompt) == lm.context - max(room)
 
 
 def test_without_chat_a_template_is_left_alone(tmp_path: Path, lm: LM) -> None:

@@ -16,7 +16,7 @@ from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
 from ..messages import Note
 from ..models import Ability, Decoding, LanguageModel, Odds, Prompt, Reply
-from ..templates import DEFAULT, MOST_LABELS, Prompting, template
+from ..templates import DEFAULT, MOST_LABELS, TEMPLATES, Prompting, template
 from . import SURROGATES, Learner, Predictor, Response, Tools
 from .baselines import Words, settle
 
@@ -87,7 +87,7 @@ class InContext(Learner):
     def faults(self, task: Task, fields: Callable[[], Sequence[str]]) -> Iterator[Note]:
         """Name slots of the task's templates that are unknown, and inputs that these do not show."""
         for text in self._templates_of(task):
-            if text != DEFAULT:
+            if text not in TEMPLATES:
                 yield from template(text).faults(fields())
 
     def _templates_of(self, task: Task) -> tuple[str, ...]:

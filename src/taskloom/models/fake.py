@@ -17,7 +17,7 @@ from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Measure, Odds,
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
-    "echo": "writes the last line of the prompt, and likes options whose words are in it",
+    "echo": "writes the last line of the prompt, but for one such as Answer:, and likes options whose words are in it",
     "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
     "pupil": "answers as in the lesson with most words in common; as long as it has had none, it echoes",
 }
@@ -147,7 +147,8 @@ def _content(prompt: Prompt) -> str:
 
 def _last_line(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    said = [line for line in lines if not line.rstrip().endswith(":")] or lines
+    return said[-1] if said else ""
 
 
 def _fraction(text: str) -> float:

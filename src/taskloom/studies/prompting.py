@@ -208,6 +208,8 @@ def _shown(bench: Bench, cell: Cell, item: str) -> ShownPrompt:
     trial = episode(bench.suite, drawn)
     asked = next((example for example in trial.query if item in ("", example.item.id)), None)
     example = asked or _example(bench.suite, cell.task, item)
+    if faults := list(of.faults(trial.task, lambda: tuple(example.item.fields))):
+        raise UsageError("; ".join(map(str, faults)))
     measures = {name: _measure(bench, name) for name in of.models}
     tools = tools_for(bench, drawn, lambda name: _Silent(measures[name][0]))
     (found,) = answer(of, replace(trial, query=(example,)), seed=cell.training, tools=tools)
