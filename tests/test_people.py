@@ -689,7 +689,7 @@ def test_one_task_or_one_item_has_no_interval():
 def test_nothing_filled_in_is_no_score():
     with pytest.raises(SourceError, match="no row has a choice yet; empty rows: 7"):
         summary.compared(KEY, answers.Answers((Comparison("q1", "ann", None, "odd"),), 7, ()))
-    with pytest.raises(SourceError, match="no row has a score yet"):
+    with pytest.raises(SourceError, match="no row has a rating yet"):
         summary.rated(answers.Answers((Rating("t", "ann", None),), 1, ("t",)))
 
 

@@ -101,11 +101,11 @@ SCORES = {
 }
 REPORTS = {  # what stands beside scores
     "single-episodes": (
-        "{tasks:,} of {of:task} have a single episode: intervals do not cover what another seed would change, that is "
+        "a single episode in {tasks:,} of {of:task}: intervals do not cover what another seed would change, that is "
         "other examples or another training"
     ),
     "few-episodes": (
-        "{tasks:,} of {of:task} have fewer than {least} episodes: the variance between seeds is estimated from few, "
+        "fewer than {least} episodes in {tasks:,} of {of:task}: the variance between seeds is estimated from few, "
         "which makes intervals wide; run more seeds"
     ),
     "incomplete": (
