@@ -57,5 +57,5 @@ def test_half_characters_are_replaced_and_their_rows_counted(tmp_path: Path):
 
 
 def test_one_field_makes_no_suite(tmp_path: Path):
-    with pytest.raises(UsageError, match="two fields or more"):
+    with pytest.raises(UsageError, match="at least two fields"):
         field_suite(TableOptions(source="x.csv", fields=FIELDS[:1]), id="s")

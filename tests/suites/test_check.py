@@ -166,7 +166,7 @@ def test_an_imbalanced_label_field_is_found() -> None:
         COLUMNS, [{"id": str(n), "title": f"t{n}", "keywords": [f"k{n}"], "topic": "ab"[n == 0]} for n in range(9)]
     )
     assert faults(table_suite(many)) == [("W101", "records/topic")]
-    assert messages(table_suite(many)) == ["normalised entropy 0.50, above 0.8 is wanted; 'a' has 8 of 9"]
+    assert messages(table_suite(many)) == ["normalised entropy 0.50, below 0.8; 'a' has 8 of 9"]
 
 
 def test_labels_must_be_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_labels_of_a_suite_and_of_a_task_file_are_judged_alike(example: Make, tm
 def test_a_pool_of_one_label_alone_is_imbalanced(example: Make) -> None:
     alone = [example(str(n), f"x{n}", "no") for n in range(9)]
     assert faults(suite_of(CHOICE, all=alone)) == [("W101", "t/all")]
-    assert messages(suite_of(CHOICE, all=alone)) == ["normalised entropy 0.00, above 0.8 is wanted; 'no' has 9 of 9"]
+    assert messages(suite_of(CHOICE, all=alone)) == ["normalised entropy 0.00, below 0.8; 'no' has 9 of 9"]
 
 
 def test_no_label_at_all_is_an_answer_where_many_may_be_given(example: Make) -> None:
@@ -278,7 +278,7 @@ def test_faults_are_values_and_rewording_them_changes_nothing_but_words(
     suite = suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "a")])
     before = list(check(suite))
     assert before == [Fault.of("E101", "t/all", count=1, shown=("1 = 2",))]
-    assert str(before[0]) == "E101 t/all: the same content in 1 more row: 1 = 2"
+    assert str(before[0]) == "E101 t/all: 1 duplicate row: 1 = 2"
     monkeypatch.setitem(TEXTS, "E101", "doppelt: {shown}")
     assert list(check(suite)) == before
     assert str(before[0]) == "E101 t/all: doppelt: 1 = 2"

@@ -20,6 +20,6 @@ class TableFields(TableOptions):
     def build(self) -> Suite:
         """Build the suite."""
         if not self.source:
-            raise UsageError("name a table to build from: a file, data:NAME or hub:NAME")
+            raise UsageError("SOURCE is missing: a file, data:NAME or hub:NAME")
         name = self.source.partition(":")[2] or Path(self.source).name.partition(".")[0]
         return field_suite(self, id=name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .. import console
 from ..errors import StudyError
+from ..messages import text_of
 from ..reports import Comparison, differs, numbers
 from ..reports.predictions import PredictionScores, Scores
 from ..reports.tables import plain
@@ -28,9 +29,7 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
         if contrast.n
     ]
     if not rows:
-        raise StudyError(
-            "the two have no answers in common: there is no task that both have answered with the same number of shots"
-        )
+        raise StudyError("no common answers: the learners share no task with the same number of shots")
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
     columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "of tests", "items", "significant"]
     console.table(columns, rows, title=title, whole=["task"])
@@ -49,8 +48,8 @@ def show_scored(found: PredictionScores, *, as_json: bool) -> None:
     for typed, scores in found.metrics.items():
         _show_scores(typed, scores)
     console.note(
-        "intervals are for these tasks, as those of a report are; over all instances and in a category, a task weighs "
-        "as many instances as it has; n counts instances"
+        "intervals are for these tasks, as in a report; all instances and categories are weighted by instance; "
+        "n is the number of instances"
     )
     _note_faults(found)
 
@@ -65,28 +64,31 @@ def _show_scores(typed: str, scores: Scores) -> None:
 
 
 def _note_faults(found: PredictionScores) -> None:
-    """Say what was wrong with predictions, and what was skipped."""
+    """Print what was wrong with predictions, and what was skipped."""
     if found.missing:
         lost = sum(found.missing.values())
         of = counted(len(found.missing), "task")
-        console.note(f"{counted(lost, 'item')} of {of} without a prediction: they count as wrong")
+        console.note(f"{counted(lost, 'item')} of {of} without a prediction, counted as wrong")
     if found.unlike:
         items = [pair for unlike in found.unlike.values() for pair in unlike.items()]
-        unlike = f"{counted(len(items), 'prediction')} of another kind than the task's answers ({items[0][1]})"
-        console.note(f"{unlike}: they count as wrong; the first: {_first_few([item for item, _ in items])}")
+        invalid = f"{counted(len(items), 'prediction')} of the wrong type, counted as wrong ({items[0][1]})"
+        console.note(f"{invalid}: {_first_few([item for item, _ in items])}")
+    for code, answers in found.unusable.items():
+        item, answer = next(iter(answers.items()))
+        unusable = f"{counted(len(answers), 'prediction')} unusable ({text_of(code)}), counted as wrong"
+        console.note(f"{unusable} except by `published` metrics; the first: {answer!r:.60} for item {item}")
     if found.untouched:
-        skipped = f"skipped, as they have no prediction at all: {counted(len(found.untouched), 'test task')}"
-        console.note(f"{skipped} ({_first_few(found.untouched)}); means are over the others")
+        skipped = f"skipped {counted(len(found.untouched), 'test task')} without any prediction"
+        console.note(f"{skipped}; means are over the others: {_first_few(found.untouched)}")
     if found.aside:
         kind = "is not a test task" if len(found.aside) == 1 else "are not test tasks"
-        console.note(f"skipped, without any prediction: {counted(len(found.aside), 'task')} that {kind}")
+        console.note(f"skipped {counted(len(found.aside), 'task')} that {kind}, without any prediction")
     if found.unknown:
-        console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not ask about")
+        console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not have, ignored")
     if found.doubled:
-        console.note(f"{counted(found.doubled, 'line')} for an item that was answered before: the last counts")
+        console.note(f"{counted(found.doubled, 'line')} with a duplicate item: the last is used")
     if found.surrogates:
-        replaced = "with half a character (a lone surrogate), replaced by U+FFFD"
-        console.note(f"{counted(found.surrogates, 'line')} {replaced}")
+        console.note(f"{counted(found.surrogates, 'line')} with invalid Unicode (a lone surrogate), replaced by U+FFFD")
 
 
 def _first_few(names: Sequence[str]) -> str:

@@ -381,7 +381,7 @@ def _scored(
 
 
 def _common_metric(results: Results, tasks: Iterable[str]) -> str:
-    first, *others = (results.suite.tasks[task].metrics for task in sorted(tasks))
+    first, *others = (results.metrics_of(task) for task in sorted(tasks))
     shared = [name for name in first if all(name in other for other in others)]
     if not shared:
         raise UsageError(f"the {1 + len(others)} tasks that were asked about have no metric in common")

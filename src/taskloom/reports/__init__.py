@@ -21,18 +21,21 @@ from .summary import Comparison, Summary, comparisons, summarise
 FORMS: Mapping[str, str] = {
     "terminal": "tables:terminal",
     "md": "tables:markdown",
-    "csv": "tables:as_csv",
-    "tex": "tables:latex",
+    "csv": "score_table:as_csv",
+    "tex": "latex:latex",
     "json": "tables:as_json",
     "html": "html:page",
 }
+ITEMS = "items"  # the form that is of single answers, and written by `items.write_items`
 __all__ = [
     "FORMS",
+    "ITEMS",
     "Comparison",
     "How",
     "Leaderboard",
     "Standing",
     "Summary",
+    "check_form",
     "compare",
     "differs",
     "render",
@@ -48,6 +51,12 @@ def render(results: Results | Summary, to: str, how: How | None = None) -> str:
     module, _, name = FORMS[to].partition(":")
     write = cast(Callable[[Summary], str], getattr(import_module(f".{module}", __package__), name))
     return without_surrogates(write(summary))  # names and errors may hold half a character, which no file can
+
+
+def check_form(to: str) -> None:
+    """Refuse a form of report that there is not, before any work."""
+    if to not in (*FORMS, ITEMS):
+        raise UnknownNameError("form of report", to, (*FORMS, ITEMS))
 
 
 def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:

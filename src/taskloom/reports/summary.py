@@ -6,7 +6,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from .. import prompts
 from ..core import Answer, Task
@@ -17,11 +19,17 @@ from ..scores import Metric, signature
 from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
+from ..studies.items import as_frame
 from ..studies.results import Failure, Outcome, Results
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .figures import Figure, ReportData, figures
+from .findings import findings
 from .leaderboards import Category, Leaderboard, Standing, leaderboards
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 SAMPLES, SAMPLES_IN_ALL = 3, 60
 
@@ -74,6 +82,7 @@ class Counts:
     failed: int
     missing: int
     skipped: Mapping[Note, int]
+    dropped: tuple[Note, ...]  # classes that take no part, task by task
     unusable: tuple[Tally, ...]
     noted: tuple[Tally, ...]  # what learners counted themselves: cut prompts and the like
     costs: Mapping[str, Cost]  # of each learner in all; the memory is the most of any cell
@@ -96,12 +105,19 @@ class Summary:
     how: How
     leaderboards: tuple[Leaderboard, ...]
     categories: tuple[Category, ...]  # each by its tasks' first metric, at the most shots of a learner
+    findings: tuple[Note, ...]  # the most important first
     figures: tuple[Figure, ...]  # what the study wants to see beside scores
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
     counts: Counts
     failures: tuple[Failure, ...]
     signatures: Mapping[str, tuple[str, ...]]  # by metric; those over labels have one for each set of labels
+    results: Results = field(repr=False, metadata={"drawn": True})  # that it sums up: pages show single answers
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Give the seeds that episodes were drawn by."""
+        return tuple(sorted({o.seed for o in self.results.outcomes}))
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -111,6 +127,16 @@ class Summary:
     def of(self, metric: str) -> tuple[Leaderboard, ...]:
         """Give the leaderboards of one metric, the fewest shots first."""
         return tuple(b for b in self.leaderboards if b.metric == metric)
+
+    def to_arrow(self) -> pa.Table:
+        """Give the scores as a table: a row for each learner, setting and metric, over all tasks and on each."""
+        from .score_table import score_table
+
+        return score_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the rows of `to_arrow` as a data frame."""
+        return as_frame(self.to_arrow())
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in a frame of its own so that no style leaks."""
@@ -138,11 +164,11 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, baselines=results.baselines, smoke=results.smoke, how=how,
-        leaderboards=made, categories=categories,
+        leaderboards=made, categories=categories, findings=findings(results, made, how),
         figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
-        signatures=_signatures(results.outcomes),
+        signatures=_signatures(results.outcomes), results=results,
     )  # fmt: skip
 
 
@@ -170,7 +196,7 @@ def comparisons(results: Results, a: str, b: str, how: How | None = None) -> tup
 def _settings(results: Results) -> list[tuple[str, Shots]]:
     """Give the metrics and shots that there are answers for, in the order in which tasks name metrics."""
     ran = sorted({o.task for o in results.outcomes})
-    named = dict.fromkeys(metric for task in ran for metric in results.suite.task(task).metrics)
+    named = dict.fromkeys(metric for task in ran for metric in results.metrics_of(task))
     shots: dict[str, set[Shots]] = {metric: set() for metric in named}
     for o in results.outcomes:
         for metric in sorted(o.scores):
@@ -223,9 +249,11 @@ def _categories(results: Results) -> dict[tuple[str, Shots], dict[str, set[str]]
     """
     tasks: dict[tuple[str, str], set[str]] = {}
     most: dict[tuple[str, str], dict[str, Shots]] = {}  # category and metric -> learner
+    metrics_of = cache(results.metrics_of)
     for o in results.outcomes:
         task = results.suite.task(o.task)
-        metrics = [metric for metric in (*task.metrics[:1], *task.tags.get("metric", ())) if metric in o.scores]
+        named = (*metrics_of(o.task)[:1], *task.tags.get("metric", ()))
+        metrics = [metric for metric in named if metric in o.scores]
         for at in itertools.product(task.tags.get("category", ()), metrics):
             tasks.setdefault(at, set()).add(o.task)
             before = most.setdefault(at, {}).get(o.learner, o.shots)
@@ -258,7 +286,7 @@ def _counts(results: Results) -> Counts:
         costs.setdefault(o.learner, []).append(o.cost)
     return Counts(
         done=len(results.outcomes), failed=len(results.failures), missing=results.missing,
-        skipped=results.skipped, unusable=_unusable(results.outcomes),
+        skipped=results.skipped, dropped=results.dropped, unusable=_unusable(results.outcomes),
         noted=tuple(Tally(*key, count) for key, count in sorted(noted.items()) if count),
         costs={name: total(found) for name, found in costs.items()},
         cells={name: len(found) for name, found in costs.items()},
@@ -305,20 +333,20 @@ def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) 
     episode = {o.learner: o for o in found if (o.shots, o.episode) == (first.shots, first.episode)}
     order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
     rows = [first.rows[at] for _, at in zip(range(count), order, strict=False)]
-    task = results.suite.task(name)
+    task, metrics = results.suite.task(name), results.metrics_of(name)
     shown = [episode[learner] for learner in results.learners if learner in episode]
     return tuple(
         Sample(
             example.item.id, first.shots, example.item.fields, tuple(written(task, gold) for gold in example.gold),
-            tuple(_given(task, o, o.rows.index(row)) for o in shown if row in o.rows),
+            tuple(_given(task, o, o.rows.index(row), metrics) for o in shown if row in o.rows),
         )
         for row, example in zip(rows, results.suite.pools[name][first.pool].take(rows), strict=True)
     )  # fmt: skip
 
 
-def _given(task: Task, outcome: Outcome, at: int) -> LearnerAnswer:
+def _given(task: Task, outcome: Outcome, at: int, metrics: Sequence[str]) -> LearnerAnswer:
     answer = outcome.answers[at]
-    marks = tuple(_mark(name, outcome, at) for name in _headline(task.metrics) if name in outcome.scores)
+    marks = tuple(_mark(name, outcome, at) for name in _headline(metrics) if name in outcome.scores)
     return LearnerAnswer(outcome.learner, None if answer is None else written(task, answer), marks)
 
 

@@ -37,7 +37,7 @@ class RowFaults:
     shown: list[str] = field(default_factory=list)
     count: int = 0
     other_encoding: str = "try --file-encoding"  # the remedy where a file is in another one, which is named after it
-    surrogates: int = 0  # rows with half a character, replaced by U+FFFD: no fault, but told
+    surrogates: int = 0  # rows with a lone surrogate, replaced by U+FFFD: counted, but no fault
 
     def add(self, place: Place, what: str) -> None:
         """Note a fault; when faults stop the reading, the reading stops at the twentieth."""
@@ -50,10 +50,8 @@ class RowFaults:
     def settle(self) -> None:
         """Refuse the data if it has faults that were not to be skipped."""
         if self.count and self.on_error == "stop":
-            first = f"the first {SHOWN_FAULTS} faults" if self.count > SHOWN_FAULTS else "all faults"
-            raise SourceError(
-                f"the data can't be read as it is ({first}; --on-error skip leaves them out):", self.shown
-            )
+            first = f", the first {SHOWN_FAULTS} of more" if self.count > SHOWN_FAULTS else ""
+            raise SourceError(f"rows with errors{first} (--on-error skip drops them):", self.shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ def format_of(path: Path) -> str:
     for ending in OPENERS:
         name = name.removesuffix(ending)
     if (found := ENDINGS.get(Path(name).suffix)) is None:
-        raise UsageError(f"don't know this kind of file ({', '.join(ENDINGS)}, also with .gz or .bz2): {path}")
+        raise UsageError(f"unknown type of file; known: {', '.join(ENDINGS)}, also with .gz or .bz2: {path}")
     return found
 
 
@@ -102,13 +100,13 @@ def lines(path: Path, faults: RowFaults, encoding: str) -> Iterator[tuple[int, s
             while piece := text.readline(MAX_LINE + 1):
                 size += len(piece)
                 if size > MAX_SIZE:
-                    raise SourceError(f"{path}: more than {MAX_SIZE:,} characters when unpacked")
+                    raise SourceError(f"{path}: larger than {MAX_SIZE:,} characters when unpacked")
                 begins, ended = ended, piece.endswith("\n")
                 if not begins:
                     continue
                 number += 1
                 if len(piece) > MAX_LINE and not ended:
-                    faults.add(f"{path.name}:{number}", f"a line of more than {MAX_LINE:,} characters")
+                    faults.add(f"{path.name}:{number}", f"line is longer than {MAX_LINE:,} characters")
                     yield number, "", False
                 elif bad := BAD_BYTE.search(piece):
                     what = f"not {encoding.removesuffix('-sig')}; {faults.other_encoding} {_likely(piece, encoding)}"
@@ -127,7 +125,7 @@ def _text(path: Path, encoding: str) -> IO[str]:
         opener = OPENERS.get(path.suffix.lower(), open)
         return cast("IO[str]", opener(path, "rt", encoding=encoding, errors="surrogateescape", newline="\n"))
     except LookupError:
-        raise UsageError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
+        raise UsageError(f"unknown encoding; try utf-8, gb18030 or latin-1: {encoding!r}") from None
 
 
 def _likely(line: str, encoding: str) -> str:
@@ -170,9 +168,7 @@ def _delimited(path: Path, faults: RowFaults, layout: Layout, *, tabs: bool) -> 
             return
         except csv.Error as error:
             if "unexpected end of data" in str(error):  # all that follows was swallowed: no row to be skipped
-                raise SourceError(
-                    f"{path}:{begin}: a quote is opened and never closed; the rest can't be read"
-                ) from None
+                raise SourceError(f"{path}:{begin}: a quote is never closed; the rest can't be read") from None
             wrong = str(error)
         place = f"{path.name}:{begin}"
         if header and cells and len(cells) != len(header):
@@ -192,7 +188,7 @@ def _checked_header(cells: list[str], path: Path) -> list[str]:
     if len(names) == 1 and (other := next((c for c in ";|\t" if c in names[0]), "")):
         raise SourceError(f"{path}: one column, {names[0][:60]!r}; try --delimiter {other!r}")
     if doubles := sorted({name for name in names if names.count(name) > 1}):
-        raise SourceError(f"{path}: the header names a column twice: {', '.join(doubles)}")
+        raise SourceError(f"{path}: duplicate columns in the header: {', '.join(doubles)}")
     return names
 
 
@@ -207,14 +203,14 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
                 row = _replaced(row)
                 faults.surrogates += 1
         except json.JSONDecodeError as error:
-            faults.add(f"{place}:{error.colno}", f"not JSON ({error.msg})")
+            faults.add(f"{place}:{error.colno}", f"invalid JSON ({error.msg})")
         except (ValueError, RecursionError) as error:
-            faults.add(place, f"JSON that can't be read ({error})")
+            faults.add(place, f"invalid JSON ({error})")
         else:
             if isinstance(row, dict):
                 yield place, row
             else:
-                faults.add(place, "a JSON object is needed on each line")
+                faults.add(place, "must be a JSON object")
 
 
 def _replaced(value: Any) -> Any:
@@ -239,7 +235,7 @@ def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Pl
                     number += 1
                     yield f"{path.name}: row {number}", row
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise SourceError(f"{path}: not a Parquet file that can be read ({error})") from None
+        raise SourceError(f"{path}: invalid Parquet file ({error})") from None
 
 
 FORMATS: Mapping[str, Callable[[Path, RowFaults, Layout], Iterator[tuple[Place, Row]]]] = {

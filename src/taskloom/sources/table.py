@@ -45,7 +45,7 @@ def parse_field(text: str) -> Field:
     if not name:
         raise UsageError(f"a field needs a name: {text!r}")
     if name == "id":
-        raise UsageError("id is the name of the record itself; call the field otherwise, with --column NAME=id")
+        raise UsageError("id is reserved; name the field otherwise, with --column NAME=id")
     return Field(name, kind, title)  # type: ignore[arg-type]
 
 
@@ -135,7 +135,7 @@ def value_of(field: Field, value: Any) -> Any:
             if isinstance(value, float):
                 value = number_text(value)
             if not isinstance(value, str | int):
-                raise ValueError(f"a {field.kind} is needed, not a {type(value).__name__}")
+                raise ValueError(f"must be a {field.kind}, not a {type(value).__name__}")
             return " ".join(str(value).split()) or None
 
 
@@ -148,7 +148,7 @@ def _is_empty(value: Any) -> bool:
 def _terms(field: Field, value: Any) -> list[str] | None:
     parts = _split(field, value) if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise ValueError("a list of texts is needed")
+        raise ValueError("must be a list of texts")
     return [term for part in parts if (term := " ".join(part.split()))] or None
 
 
@@ -168,7 +168,7 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"a finite number is needed: {str(value)[:40]!r}")
+        raise ValueError(f"must be a finite number: {str(value)[:40]!r}")
     return number
 
 
@@ -177,20 +177,20 @@ def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequenc
     if not seen:
         return
     if missing := sorted(name for name in wanted if name not in seen):
-        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
+        raise SourceError("; ".join(f"unknown column: {name!r}; {nearest(name, seen)}" for name in missing), faults)
 
 
 def _note_doubles(records: Sequence[Row], faults: RowFaults) -> None:
     counts = Counter(record["id"] for record in records)
     for name, count in counts.items():
         for _ in range(count - 1):  # each is left out
-            faults.add(f"id {name}", f"stands {count} times")
+            faults.add(f"id {name}", f"duplicate id, {count} times")
 
 
 def _filled(records: Sequence[Row], fields: Sequence[Field]) -> list[Row]:
     """Leave out records of a doubled id; refuse a field that is never filled."""
     if not records:
-        raise SourceError("no records were read")
+        raise SourceError("the table has no records")
     if empty := [f.name for f in fields if all(record[f.name] is None for record in records)]:
         raise SourceError(f"empty in every record: {', '.join(empty)}")
     first = {record["id"]: record for record in reversed(records)}

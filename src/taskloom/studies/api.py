@@ -13,12 +13,16 @@ from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner, settings
+from ..messages import Note
 from ..progress import Progress
+from ..scores import METRICS
+from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
+from .metrics import metric_faults
 from .plan import SUITE, Get, Plan, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
@@ -148,6 +152,7 @@ class Prepared:
             overrides=canonical(asdict(self.overrides)),
             models=canonical({**known_models(ledger), **plan.model_ids}),
             views=canonical(written_views(study)),
+            metrics=canonical(list(study.metrics)),
             verified=plan.verified,
         )
         keep_plan(plan, ledger, self.limit)
@@ -159,8 +164,11 @@ class Prepared:
         """Run what is missing; say how that ended, and give all that the run has found so far."""
         with self.opened() as ledger:
             done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
-            views = self.plan.study.views
-            return done, read_results(ledger, self.plan.suite, command=self.again(), trial=self.limit, views=views)
+            study = self.plan.study
+            return done, read_results(
+                ledger, self.plan.suite, command=self.again(), trial=self.limit, views=study.views,
+                metrics=study.metrics,
+            )  # fmt: skip
 
     def forecast(self) -> Forecast:
         """Say what is left to run, and how long that will take by what was measured."""
@@ -191,6 +199,7 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
         settings={name: settings(of) for name, of in plan.learners.items()},
         digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
         skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
+        dropped=[note.to_json() for note in plan.dropped],
     )
     text = canonical(asdict(about))
     ledger.keep_plan(
@@ -251,24 +260,41 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     if not (folder / LEDGER).is_file():
         return asked
     with Ledger(folder / LEDGER) as ledger:
-        told = ledger.about("overrides")
-    kept = Overrides(**json.loads(told)) if told else asked
+        written = ledger.about("overrides")
+    kept = Overrides(**json.loads(written)) if written else asked
     if asked not in (kept, Overrides()):
-        raise UsageError(f"the run was made with{kept.options() or ' what the study names'}; name another -o: {folder}")
+        raise UsageError(
+            f"the run was made with{kept.options() or ' the suite and models of the study'}; use another -o: {folder}"
+        )
     return kept
 
 
-def read_run(folder: Path | str, *, limit: int = 0) -> Results:
-    """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone."""
+def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ()) -> Results:
+    """Read the results of a run so far, or of its trial with this limit, from its ledger and its suite alone.
+
+    Answers are scored by these metrics, or by those of the study.
+    """
     folder = Path(folder)
     if not (folder / LEDGER).is_file():
-        raise UsageError(f"not a run, it has no {LEDGER}: {folder}")
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
     with Ledger(folder / LEDGER) as ledger:
         suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
         views = views_of(json.loads(ledger.about("views") or "[]"))
         overrides = Overrides(**json.loads(ledger.about("overrides") or "{}"))
         command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
-        return read_results(ledger, suite, command=command, trial=limit, views=views)
+        scored_by = metrics or tuple(json.loads(ledger.about("metrics") or "[]"))
+        found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)
+    _refuse_metrics(found, metrics)
+    return found
+
+
+def _refuse_metrics(found: Results, metrics: Sequence[str]) -> None:
+    """Refuse metrics that are none, or that can score no task of a run."""
+    faults = [str(UnknownNameError("metric", name, METRICS)) for name in metrics if not is_known(name)]
+    ran = [found.suite.tasks[name] for name in sorted({o.task for o in found.outcomes})]
+    faults = faults or [str(fault) for fault in metric_faults(ran, metrics if ran else ())]
+    if faults:
+        raise StudyError("the run can't be scored by these metrics:", faults)
 
 
 def trials_of(folder: Path | str) -> list[int]:
@@ -280,14 +306,14 @@ def trials_of(folder: Path | str) -> list[int]:
 def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> Results:
     """Gather two learners, of one run (`NAME`) or of two (`RUN:NAME`), under the names that they were asked for by."""
     if a == b:
-        raise UsageError(f"a learner does not differ from itself: {a!r}")
+        raise UsageError(f"a learner can't be compared with itself: {a!r}")
     gathered: dict[Path, Results] = {}
     outcomes: list[Outcome] = []
     for name in (a, b):
         place, _, learner = name.rpartition(":")
         folder = Path(place or run or only_run())
         if folder not in gathered:
-            gathered[folder] = read_run(folder, limit=limit)
+            gathered[folder] = open_run(folder, limit=limit)
         found = gathered[folder]
         if not found.outcomes and (trials := [n for n in trials_of(folder) if n != limit]):
             raise UsageError(f"only trials have results; compare one with --limit {_or(trials)}: {folder}")
@@ -298,7 +324,7 @@ def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> 
     for other in others:
         shared = [task for task in first.suite.tasks if task in other.suite.tasks]
         if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
-            raise UsageError("the two runs are of different tasks, and can't be paired")
+            raise UsageError("the two runs have different tasks, and can't be paired")
         outcomes = [outcome for outcome in outcomes if outcome.task in shared]
     return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, baselines=(), failures=())
 
@@ -315,14 +341,13 @@ def learners_of_run(folder: Path) -> list[str]:
 
 
 def merge_runs(into: Path, other: Path) -> Merged:
-    """Take over what another run, or its ledger, has finished.
+    """Copy what another run, or its ledger, has finished.
 
-    Models that it has trained are copied where they lie beside its ledger; others are trained again when they are
-    needed.
+    Models that it has trained are copied if they are beside its ledger; others are trained again when needed.
     """
-    ours, theirs = (path if path.suffix == ".db" else path / LEDGER for path in (into, other))
+    ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
-        raise UsageError(f"no such ledger: {other}")
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
     with Ledger(theirs):  # refuses what is none, before anything is made
         pass
     with Ledger(ours) as ledger:
@@ -340,7 +365,7 @@ def only_run() -> Path:
     found = [path.parent for path in sorted(RUNS.glob(f"*/{LEDGER}"))]
     if len(found) != 1:
         names = ", ".join(map(str, found)) or "none"
-        raise UsageError(f"name the run with --run, or as RUN:LEARNER; in {RUNS} there are: {names}")
+        raise UsageError(f"name the run, with --run RUN or as RUN:LEARNER; runs in {RUNS}: {names}")
     return found[0]
 
 

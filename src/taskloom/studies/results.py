@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core import Answer, Example, Fields, Ints, Output, Suite, Task
 from ..episodes import Shots
 from ..errors import StudyError
 from ..ids import Json
 from ..messages import Note
-from ..scores import Scored
+from ..scores import Metric, Scored
 from ..scores.tasks import parts_of, score_key, score_task
 from ..suites.columns import hashes
 from .costs import Cost
 from .finished import Score, unpacked
+from .items import as_frame, item_table
 from .ledger import Ledger, Planned
+from .metrics import metrics_of
 from .views import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 QUERY = "query"
 NO_GROUP = int(hashes([""])[0])
@@ -81,7 +88,7 @@ class Results:
     command: str  # that runs it again
     suite: Suite = field(repr=False)
     learners: Mapping[str, str]  # name in the study -> what it is, for people
-    baselines: tuple[str, ...]  # names of learners that are only lines to be above
+    baselines: tuple[str, ...]  # names of learners that are baselines: never ranked, never the best
     outcomes: tuple[Outcome, ...] = field(repr=False)
     failures: tuple[Failure, ...] = field(repr=False)
     missing: int  # cells that were not run yet
@@ -90,6 +97,25 @@ class Results:
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
     views: tuple[View, ...] = ()  # what the study wants to see beside scores
     training: Mapping[str, tuple[Cost, ...]] = field(default_factory=dict)  # by model: what each of its cells cost
+    metrics: tuple[str, ...] = ()  # that the study names; none: the tasks' own
+    dropped: tuple[Note, ...] = ()  # classes that take no part, task by task
+
+    def metrics_of(self, task: str) -> tuple[str, ...]:
+        """Name the metrics that a task is scored by."""
+        return metrics_of(self.suite.task(task), self.metrics)
+
+    ledger: Path | None = field(default=None, repr=False)  # where what models wrote is; none of predictions
+
+    def to_arrow(self, tasks: Collection[str] = ()) -> pa.Table:
+        """Give a table with a row for each answer, of these tasks or of all: input, gold, raw output, answer, scores.
+
+        What models wrote is read from the ledger now. `studies.items.item_rows` gives the same row by row.
+        """
+        return item_table(self, tasks)
+
+    def to_pandas(self, tasks: Collection[str] = ()) -> pd.DataFrame:
+        """Give the rows of `to_arrow` as a data frame."""
+        return as_frame(self.to_arrow(tasks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +128,7 @@ class PlanAbout:
     settings: Mapping[str, Mapping[str, Json]]
     digests: Mapping[str, str]  # of the tasks
     skipped: Sequence[tuple[Mapping[str, Any], int]]  # notes, and how often each
+    dropped: Sequence[Mapping[str, Any]] = ()  # notes
 
     def notes(self) -> dict[Note, int]:
         """Give what was skipped when the plan was made."""
@@ -109,16 +136,25 @@ class PlanAbout:
 
 
 def read_results(
-    ledger: Ledger, suite: Suite, *, command: str, trial: int = 0, views: tuple[View, ...] = ()
+    ledger: Ledger,
+    suite: Suite,
+    *,
+    command: str,
+    trial: int = 0,
+    views: tuple[View, ...] = (),
+    metrics: Sequence[str] = (),
 ) -> Results:
-    """Gather the finished cells of the plan that was made last, with their answers, gold and scores."""
+    """Gather the finished cells of the plan that was made last, with their answers, gold and scores.
+
+    They are scored by these metrics, or by the tasks' own.
+    """
     about = PlanAbout(**json.loads(ledger.plan_about(trial))) if ledger.plan_about(trial) else None
     if about is None:
         return _nothing(ledger, suite, command, trial)
     _refuse_changed(suite, about.digests)
     planned = ledger.planned(trial)
     cells = {one.cell: one for one in planned if one.kind == "adapt"}
-    reading = _Reading(ledger, suite, trial)
+    reading = _Reading(ledger, suite, trial, metrics)
     outcomes = reading.outcomes(planned)
     failed, skipped = ledger.ended("failed"), ledger.ended("skipped")
     reasons = Counter(about.notes()) + reading.damaged(planned)
@@ -139,6 +175,9 @@ def read_results(
         settings=about.settings,
         views=views,
         training=_training(planned, reading.costs),
+        metrics=tuple(metrics),
+        dropped=tuple(Note.from_json(note) for note in about.dropped),
+        ledger=ledger.path,
     )
 
 
@@ -162,7 +201,7 @@ def _refuse_changed(suite: Suite, digests: Mapping[str, str]) -> None:
     changed = [name for name, digest in digests.items() if name not in suite.tasks or suite.digest(name) != digest]
     if changed:
         told = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
-        raise StudyError(f"the suite was changed since the run; run it again. Tasks that differ: {told}")
+        raise StudyError(f"the suite has changed since the run; run it again; tasks that differ: {told}")
 
 
 def _failure(one: Planned, why: Note, trace: str) -> Failure:
@@ -175,11 +214,11 @@ def _failure(one: Planned, why: Note, trace: str) -> Failure:
 class _Reading:
     """Reads what the cells of a plan gave, each table in one go."""
 
-    def __init__(self, ledger: Ledger, suite: Suite, trial: int) -> None:
+    def __init__(self, ledger: Ledger, suite: Suite, trial: int, metrics: Sequence[str]) -> None:
         self.ledger, self.suite = ledger, suite
         self.bodies = dict(ledger.bodies(trial))
         self.scores, self.costs = ledger.scores(trial), ledger.costs_of(trial)
-        self.metrics = cache(lambda name: {typed: of for typed, _, of in parts_of(suite.tasks[name])})
+        self.metrics = cache(lambda name: _metrics(suite.tasks[name], metrics))
         self.asked: Asked = cache(self._asked)  # all learners share an episode's
         self.groups = cache(lambda task, pool: suite.pools[task][pool].groups())
         self.new: list[tuple[str, str, Score]] = []
@@ -233,6 +272,10 @@ class _Reading:
         made = score_task(replace(task, metrics=new), gold, answers) if new else {}
         self.new += [(cell, score_key(name, s.metric), (s.units, s.unusable)) for name, s in made.items()]
         return {name: Scored(of, *score) if (score := found[name]) else made[name] for name, of in metrics.items()}
+
+
+def _metrics(task: Task, wanted: Sequence[str]) -> dict[str, Metric]:
+    return {typed: of for typed, _, of in parts_of(replace(task, metrics=metrics_of(task, wanted)))}
 
 
 def records_of(task: str, examples: Sequence[Example], groups: Ints) -> tuple[int, ...]:

@@ -67,8 +67,8 @@ class _Fault:
     def of(cls, error: BaseException) -> _Fault:
         """Tell what went wrong; what others' exceptions do when they are asked for their text is not known."""
         trace = "".join(traceback.format_exception(error))
-        told = error.note if isinstance(error, TaskloomError) else Note.of("learner-raised", error=type(error).__name__)
-        return cls(told, trace, isinstance(error, ModelUnavailableError), isinstance(error, EpisodeError))
+        note = error.note if isinstance(error, TaskloomError) else Note.of("learner-raised", error=type(error).__name__)
+        return cls(note, trace, isinstance(error, ModelUnavailableError), isinstance(error, EpisodeError))
 
 
 _Outcome: TypeAlias = Finished | _Fault
@@ -309,7 +309,7 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 
 @contextmanager
-def _stopping(told: Callable[[], None] | None) -> Iterator[threading.Event]:
+def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
     """Turn Ctrl-C and SIGTERM into an event; a second Ctrl-C is not waited for."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -320,8 +320,8 @@ def _stopping(told: Callable[[], None] | None) -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        if told:  # by another thread: this one may hold what printing needs
-            threading.Thread(target=told, daemon=True).start()
+        if notify:  # by another thread: this one may hold what printing needs
+            threading.Thread(target=notify, daemon=True).start()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -48,7 +48,7 @@ def field_suite(
     """Read a table and make the suite of all its field tasks; `header` names columns of a file that does not."""
     of = _separated(options)
     if len(of) < 2:
-        raise UsageError("a field suite needs two fields or more, such as title:text and category:label")
+        raise UsageError("a field suite needs at least two fields, such as --field title:text --field category:label")
     for name in options.columns:
         if name not in {f.name for f in of}:
             raise UnknownNameError("field", name, [f.name for f in of])
@@ -68,20 +68,22 @@ def field_suite(
         raise SourceError(f"{error}; dropped before: {before}") from None
     dropped[Note.of("row-faulty")] += faults.count
     dropped[Note.of("row-surrogates")] += faults.surrogates
-    told: dict[str, Json] = {
+    kept_about: dict[str, Json] = {
         "source": Path(options.source).name,
         "records": len(kept),
         DROPPED: counted_notes(dropped),
         "faults": faults.shown,
     }
-    return fields.suite(fields.records(of, kept), id=id, language=options.language, about=told | dict(about or {}))
+    return fields.suite(
+        fields.records(of, kept), id=id, language=options.language, about=kept_about | dict(about or {})
+    )
 
 
 def _separated(options: TableOptions) -> list[Field]:
     """Give the fields, with what stands between the terms of lists."""
     for name in options.separators:
         if name not in [f.name for f in options.fields if f.kind == "list"]:
-            raise UsageError(f"a separator is for a field of kind list: {name!r}")
+            raise UsageError(f"a separator needs a field of kind list: {name!r}")
     return [replace(f, separator=options.separators.get(f.name, f.separator)) for f in options.fields]
 
 
@@ -104,8 +106,8 @@ def _venues(path: str, dropped: Counter[Note]) -> tuple[str, dict[str, Row]]:
     faults.settle()
     dropped[Note.of("row-surrogates")] += faults.surrogates
     if not rows or len(rows[0]) < 2:
-        raise SourceError(f"a table of venues needs a column of names and one or more of labels: {path}")
+        raise SourceError(f"a table of venues needs a column of names and at least one of labels: {path}")
     by, *_ = rows[0]
     if doubles := [name for name, n in Counter(str(row.get(by)) for row in rows).items() if n > 1]:
-        raise SourceError(f"a venue stands twice, or a row has none, in {path}: {', '.join(doubles[:5])}")
+        raise SourceError(f"duplicate or empty venues in {path}: {', '.join(doubles[:5])}")
     return by, {str(row[by]): {name: value for name, value in row.items() if name != by} for row in rows}

@@ -107,6 +107,12 @@ class FieldPool:
         """Give each row's record, which is its group."""
         return self.records.keys[self.rows]
 
+    def golds(self) -> list[Answer]:
+        """Give each row's gold answer."""
+        table = self.records.table.select(list(dict.fromkeys(self.outputs))).take(columns.indices(self.rows))
+        with columns.reading_texts():
+            return [self._gold(record) for record in table.to_pylist()]
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
@@ -117,8 +123,11 @@ class FieldPool:
     def _example(self, record: Mapping[str, Any]) -> Example:
         fields = [self.records.field(name) for name in self.inputs]
         item = Item(record["id"], {f.name: written(f, record[f.name]) for f in fields})
+        return Example(item, (self._gold(record),), record["id"])
+
+    def _gold(self, record: Mapping[str, Any]) -> Answer:
         answers = {name: _answer(record[name]) for name in self.outputs}
-        return Example(item, (answers if len(answers) > 1 else answers[self.outputs[0]],), record["id"])
+        return answers if len(answers) > 1 else answers[self.outputs[0]]
 
 
 def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Records:
@@ -132,19 +141,19 @@ def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Recor
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     """Make records of an Arrow table that has the fields' columns."""
     if len(fields) < 2:
-        raise SuiteError(f"a field suite needs two fields or more: {[f.name for f in fields]}")
+        raise SuiteError(f"a field suite needs at least two fields: {[f.name for f in fields]}")
     if len(fields) > MOST_FIELDS:
         count = 3 ** len(fields) - 2 ** (len(fields) + 1) + 1
         raise SuiteError(f"{len(fields)} fields make {count:,} tasks; name {MOST_FIELDS} or fewer")
     if taken := [f.name for f in fields if TAKEN.search(f.name) or f.name == "id"]:
-        raise SuiteError(f"names that tasks and metrics could not be told apart by (id, + -> / :): {', '.join(taken)}")
+        raise SuiteError(f"names of fields must not be id, nor contain + -> / or :, as task ids do: {', '.join(taken)}")
     for what, names in (("names", [f.name for f in fields]), ("titles", [f.title for f in fields])):
         if len(set(names)) < len(names):
             raise SuiteError(f"the {what} of fields must differ: {', '.join(names)}")
     try:
         typed = table.select(["id", *(f.name for f in fields)]).cast(schema_of(fields))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
-        raise SuiteError(f"the table's columns are not those of the fields ({error})") from None
+        raise SuiteError(f"the columns of the table differ from the fields ({error})") from None
     return Records(tuple(fields), typed, {name: columns.digest(typed[name]) for name in typed.column_names})
 
 

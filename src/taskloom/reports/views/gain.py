@@ -43,8 +43,8 @@ class Gain:
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Show a learner's gain by each metric that is the first of some tasks."""
-        suite = data.results.suite
-        firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in data.results.outcomes if o.scores}}
+        ran = {o.task for o in data.results.outcomes if o.scores}
+        firsts = {name: data.results.metrics_of(name)[0] for name in ran}
         for metric in dict.fromkeys(b.metric for b in data.leaderboards if b.metric in firsts.values()):
             ours = data.at_most(metric)
             learner = self.learner or _front(ours)
