@@ -252,3 +252,8 @@ def test_rewording_every_message_changes_no_id_and_no_stored_byte(tmp_path: Path
     assert "sighs" in reworded
     told = json.loads(render(open_run(tmp_path / "after"), "json", How(count=20)))
     assert counted | unusable == {one["what"] for kind in ("noted", "unusable") for one in told["counts"][kind]}
+
+
+def test_small_budgets_have_their_digits():
+    told = str(Note.of("budget-spent", budget=0.0004, spent=0.00031, most=0.0002))
+    assert "$0.00040 is spent: $0.00031 so far" in told

@@ -8,6 +8,7 @@ What follows a bar is written only where the values are known: notes of one code
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -54,6 +55,48 @@ ROWS = {  # of a table, that are dropped or repaired
     "row-surrogates": "rows with invalid Unicode (a lone surrogate), replaced by U+FFFD",
     "row-filtered": "rows that do not match {where}",
     "row-unmapped": "rows with an unknown {column}",
+    "row-of-split": "rows of split {value!r}",
+}
+TABLES = {  # that can't be read as they are
+    "of-source": "{reason}{dropped} (file: {source})",
+    "no-rows": "no records were read: there are no rows, or only a header; add rows",
+    "no-records-left": "no records were read: all rows were dropped or have faults",
+    "split-unknown": (
+        "split column {column!r} has values other than {known}; name their pools with --pool VALUE=train (or dev, "
+        "test, drop): {values:sizes}{more:and more}"
+    ),
+    "split-incomplete": (
+        "a split needs train and test rows, and has none of {missing}; name the pool of a value with --pool "
+        "VALUE=test, or build without a split; found: {found:sizes}"
+    ),
+    "split-twice": "--train, --dev and --test name all files; give no other source and no --split: {given!r}",
+    "pools-without-split": "--pool says what the values of a split column stand for; name the column with --split",
+}
+GUESSES = {  # why a column is taken for what it is
+    "guess-empty": "filled in {filled:,} of {of:row}",
+    "guess-nested": "holds values that no field can have ({kinds})",
+    "guess-mixed": "holds lists in some rows and single values in others",
+    "guess-constant": "the same in every row ({value})",
+    "guess-addresses": "web addresses",
+    "guess-dates": "dates",
+    "guess-row-numbers": "numbers of rows, without a name",
+    "guess-second": "another column is the {kind}",
+    "guess-beyond": "a {kind}, not used: {most} fields make many tasks already; add it with --field",
+    "guess-split": "all values are names of splits: {values}",
+    "guess-id-name": "{count:value}, all different, and the name of an id",
+    "guess-id-values": "{count:value}, all different, each one word with digits",
+    "guess-list": "lists, of {terms:.1f} terms on average",
+    "guess-list-json": "lists in JSON",
+    "guess-list-separator": "{separator!r} between short terms in {several:,} of {of:,} cells",
+    "guess-number": "numbers, {least} to {most}",
+    "guess-label": "{labels:distinct value}; the most frequent is {most!r} ({count:,})",
+    "guess-label-numbers": "{labels:distinct integer}",
+    "guess-text": "texts, {words:.1f} words on average",
+    "guess-too-few": "fewer than two columns can be fields; name them with `taskloom build fields`: {files}",
+    "guess-files": (
+        "the names of the files don't say which has train and which test rows; name them with `taskloom build fields "
+        "--train FILE --test FILE`, or build from one file: {files}"
+    ),
 }
 COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
@@ -74,6 +117,11 @@ COUNTS = {  # of events that learners count
 STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
     "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
+    "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "chat-score-unable": (
+        "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
+        "endpoint takes completions: {model!r}"
+    ),
     "output-unsupported": "learner {learner} does not support {kind}",
     "examples-needed": "learner {learner} does not support {kind} with 0 shots",
     "no-fold": "model {model} is not trained for task {task}: it is a test task of none of the folds",
@@ -84,6 +132,11 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "answers-missing": "learner {learner} gave {answers:answer} for {items:item}",
     "artifact-missing": "a trained model is missing or incomplete; run again: {folder}",
     "artifact-changed": "a trained model was changed; remove its folder and run again ({file}): {folder}",
+    "predictor-missing": "fit must give an object with predict(items), and gave {given}: {learner}",
+    "answers-not-listed": "predict must give a list with an answer for each item, and gave {given}: {learner}",
+    "answer-unwritable": (
+        "an answer must be a text, a number, a list of these, a mapping or None; item {item!r} got {given}: {learner}"
+    ),
     "learner-raised": "{error}",
     "draw-differs": "the suite or the sampler was changed after planning; run again",
     "artifact-differs": (
@@ -173,7 +226,7 @@ EPISODES = {
 }
 MODELS = {
     "budget-spent": (
-        "the budget of ${budget:,.2f} is spent: ${spent:,.4f} so far, and the next request may cost ${most:,.4f}; "
+        "the budget of ${budget:money} is spent: ${spent:money} so far, and the next request may cost ${most:money}; "
         "raise `budget` to continue"
     ),
     "token-budget-spent": (
@@ -194,6 +247,11 @@ MODELS = {
     "key-malformed": "the API key in ${key} has invalid characters",
     "request-refused": "{url} rejected the request (HTTP {status}): {said}",
     "model-refused": "{url} rejected model {model!r} (HTTP {status}): {said}",
+    "key-not-set": "${key} is not set: export {key}=..., or set `key: ''` where the endpoint needs no key ({url})",
+    "hub-out-of-reach": (
+        "can't get {model!r} from the hub or its cache ({kind}: {reason}); fetch it where there is a network (taskloom "
+        "models get), or name a folder: path:FOLDER"
+    ),
 }
 ENDPOINTS = {  # as they are declared
     "endpoint-numbers-expected": "sizes, prices and budgets must be numbers >= 0: {model!r}",
@@ -205,6 +263,7 @@ ENDPOINTS = {  # as they are declared
     "body-sets-ours": "`body` can't set {names}: {model!r}",
     "key-not-a-variable": "`key` must name an environment variable, not hold the key itself",
     "address-with-key": "the address of an endpoint must not hold a key; keys are read from the environment (`key`)",
+    "model-options-unfit": "options that do not go together ({reason})",
     "address-missing": (
         "a model at an endpoint must be api:MODEL@https://HOST/v1, or api:MODEL if OPENAI_BASE_URL is set: {model!r}"
     ),
@@ -238,7 +297,7 @@ FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, 
     "E104": "an input is empty",
     "E105": "a document or its store is missing",
     "E106": "duplicate id in a store",
-    "E201": "an input is in two pools of its task",
+    "E201": "an input is in two pools of its task, or a record in two splits",
     "E202": "a group is in two pools of its task",
     "E203": "pools of a task are not train and test, with or without dev, nor a single pool",
     "E301": "a fold names a task that is not in the suite",
@@ -258,6 +317,9 @@ FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, 
     "W103": "a term contains the separator of its list",
     "W105": "a list has a single term in nearly all records",
     "W104": "an input has different answers in a pool",
+    "W106": "labels differ in case or spaces alone",
+    "W107": "records of two splits are near duplicates",
+    "W108": "a label of the test split is in no training record",
     "W401": "labels of a task file are imbalanced",
     "W402": "a task is in no split of any track",
     "W403": "unknown category, language or domain",
@@ -285,6 +347,7 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "E105-members": "{count:member} missing in the store: {shown}",
     "E106": "{count:duplicate id}: {shown}",
     "E201": "{count:input} in both: {shown}",
+    "E201-records": "{count:,} of {of:record} of {held_out} have the same text as a record of {learnt}: {shown}",
     "E202": "{count:group} in both: {shown}",
     "E203": "pools must be train and test, with or without dev, or a single pool: {pools}",
     "E301": "unknown task: {task}",
@@ -319,6 +382,12 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "W103": "{separator!r} is in {count:term}: {shown}",
     "W104": "{count:duplicate input} with a different answer",
     "W105": "set the separator, as --separator {column}=',': {shown}",
+    "W102-split": "missing in every record of {split}: tasks that use it have none there",
+    "W104-labels": "{count:text} with two labels or more: {shown}",
+    "W106": "{count:label} written in more than one way, kept apart: {shown}",
+    "W106-spaces": "{count:label cell} with other spaces, read as one label: {shown}",
+    "W107": "{count:,} of {of:record} of {held_out} share half of their text or more with one of {learnt}: {shown}",
+    "W108": "{count:label} of test in no training record: {shown}",
     "W401": _UNBALANCED,
     "W402": "{task} is in no split of any track",
     "W403": "unknown: {name!r}; {hint}",
@@ -330,8 +399,8 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS,
-    PEOPLE, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS,
+    ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about
@@ -433,6 +502,16 @@ class _Words(string.Formatter):
         return _listed(value) if isinstance(value, tuple) else str(super().format_field(value, format_spec))
 
 
+def money(dollars: float) -> str:
+    """Write an amount with two decimals, or with two digits that are not 0 where it is small.
+
+    >>> money(1234.5), money(0.25), money(0.0004), money(0.00001234), money(0)
+    ('1,234.50', '0.25', '0.00040', '0.000012', '0.00')
+    """
+    decimals = 2 if abs(dollars) >= 0.1 or not dollars else 1 - math.floor(math.log10(abs(dollars)))
+    return f"{dollars:,.{decimals}f}"
+
+
 def _listed(values: Sequence[object], most: str = "") -> str:
     """Write a list, or its first items and the number of others."""
     shown = values[: int(most)] if most else values
@@ -447,6 +526,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "all": lambda values, _: " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values),
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
+    "money": lambda dollars, _: money(dollars),
     "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()

@@ -68,7 +68,7 @@ def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
         (("build", "fields", "{table}", "--field", "plot:txt", "-o", "out"), 2, "did you mean text"),
         (("build", "fields", "{table}", *FILMS, "--column", "plot", "-o", "out"), 2, "must be NAME=VALUE: plot"),
         (("build", "fields", "{table}", *FILMS, "--on-error", "no", "-o", "out"), 2, "stop or skip"),
-        (("build", "fields", "-o", "out", *FILMS), 2, "name a table"),
+        (("build", "fields", "-o", "out", *FILMS), 2, "SOURCE is missing"),
         (("show", "nowhere"), 2, "no such folder"),
         (("show", "{suite}", "title->keyword"), 2, "did you mean title->keywords"),
         (("show", "{suite}", "-o", "out"), 2, "-o needs --card: 'out'"),
@@ -338,3 +338,65 @@ def on_terminal(command: list[str]) -> str:
         pass
     os.close(ours)
     return printed.decode()
+
+
+# --- own data --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"text {n} of its own kind,{('x', 'y', 'X')[n % 3 if n < 3 else n % 2]},{'train' if n < 20 else 'test'}"
+        for n in range(30)
+    ]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label,part", *rows, rows[0]]))
+    return tmp_path / "reviews.csv"
+
+
+def test_build_names_faults_of_the_table_by_code_and_check_does_again(reviews: Path, taskloom):
+    columns = ["--field", "text:text", "--field", "label:label"]
+    ran = taskloom("build", "fields", reviews, *columns, "--split", "part", "-o", "s")
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1].startswith("s: 2 tasks")
+    checked = taskloom("check", "s", "--json")
+    assert checked.code == 1
+    codes = {fault["code"].partition("-")[0] for fault in json.loads(checked.out)["faults"]}
+    assert codes == {"E101", "W101", "W106"}
+    assert all(f"{code} records" in ran.err for code in codes)
+
+
+def test_build_auto_shows_its_guesses_and_prints_the_command_alone_where_nothing_is_built(reviews: Path, taskloom):
+    dry = taskloom("build", "auto", "reviews.csv", "--dry-run")
+    assert dry.out == (
+        "taskloom build fields reviews.csv --split part --field text:text --field label:label -o suites/reviews\n"
+    )
+    assert "'part'" in dry.err
+    assert not Path("suites").exists()
+    built = taskloom("build", "auto", "reviews.csv")
+    assert (built.code, built.out.partition(":")[0]) == (0, "suites/reviews")
+    assert "taskloom build fields reviews.csv" in built.err
+
+
+def test_what_build_can_not_mean_is_refused(reviews: Path, taskloom):
+    columns = ["--field", "text:text", "--field", "label:label"]
+    assert "name the folder" in taskloom("build", "fields", reviews, *columns).err
+    assert "one source" in taskloom("build", "fields", reviews, reviews, *columns, "-o", "s").err
+    assert "--dry-run is for auto" in taskloom("build", "fields", reviews, *columns, "-o", "s", "--dry-run").err
+    assert "did you mean part" in taskloom("build", "fields", reviews, *columns, "--split", "prat", "-o", "s").err
+    assert "auto takes a source" in taskloom("build", "auto", reviews, "--split", "part", "-o", "s").err
+    assert not Path("s").exists()
+
+
+def test_a_hub_out_of_reach_is_told_in_one_line(tmp_path: Path):
+    study = (
+        "name: s\nsuite: {build: fields, from: 'data:papers', fields: ['title:text', 'category:label']}\n"
+        "learners: {a: {in-context: {model: 'hf:org/none'}}}\n"
+    )
+    (tmp_path / "s.yaml").write_text(study)
+    env = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hf")}
+    command = [sys.executable, "-c", "from taskloom.cli import main; main()", "plan", "s.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "can't get 'hf:org/none'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -219,7 +219,7 @@ def test_a_key_or_a_run_of_something_else_is_refused(taskloom, here: Path):
         taskloom("people", "compare", "runs/small", "-o", f"{name}.csv", "--seed", seed)
     filled(here / "one.csv", here / "ann.csv", lambda *_: {"choice": "tie"})
     refused = taskloom("people", "sum", "ann.csv", "--key", "two.key.jsonl")
-    assert (refused.code, "is in the key; name the right one with --key" in refused.err) == (2, True)
+    assert (refused.code, "is in the key; use --key FILE" in refused.err) == (2, True)
     text = (here / "one.key.jsonl").read_text().replace('"cell": "', '"cell": "x')
     (here / "one.key.jsonl").write_text(text)
     refused = taskloom("people", "sum", "ann.csv", "--key", "one.key.jsonl", "--run", "runs/small")
@@ -231,7 +231,7 @@ def test_a_run_without_texts_is_refused(taskloom, ran: Path, tmp_path: Path):
     (tmp_path / "study.yaml").write_text(study.replace("words.py", str(ran / "words.py")))
     assert taskloom("run", tmp_path / "study.yaml", "-o", tmp_path / "run").code == 0
     refused = taskloom("people", "compare", tmp_path / "run", "-o", tmp_path / "s.csv")
-    assert (refused.code, "no task of the run asks for a text" in refused.err) == (2, True)
+    assert (refused.code, "no task of the run has text as output" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize("verb", ["compare", "rate", "sum"])

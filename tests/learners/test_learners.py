@@ -363,3 +363,25 @@ def test_too_few_answers_are_refused(mine: Path, output: Output):
     gold: Any = "y" if isinstance(output, Text) else {"title": "y", "abstract": "z"}
     with pytest.raises(LearnerError, match=r"learner Mine\(tail='!'\) gave 1 answer for 2 items"):
         answer(of, episode(output, [("x", gold)], ["a", "b"]), seed=0, tools=Toolbox({}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "given"),
+    [
+        ("return self", "return None", "predictor-missing", "None"),
+        ("return [f", "return None and [f", "answers-not-listed", "None"),
+        ("return [f", "return 7 or [f", "answers-not-listed", "a value of type int"),
+        ("return [f", "return 'text' or [f", "answers-not-listed", "a value of type str"),
+        ("return [f", "return {'1': 'a'} or [f", "answers-not-listed", "a value of type dict"),
+        ("return [f", "return [object()] or [f", "answer-unwritable", "a value of type object"),
+        ("return [f", "return [{1, 2}] or [f", "answer-unwritable", "a value of type set"),
+        ("return [f", "return [] and [f", "answers-missing", None),
+    ],
+)
+def test_what_a_learner_gives_back_in_another_form_is_an_error_that_names_it(
+    mine: Path, refused, old: str, new: str, code: str, given: str | None
+):
+    made = learner("mine.py:Mine", {}, rewritten(mine, old, new))
+    values = {"given": given} if given else {}
+    with refused(LearnerError, code, learner=repr(made), **values):
+        responses(made, episode(Text(), [("a", "b")], ["c"]), seed=0, tools=Toolbox({}))

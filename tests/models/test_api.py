@@ -483,7 +483,7 @@ def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], code
 
 
 def test_an_unknown_option_is_told_with_the_nearest():
-    with pytest.raises(UnknownNameError, match="option of model 'mine': 'tires'; did you mean tries"):
+    with pytest.raises(UnknownNameError, match="unknown option: 'tires'; did you mean tries"):
         source("mine", {"load": f"api:m@{GONE}", "tires": 3})
 
 

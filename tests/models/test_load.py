@@ -83,7 +83,7 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
 
 
 def test_unknown_options_and_kinds_of_number_are_told() -> None:
-    with pytest.raises(UnknownNameError, match="unknown option of model 'smollm2': 'dtyp'; did you mean dtype"):
+    with pytest.raises(UnknownNameError, match="unknown option: 'dtyp'; did you mean dtype"):
         source("smollm2", {"dtyp": "float32"})
     with pytest.raises(UnknownNameError, match="unknown dtype: 'float8'"):
         source("smollm2", {"dtype": "float8"})

@@ -289,7 +289,7 @@ def test_a_file_of_unknown_kind_is_named(write: Write, name: str) -> None:
 
 
 def test_an_unknown_format_has_its_nearest_names(write: Write) -> None:
-    with pytest.raises(UnknownNameError, match=r"'jsonn'.*did you mean jsonl"):
+    with pytest.raises(UnknownNameError, match=r"'jsonn'.*did you mean json or jsonl"):
         rows_of(write("p.csv", CSV), Layout(format="jsonn"))
 
 
@@ -404,3 +404,12 @@ def test_stopping_names_twenty_faults_and_reads_no_further(write: Write) -> None
 )
 def test_the_format_is_told_by_the_ending(name: str, expected: str) -> None:
     assert format_of(Path(name)) == expected
+
+
+def test_a_json_list_is_read_and_what_is_none_is_refused(write: Write) -> None:
+    assert rows_of(write("t.json", '[{"a": 1}, {"a": 2}]')) == [{"a": 1}, {"a": 2}]
+    assert rows_of(write("u.json", '{"a": 1}\n{"a": 2}\n')) == [{"a": 1}, {"a": 2}]
+    with pytest.raises(SourceError, match=r"v\.json: not JSON"):
+        rows_of(write("v.json", '[{"a": 1},'))
+    with pytest.raises(SourceError, match=r"w\.json: .*item 2"):
+        rows_of(write("w.json", '[{"a": 1}, 2]'))

@@ -10,10 +10,11 @@ import pytest
 from taskloom.core import Example, Folds, Labels, Ranking, Stored, Suite, Task, Text
 from taskloom.messages import FAULT_TEXTS, FAULTS, TEXTS
 from taskloom.sources.table import Field
-from taskloom.suites import check as checks
 from taskloom.suites import columns, contributed, fields, rows
-from taskloom.suites.check import Fault, check, imbalance
+from taskloom.suites import faults as kinds
+from taskloom.suites.check import check
 from taskloom.suites.documents import Documents, documents
+from taskloom.suites.faults import Fault, imbalance
 
 Make = Callable[..., Example]
 
@@ -46,6 +47,10 @@ def papers(**changes: Sequence[Any]) -> fields.Records:
     }
     values |= changes
     return fields.records(COLUMNS, [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)])
+
+
+def split_papers(**changes: Sequence[Any]) -> fields.Records:
+    return papers(**{":split": ["train", "train", "test", "test"], "topic": ["maths", "earth"] * 2} | changes)
 
 
 def table_suite(of: fields.Records, folds: Folds | None = None) -> Suite:
@@ -109,7 +114,11 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
         "W103": (table_suite(papers(keywords=[["a;b"], ["c"], ["d"], ["e"]])), "records/keywords"),
         "W105": (table_suite(papers(keywords=[["a, b"], ["c, d"], ["e, f"], ["g, h"]])), "records/keywords"),
         "W104": (suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "b")]), "t/all"),
-    }
+        "W106": (table_suite(papers(topic=["maths", "Maths", "earth", "earth"])), "records/topic"),
+        "W107": (table_suite(split_papers(title=["On trees and on graphs", "x", "On trees, and on graphs!", "y"])),
+                 "records/train+test"),
+        "W108": (table_suite(split_papers(topic=["maths", "earth", "maths", "sea"])), "records/topic"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("code", [code for code in FAULTS if code[1] != "4"])  # those are of task files
@@ -170,7 +179,7 @@ def test_an_imbalanced_label_field_is_found() -> None:
 
 
 def test_labels_must_be_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "BALANCED", 1.0)
+    monkeypatch.setattr(kinds, "BALANCED", 1.0)
     assert [fault.code for fault in imbalance("W101", "p", ["a", "b"], ("a", "b"))] == ["W101"]
     assert [fault.code for fault in imbalance("W401", "p", ["a", "b"])] == ["W401"]
 

@@ -12,8 +12,8 @@ import pytest
 
 from taskloom.messages import FAULTS, Note
 from taskloom.sources.task_files import KEYS, TAGS
-from taskloom.suites.check import Fault
 from taskloom.suites.contributed import check, known_names
+from taskloom.suites.faults import Fault
 
 
 def instances(count: int = 30) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ _verb(
     app, suites.build,
     "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
     "taskloom build natural-instructions my-tasks/ --test 'Title Generation' --test 'task9*' -o suites/mine",
-    "taskloom build quickstart -o suites/quickstart",
+    "taskloom build auto reviews.csv",
     under=SUITES,
 )  # fmt: skip
 _verb(

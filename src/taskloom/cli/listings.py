@@ -17,7 +17,7 @@ from ..suites.bridges import Partition
 from ..suites.bridges import bridge as bridge_of
 from ..suites.bridges import propose as propose_partitions
 from ..suites.cards import Spread, records_of
-from ..suites.check import Fault
+from ..suites.faults import Fault
 from ..suites.fields import parse_task_id
 from ..texts import counted
 from .listings_names import show_rows

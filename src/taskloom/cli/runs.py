@@ -6,12 +6,14 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import console
+from ..messages import money
 from ..texts import counted
 from . import shell_completion as complete
 from .arguments import AsJson, RunFolder, StudyName, SuiteFolder
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from ..studies.cells import Cell
     from ..studies.plan import Plan
     from ..studies.results import Results
+    from ..studies.tokens import TokenEstimate
 
 REPORT = "report.html"
 FEW_NOTES = 3  # notes of dropped classes that a run shows one by one
@@ -83,15 +86,28 @@ def plan(
         "seconds": ahead.seconds,
     }
     if as_json:
-        cells = [_row(cell) for cell in found.to_run]
-        dropped = [{"code": note.code, "values": dict(note.values), "text": str(note)} for note in found.dropped]
-        console.as_json({**shown, "cells": cells, "skipped": _noted(found.skipped), "dropped": dropped})
+        console.as_json(
+            {
+                **shown,
+                "tokens": [asdict(estimate) for estimate in ahead.tokens],
+                "cells": [_row(cell) for cell in found.to_run],
+                "skipped": _noted(found.skipped),
+                "dropped": [{"code": n.code, "values": dict(n.values), "text": str(n)} for n in found.dropped],
+            }
+        )
         return
     known = f"unknown until a run or a trial (`{_trial(prepared, only)}`)"
-    console.pairs(
-        {**shown, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, with one worker"}
-    )
+    shown["seconds"] = known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, with one worker"
+    console.pairs({**shown, **{f"tokens of {of.model}": _tokens(of) for of in ahead.tokens}})
     _note_skipped(found)
+
+
+def _tokens(of: TokenEstimate) -> str:
+    """Write what a model will read and write, and cost."""
+    text = f"estimate: about {of.read:,} read, {of.written:,} written at most"
+    if of.dollars_in is None or of.dollars_out is None:
+        return text
+    return f"{text}; about ${money(of.dollars_in)} for input, ${money(of.dollars_out)} at most for output"
 
 
 def _row(cell: Cell) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ..texts import counted
 from . import shell_completion as complete
 from .arguments import AsJson, SuiteFolder
 
+AUTO = "auto"
 LISTED = {
     "benchmarks": "what `taskloom build` can build",
     "data": "data sets that come inside packages",
@@ -24,7 +25,9 @@ LISTED = {
     "models": "models that have a short name",
     "studies": "studies that come with taskloom",
 }
-FLAGS = {"fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id"}  # by option
+FLAGS = {  # by option
+    "fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id", "pools": "--pool",
+}  # fmt: skip
 
 
 def build(
@@ -35,15 +38,18 @@ def build(
         ),
     ],
     source: Annotated[
-        str,
+        list[str],
         typer.Argument(
             metavar="SOURCE",
             help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
             autocompletion=complete.sources,
         ),
-    ] = "",
+    ] = [],  # noqa: B006
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write; for auto: suites/NAME."),
+    ] = None,
     field: Annotated[
         list[str], typer.Option(metavar="NAME:KIND[:TITLE]", help="A field; KIND is text, list, label or number.")
     ] = [],  # noqa: B006
@@ -53,6 +59,17 @@ def build(
     where: Annotated[
         list[str], typer.Option(metavar="COLUMN=VALUE", help="Keep only the rows that have this value.")
     ] = [],  # noqa: B006
+    split: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column that says train, dev (or validation) or test.")
+    ] = "",
+    pool: Annotated[
+        list[str],
+        typer.Option(metavar="VALUE=POOL", help="The pool of a value of the split column: train, dev, test or drop."),
+    ] = [],  # noqa: B006
+    train: Annotated[
+        list[str], typer.Option(metavar="FILE", help="A file of training rows, instead of a split column.")
+    ] = [],  # noqa: B006
+    dev: Annotated[list[str], typer.Option(metavar="FILE", help="A file of development rows.")] = [],  # noqa: B006
     id_column: Annotated[
         str, typer.Option("--id", metavar="COLUMN", help="The column with the ids of records; else row numbers.")
     ] = "",
@@ -70,7 +87,7 @@ def build(
     test: Annotated[
         list[str],
         typer.Option(
-            metavar="TASK", help="For task files: a task, pattern or category to hold out, instead of their splits."
+            metavar="FILE", help="A file of test rows; for task files: a task, pattern or category to hold out."
         ),
     ] = [],  # noqa: B006
     on_error: Annotated[
@@ -78,24 +95,41 @@ def build(
         typer.Option(metavar="stop|skip", help="Rows with errors: stop and list them (default), or skip and count."),
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing suite.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="For auto: print the guesses and the command, build nothing.")
+    ] = False,
 ) -> None:
     """Build a suite of tasks from data, and write it to a folder."""
     from ..benchmarks import benchmark
+    from ..benchmarks.auto import Auto
     from ..suites.store import refuse_to_clobber, write
+    from ..suites.table_faults import table_faults
+    from .listings_build import show_guesses, show_table_faults
 
     wanted = {
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
+        "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
     }  # fmt: skip
     options = {option: value for option, value in wanted.items() if value}
     _refuse_flags(name, options)
-    of = benchmark(name, source, options)
+    if len(source) > 1 and name != AUTO:
+        raise UsageError(f"{name} is built from one source: {', '.join(source)}")
+    of = benchmark(name, source if name == AUTO else "".join(source), options)
+    if isinstance(of, Auto):
+        output = output or Path("suites") / of.name
+        show_guesses(of, str(output), dry_run=dry_run)
+    if output is None or (dry_run and name != AUTO):
+        raise UsageError("name the folder to write: -o SUITE" if output is None else f"--dry-run is for {AUTO}: {name}")
+    if dry_run:
+        return
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(of.build(), output, replace=force)
     for part in ("note", DROPPED, "leakage", "faults"):
         if suite.about.get(part):
             console.note(f"{part}: {_as_text(suite.about[part])}")
+    show_table_faults(table_faults(suite))
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 
@@ -105,7 +139,7 @@ def _refuse_flags(name: str, options: Iterable[str]) -> None:
 
     known = option_names(name)
     if odd := [_flag(option) for option in options if option not in known]:
-        taken = ", ".join(_flag(option) for option in known if option != "source")
+        taken = ", ".join(_flag(option) for option in known if option not in ("source", "files"))
         raise UsageError(f"{name} does not take {', '.join(odd)}; it takes SOURCE, {taken}")
 
 

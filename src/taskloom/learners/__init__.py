@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
@@ -238,7 +239,8 @@ def _module(path: Path) -> ModuleType:
     module = sys.modules[name] = ModuleType(name)  # dataclasses look their module up
     module.__file__ = str(path)
     try:
-        exec(code, vars(module))  # noqa: S102 - as importing it would
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            exec(code, vars(module))  # noqa: S102 - as importing it would
     except BaseException:
         del sys.modules[name]
         raise
@@ -271,11 +273,35 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: st
     tools.part = field
     start = time.perf_counter()
     fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
+    if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
+        raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
     tools.fitting += time.perf_counter() - start
-    found = list(fitted.predict(items))
+    answers = fitted.predict(items)
+    if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
+        raise LearnerError(Note.of("answers-not-listed", given=_described(answers), learner=repr(of)))
+    found = list(answers)
     if len(found) != len(items):
         raise LearnerError(Note.of("answers-missing", items=len(items), answers=len(found), learner=repr(of)))
-    return [_response(one, episode.task.output, tools) for one in found]
+    responses = [_response(one, episode.task.output, tools) for one in found]
+    for item, response in zip(items, responses, strict=True):
+        if not _is_writable(response.answer):
+            given = _described(response.answer)
+            raise LearnerError(Note.of("answer-unwritable", item=item.id, given=given, learner=repr(of)))
+    return responses
+
+
+def _described(value: object) -> str:
+    """Say what a value is, without asking it for its text."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _is_writable(answer: object) -> bool:
+    """Tell what a ledger can keep; whether it is an answer of the task's form, scoring says."""
+    if isinstance(answer, Mapping):
+        return all(isinstance(name, str) and _is_writable(part) for name, part in answer.items())
+    if isinstance(answer, tuple):
+        return all(_is_writable(part) for part in answer)
+    return answer is None or isinstance(answer, str | int | float)
 
 
 def _response(given: Any, output: Output, tools: Tools) -> Response:

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..episodes import shots_text
-from ..messages import Note, text_of
+from ..messages import Note, money, text_of
 from ..studies.costs import Cost
 from ..studies.results import Failure
 from ..texts import counted
@@ -223,7 +223,7 @@ def _cost(of: Cost) -> list[str]:
 
 
 def _dollars(of: Cost) -> str:
-    return f"{of.dollars:,.4f}" if of.dollars else ""
+    return money(of.dollars) if of.dollars else ""
 
 
 # --- forms -----------------------------------------------------------------------------------------------------------

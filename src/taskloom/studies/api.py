@@ -14,11 +14,13 @@ from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner, settings
 from ..messages import Note
+from ..models.trained import Trained
 from ..progress import Progress
 from ..scores import METRICS
 from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
+from .cells import Cell, bases
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
@@ -28,7 +30,9 @@ from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
 from .run import run as run_cells
 from .study import Study, StudyLearner, load, parse, views_of
+from .tokens import TokenEstimate, expected_tokens
 from .views import renamed as with_renamed
+from .yaml_reader import StudyFaults
 from .yaml_writer import written, written_views
 
 LEDGER, STUDY = "ledger.db", "study.yaml"
@@ -121,6 +125,7 @@ class Forecast:
     cells: int
     left: int
     seconds: float | None  # None where a learner was never run
+    tokens: Sequence[TokenEstimate] = ()  # by model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,20 +175,26 @@ class Prepared:
                 metrics=study.metrics,
             )  # fmt: skip
 
-    def forecast(self) -> Forecast:
-        """Say what is left to run, and how long that will take by what was measured."""
+    def left(self) -> list[Cell]:
+        """Give the cells that are not finished."""
         states: dict[str, State] = {}
-        spent: dict[str, list[Spent]] = {"adapt": [], "train": []}
         if (self.folder / LEDGER).is_file():
             with Ledger(self.folder / LEDGER) as ledger:
                 states = ledger.states()
+        return [cell for cell in self.plan.to_run if states.get(cell.id) != "done"]
+
+    def forecast(self) -> Forecast:
+        """Say what is left to run, how long that will take by what was measured, and how many tokens by prompts."""
+        spent: dict[str, list[Spent]] = {"adapt": [], "train": []}
+        if (self.folder / LEDGER).is_file():
+            with Ledger(self.folder / LEDGER) as ledger:
                 spent = {kind: [Spent(*cost) for cost in ledger.costs(kind)] for kind in spent}
         cells, query = self.plan.to_run, self.plan.study.protocol.sampler.query
-        left = [cell for cell in cells if states.get(cell.id) != "done"]
+        left = self.left()
         items = {"adapt": query if isinstance(query, int) else 0, "train": 0}  # what is taught is as much each time
         parts = [expected_seconds([c for c in left if c.kind == kind], spent[kind], items[kind]) for kind in spent]
         seconds = None if None in parts else sum(part or 0.0 for part in parts)
-        return Forecast(cells=len(cells), left=len(left), seconds=seconds)
+        return Forecast(cells=len(cells), left=len(left), seconds=seconds, tokens=expected_tokens(self.plan, left))
 
     def again(self) -> str:
         """Write the command that runs it again."""
@@ -225,7 +236,22 @@ def prepare(
     named = shlex.quote(str(place / STUDY if isinstance(study, Study) else study))
     if folder and not isinstance(study, Study):
         named += f" -o {shlex.quote(str(folder))}"
-    return Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
+    prepared = Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
+    _refuse_unready(planned, prepared.left())
+    return prepared
+
+
+def _refuse_unready(planned: Plan, left: Sequence[Cell]) -> None:
+    """Refuse models that can't be asked, for want of a key say, before any cell; but for optional learners."""
+    faults = StudyFaults(planned.study.places)
+    wanted = {cell.learner for cell in left if cell.kind == "adapt"}
+    learners = [name for name in planned.learners if name in wanted and not planned.study.learners[name].optional]
+    for model in dict.fromkeys(model for name in learners for model in planned.learners[name].models):
+        base = bases(planned.models, model)[0]
+        of = planned.models[base]
+        for note in () if isinstance(of, Trained) else of.lacks():
+            faults.add(planned.study.places.get(("model", base), ""), f"model {base!r}: {note}")
+    faults.settle()
 
 
 def _known(folder: Path) -> tuple[dict[str, Json], str]:

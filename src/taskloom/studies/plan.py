@@ -14,6 +14,7 @@ from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, 
 from ..ids import Json
 from ..learners import BASELINES, Learner, can_do, learner, settings
 from ..messages import Note
+from ..models import Ability
 from ..models.load import Source, source
 from ..models.trained import Trained, trained
 from ..scores.tasks import parts_of
@@ -92,7 +93,10 @@ def plan(
     dropped: list[Note] = []
     drawable = {task: _drawable(suite, study, task, skipped, dropped) for task in tasks}
     parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
-    _check_models(study, suite, models, parts)
+    chosen = {
+        task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
+    }
+    _check_models(study, suite, models, chosen)
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -244,13 +248,17 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
         if model in chain:
             circle = " -> ".join([*chain[chain.index(model) :], model])
             faults.add(study.places.get(("model", model), ""), f"a model is trained from itself: {circle}")
+    for name in study.models:
+        if name not in made:
+            with faults.of("model", name):
+                _model(study, name)  # that no learner uses, and may yet be misspelt
     return made
 
 
 def _model(study: Study, name: str) -> Source | Trained:
     options = study.models.get(name)
     if options and "train" in options:
-        return trained(name, options)
+        return trained(options)
     return source(name, options, study.folder, others=study.models)
 
 
@@ -273,10 +281,16 @@ def _check_models(
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
             for model, needed in needs.items():
-                if lacking := sorted(needed - _can(models, model)):
-                    text = f"learner {name!r}: needs a model that can {' and '.join(lacking)}, unlike {model!r}"
-                    faults.add(study.places.get(("learner", name), ""), text)
+                if lacking := needed - _can(models, model):
+                    faults.add(study.places.get(("learner", name), ""), f"learner {name!r}: {_unable(model, lacking)}")
     faults.settle()
+
+
+def _unable(model: str, lacking: frozenset[Ability]) -> Note:
+    """Say what a model can't do, and what to do about it."""
+    if lacking == {"chat-score"}:
+        return Note.of("chat-score-unable", model=model)
+    return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:

@@ -24,6 +24,7 @@ from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
 from ..messages import Note
+from ..sources.splits import SPLIT
 from ..sources.table import Field
 from . import columns, linked
 from .documents import NAME, OWN, Documents, refuse_name
@@ -183,9 +184,10 @@ def _view(records: Records | None, task: Task, kept: Mapping[str, Any]) -> Field
     if records is None:
         raise ValueError(f"a view of records, and there are none: {task.id}")
     inputs, outputs = tuple(kept["view"]["inputs"]), tuple(kept["view"]["outputs"])
-    if view_digest(records, inputs, outputs) != kept["digest"]:
+    split = kept["view"].get("split", "")
+    if view_digest(records, inputs, outputs, split) != kept["digest"]:
         raise ValueError(f"the records are not those of task {task.id}")
-    return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"])
+    return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"], split)
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | N
     if declared is None:
         return None
     fields, table = tuple(Field(**f) for f in declared["fields"]), _mapped(path, declared["rows"])
-    if table.schema != schema_of(fields):
+    if table.schema != schema_of(fields, split=SPLIT in declared["digests"]):
         raise StoreError(f"not the records of these fields ({', '.join(f.name for f in fields)}): {path}")
     return Records(fields, table, declared["digests"])
 
@@ -273,7 +275,8 @@ class _Writer:
             case FieldPool():
                 if all(pool.records is not known for known in self.records):
                     self.records.append(pool.records)
-                return {"kind": "view", "view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
+                split = {"split": pool.split} if pool.split else {}
+                return {"kind": "view", "view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)} | split}
             case Rows():
                 return {"kind": "rows", "fields": list(pool.names), "row_groups": self._append(pool.load(None))}
             case Linked():
