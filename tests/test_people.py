@@ -689,7 +689,7 @@ def test_one_task_or_one_item_has_no_interval():
 def test_nothing_filled_in_is_no_score():
     with pytest.raises(SourceError, match="no row has a choice yet; empty rows: 7"):
         summary.compared(KEY, answers.Answers((Comparison("q1", "ann", None, "odd"),), 7, ()))
-    with pytest.raises(SourceError, match="no row has a score yet"):
+    with pytest.raises(SourceError, match="no row has a rating yet"):
         summary.rated(answers.Answers((Rating("t", "ann", None),), 1, ("t",)))
 
 
@@ -840,6 +840,11 @@ def test_items_of_one_record_are_drawn_together_where_records_are_known():
     assert own.learners["a"].score.value == shared.learners["a"].score.value
     width = [c.high - c.low for c in (own.contrasts[0], shared.contrasts[0])]
     assert width[1] > 1.5 * width[0]
-    run = results({"a": wrong("a"), "b": wrong("b")})
+
+
+def test_records_are_those_of_the_run(run: Results):
     drawn = {p.id: p for p in questions.draw(run, items=2).key}
-    assert summary.records_in(run, drawn).keys() <= drawn.keys()
+    assert summary.records_in(run, drawn) == {}  # the run does not know them: each item is its own
+    known = replace(run, outcomes=tuple(replace(o, records=tuple(range(len(o.items)))) for o in run.outcomes))
+    items = {o.cell: o.items for o in run.outcomes}
+    assert summary.records_in(known, drawn) == {id_: items[p.cell].index(p.item) for id_, p in drawn.items()}

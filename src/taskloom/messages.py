@@ -178,11 +178,11 @@ PROMPTS = {  # notes beside a prompt that is shown
 REPORTS = {  # warnings beside scores
     "pandas-missing": "data frames need pandas: pip install 'taskloom[pandas]', or use to_arrow()",
     "single-episodes": (
-        "{tasks:,} of {of:task} have a single episode: intervals do not include the variation over seeds "
+        "a single episode in {tasks:,} of {of:task}: intervals do not include the variation over seeds "
         "(other examples, other training)"
     ),
     "few-episodes": (
-        "{tasks:,} of {of:task} have fewer than {least} episodes: the variance between seeds is estimated from few, "
+        "fewer than {least} episodes in {tasks:,} of {of:task}: the variance between seeds is estimated from few, "
         "which makes intervals wide; run more seeds"
     ),
     "incomplete": (

@@ -196,7 +196,7 @@ def test_a_sheet_needs_force_to_be_replaced(taskloom, here: Path):
         (("sum", "ratings.csv", "--key", "odd.csv"), 2, "are for comparisons; these sheets are ratings"),
         (("sum", "ratings.csv", "choices.csv"), 2, "sheets must be of one kind"),
         (("sum", "ratings.csv"), 1, "ratings.csv:2: rating must be an integer from 1 to 5: '7'"),
-        (("sum", "blank.csv"), 1, "nobody has rated yet"),
+        (("sum", "blank.csv"), 1, "no row has a rating yet"),
     ],
 )
 def test_bad_usage_says_what_to_do(taskloom, here: Path, arguments, code: int, told: str):

@@ -106,5 +106,5 @@ def _points(of: Estimate, points: bool) -> tuple[console.Value, ...]:
 
 
 def _contrast(of: Contrast, times: int) -> tuple[console.Value, ...]:
-    difference, low, high = (f"{times * value:+.3g}" for value in (of.difference, of.low, of.high))
+    difference, low, high = (f"{round(times * value, 9):+.3g}" for value in (of.difference, of.low, of.high))
     return difference, f"{low} to {high}", numbers.p_value(of.p), of.family, of.n

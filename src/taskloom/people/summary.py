@@ -305,7 +305,7 @@ def rated(answers: Answers[Rating], wanted: int = RATERS) -> Ratings:
         if one.score is not None:
             scores.setdefault(one.task, {})[one.rater] = one.score
     if not scores:
-        raise SourceError(f"no row has a score yet; empty rows: {answers.blank:,}")
+        raise SourceError(f"no row has a rating yet; empty rows: {answers.blank:,}")
     given = [(task, rater, score) for task, by in scores.items() for rater, score in by.items()]
     numbers = {task: {rater: score - SCALE[0] for rater, score in by.items()} for task, by in scores.items()}
     return Ratings(

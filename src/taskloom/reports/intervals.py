@@ -164,9 +164,18 @@ class Resampled:
         return single / variance if variance > TINY**2 else 0.0
 
     def differences(self, bounds: tuple[float, float], parts: Sequence[Parts | None]) -> list[Estimate]:
-        """Give each difference with its interval, which reaches at least as far as that of the parts it is made of."""
-        found = self.intervals(bounds)
+        """Give each difference with its interval, which reaches at least as far as Student's and that of its parts."""
+        found = [self._student(at, e, bounds) for at, e in enumerate(self.intervals(bounds))]
         return [self._parted(at, e, part) if part else e for at, (e, part) in enumerate(zip(found, parts, strict=True))]
+
+    def _student(self, at: int, e: Estimate, bounds: tuple[float, float]) -> Estimate:
+        """Widen an interval whose resamples are skewed: it reaches as far on either side as its error says."""
+        if math.isnan(e.low):
+            return e
+        variance = sum(part.inflated(self.level) for part in self.components[at])
+        reach = NormalDist().inv_cdf((1 + self.level) / 2) * math.sqrt(variance)
+        low, high = max(bounds[0], e.value - reach), min(bounds[1], e.value + reach)
+        return Estimate(e.value, min(low, e.low), max(high, e.high), e.n)
 
     def _parted(self, at: int, e: Estimate, parts: Parts) -> Estimate:
         """Widen the interval of a difference of shares for parts that few answers show, or none (Newcombe 1998)."""
