@@ -822,6 +822,15 @@ def test_contrasts_of_people_are_those_of_reports():
     )
 
 
+def test_learners_that_are_never_as_good_have_intervals_that_have_a_width():
+    key, wins = votes_of({"a": 0.0, "b": 0.0})
+    found = summary.compared(key, said(*((id_, "ann", "second") for id_ in wins)))
+    one, task, (pair_of,) = found.learners["a"].score, found.learners["a"].tasks["t00"], found.contrasts
+    assert (one.value, one.low, one.high) == pytest.approx((0, 0, 1.96**2 / (12 + 1.96**2)), abs=1e-4)  # of 12 tasks
+    assert (task.value, task.low, task.high) == pytest.approx((0, 0, 1.96**2 / (5 + 1.96**2)), abs=1e-4)
+    assert -0.3 < pair_of.low < 0 < pair_of.high < 0.3
+
+
 def test_items_of_one_record_are_drawn_together_where_records_are_known():
     key, wins = votes_of({"a": 0.6, "b": 0.6}, tasks=6, items=4)
     alike = {id_: wins[f"{id_[0]}-0-{id_[-1]}"] for id_ in wins}  # all tasks ask about the same four records

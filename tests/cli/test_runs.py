@@ -75,7 +75,8 @@ def test_a_trial_is_named_where_nothing_else_is_known(taskloom, folder: Path):
     assert "about" in taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
     shown = taskloom("report", "my run")
     assert (shown.code, "0 cells done" in shown.out) == (0, True)
-    assert "only trials were run, which are kept apart: show one with --limit 2" in shown.err
+    assert "only trials have results; show one with --limit 2" in shown.err
+    assert shown.out.startswith("small: 0 cells done")  # the study's name
     trial = taskloom("report", "my run", "--limit", "2")
     assert (trial.code, "0 cells done" in trial.out, "tfidf" in trial.out) == (0, False, True)
     taskloom("run", "study.yaml", "-o", "my run")
@@ -140,7 +141,7 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
     assert "interrupted; what was finished is kept" in printed
 
 
-def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):
+def test_compare_finds_what_differs_and_not_what_does_not(taskloom, folder: Path):
     (folder / "study.yaml").write_text(STUDY.replace("seeds: 2", "seeds: 5"))
     taskloom("run", "study.yaml")
     differ = json.loads(taskloom("compare", "tfidf-linear", "majority", "--json").out)
@@ -155,6 +156,18 @@ def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder
     assert overall(same)["low"] <= 0 <= overall(same)["high"]
     assert overall(same)["p"] > 0.5
     assert "accuracy" in taskloom("compare", "runs/small:nearest", "runs/small:again").out
+
+
+def test_compare_says_for_how_many_tests_p_is_corrected_and_compares_trials(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "--limit", 8)
+    refused = taskloom("compare", "nearest", "majority")
+    assert (refused.code, "only trials have results; compare one with --limit 8" in refused.err) == (2, True)
+    found = json.loads(taskloom("compare", "nearest", "majority", "--limit", 8, "--json").out)
+    assert all(of["overall"]["family"] <= 1 for of in found)
+    assert {one["family"] for of in found for one in of["tasks"].values() if one["n"]} == {2}
+    shown = taskloom("compare", "nearest", "majority", "--limit", 8)
+    assert "of tests" in shown.out
+    assert "corrects it for all its pairs of learners" in " ".join(shown.err.split())
 
 
 def test_learners_without_answers_in_common_can_not_be_compared(taskloom, folder: Path):

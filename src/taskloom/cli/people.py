@@ -147,7 +147,7 @@ def show_compared(
 
         console.as_json(plain(found) | {"metric": plain(beside)})
         return
-    scores = [(name, *_told(one.score)) for name, one in found.learners.items()]
+    scores = [(name, *_shown(one.score)) for name, one in found.learners.items()]
     console.table(["learner", AS_GOOD, *INTERVAL], scores, figures=[AS_GOOD, INTERVAL[0]], whole=["learner"])
     counts = [
         (name, one.wins, one.ties, one.losses, one.equal, one.unusable, one.unanswered)
@@ -168,7 +168,7 @@ def show_compared(
 
 
 def _show_tasks(found: Compared) -> None:
-    rows = [(task, name, *_told(e)) for name, one in found.learners.items() for task, e in one.tasks.items()]
+    rows = [(task, name, *_shown(e)) for name, one in found.learners.items() for task, e in one.tasks.items()]
     console.line()
     console.table(["task", "learner", AS_GOOD, *INTERVAL], sorted(rows), figures=[AS_GOOD, INTERVAL[0]])
 
@@ -177,24 +177,28 @@ def _show_contrasts(found: Compared) -> None:
     from ..reports.numbers import interval, number, p_value
 
     if found.contrasts:
-        rows = [(c.a, c.b, number(c.difference, True), interval(c, True), p_value(c.p), c.n) for c in found.contrasts]
+        rows = [
+            (c.a, c.b, number(c.difference, True), interval(c, True), p_value(c.p), c.family, c.n)
+            for c in found.contrasts
+        ]
         console.line()
-        console.table(["a", "b", "a - b", INTERVAL[0], "p (Holm)", "n"], rows, figures=["a - b", "p (Holm)"])
+        columns = ["a", "b", "a - b", INTERVAL[0], "p (Holm)", "of pairs", "n"]
+        console.table(columns, rows, figures=["a - b", "p (Holm)"])
 
 
 def _show_agreement(found: RaterAgreement, of: str) -> None:
     console.line()
     columns = ["agreement on", "Krippendorff's alpha", INTERVAL[0], "judged by two", "raters"]
-    console.table(columns, [(of, *_told(found.alpha, points=False), found.raters)], figures=columns[1:2])
+    console.table(columns, [(of, *_shown(found.alpha, points=False), found.raters)], figures=columns[1:2])
 
 
 def _show_beside(found: Compared, beside: Against) -> None:
-    rows = [(name, _told(found.learners[name].score)[0], *_told(e)) for name, e in beside.learners.items()]
+    rows = [(name, _shown(found.learners[name].score)[0], *_shown(e)) for name, e in beside.learners.items()]
     console.line()
     console.table(["learner", "people", beside.metric, *INTERVAL], rows, figures=["people", beside.metric])
     console.line()
     columns = ["people and", "Pearson's r", INTERVAL[0], "learners"]
-    console.table(columns, [(beside.metric, *_told(beside.correlation, points=False))], figures=columns[1:2])
+    console.table(columns, [(beside.metric, *_shown(beside.correlation, points=False))], figures=columns[1:2])
 
 
 def _show_remarks(remarks: tuple[Remark, ...], *, everything: bool) -> None:
@@ -216,7 +220,7 @@ def _tell_compared(found: Compared) -> None:
     if unusable := sum(one.unusable for one in judged):
         console.note(f"{unusable:,} unusable, counted as losses without asking")
     if unanswered := sum(one.unanswered for one in judged):
-        console.note(f"{unanswered:,} not answered by anybody, taken to be like those that were")
+        console.note(f"{unanswered:,} not judged, taken to be like those that were")
     console.note("as good: at least as good as the reference, as published; intervals are over tasks and items")
     _tell_raters(found.raters, found.blank)
 
@@ -233,7 +237,7 @@ def show_ratings(found: Ratings, *, comments: bool = False, as_json: bool = Fals
     rows = [(task, number(one.mean, False), number(one.deviation, False), one.n) for task, one in found.tasks.items()]
     console.table(["task", "mean rating", "deviation", "n"], rows, figures=["mean rating", "deviation"], whole=["task"])
     console.line()
-    overall = [("mean rating", *_told(found.mean, points=False)), (f"{GOOD} or above, %", *_told(found.good))]
+    overall = [("mean rating", *_shown(found.mean, points=False)), (f"{GOOD} or above, %", *_shown(found.good))]
     console.table(["all tasks", "value", *INTERVAL], overall, figures=["value"])
     _show_agreement(found.agreement, "ratings, ordinal")
     _show_remarks(found.remarks, everything=comments)
@@ -247,7 +251,7 @@ def _tell_raters(raters: Mapping[str, int], blank: int) -> None:
     console.note(f"{counted(len(raters), 'rater')}: {told}; rows left empty: {blank:,}")
 
 
-def _told(of: Estimate, *, points: bool = True) -> tuple[str, str, int]:
+def _shown(of: Estimate, *, points: bool = True) -> tuple[str, str, int]:
     """Write a number, its interval and its n; what has no value says so."""
     from ..reports.numbers import interval, number
 

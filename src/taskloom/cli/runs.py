@@ -176,7 +176,7 @@ def report(
 ) -> None:
     """Show what a run has found so far."""
     from ..reports import ITEMS, check_form, summarise
-    from ..studies.api import open_run
+    from ..studies.api import open_run, trials_of
 
     check_form(to)
     gathered = open_run(run, limit=limit)
@@ -184,9 +184,8 @@ def report(
         _write_items(gathered, output)
     if plots or to != ITEMS:
         _write_report(summarise(gathered), to, output, plots)
-    if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
-        sizes = [trial.stem.removeprefix("trial-") for trial in trials]
-        console.note(f"only trials were run, which are kept apart: show one with --limit {' or '.join(sizes)}")
+    if not gathered.outcomes and (trials := [n for n in trials_of(run) if n != limit]):
+        console.note(f"only trials have results; show one with --limit {' or '.join(map(str, trials))}")
 
 
 def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
@@ -238,14 +237,15 @@ def compare(
     b: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete.learners_of_run)],
     *,
     run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Compare in the trial that asked about so many items.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
+    """Compare two learners on the same items, task by task and overall: a - b, with confidence intervals."""
     from ..reports import compare as compared
     from ..studies.api import paired
     from . import listings_runs
 
-    listings_runs.show_contrasts(compared(paired(a, b, run), a, b), as_json=as_json)
+    listings_runs.show_contrasts(compared(paired(a, b, run, limit=limit), a, b), as_json=as_json)
 
 
 def merge(

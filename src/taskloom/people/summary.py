@@ -56,7 +56,7 @@ class Judged:
     losses: int
     equal: int  # items whose answer is the reference: ties, without asking
     unusable: int  # items without an answer: losses, without asking
-    unanswered: int  # items that nobody judged
+    unanswered: int  # items without a judgement
     tasks: Mapping[str, Estimate]
 
 
@@ -187,7 +187,7 @@ def _share(pairs: Sequence[Pair], credits: Mapping[str, float], records: Mapping
 def _weights(pairs: Sequence[Pair], judged: Container[str]) -> dict[str, float]:
     """Say how much each item counts that is judged or settled; none does where people were asked, and judged none.
 
-    What nobody judged is taken to be like what was judged: else what needs no asking would count for too much.
+    What is not judged is taken to be like what is: else what needs no asking would count for too much.
     """
     asked = [pair.id for pair in pairs if not pair.settled]
     known = [id_ for id_ in asked if id_ in judged]
@@ -252,7 +252,7 @@ def _contrast(
 ) -> Contrast | None:
     """Compare two learners as reports do, on the n items that are known of both.
 
-    Items count as in scores: what is settled for one learner counts for it, though nobody may have judged the other's.
+    Items count as in scores: what is settled for one learner counts for it, though the other's may not be judged.
     """
     a, b = sides = [{(pair.task, pair.item): pair for pair in pairs} for pairs in (ours, theirs)]
     shared = sorted(a.keys() & b.keys())

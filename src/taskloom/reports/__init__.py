@@ -1,6 +1,7 @@
 """Results to reports: tables, plots, and one HTML file that works offline.
 
-`summarise` sums results up; `render` writes them for people and programs; `compare` tells two learners apart.
+`summarise` sums results up; `render` writes them for people and programs; `compare` gives paired differences of two
+learners.
 """
 
 from __future__ import annotations

@@ -271,7 +271,13 @@ def open_run(folder: Path | str, *, limit: int = 0) -> Results:
         return read_results(ledger, suite, command=command, trial=limit, views=views)
 
 
-def paired(a: str, b: str, run: Path | str | None = None) -> Results:
+def trials_of(folder: Path | str) -> list[int]:
+    """Give the limits of the trials of a run (`run --limit`), which are kept apart from the full run."""
+    with Ledger(Path(folder) / LEDGER) as ledger:
+        return ledger.trials()
+
+
+def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> Results:
     """Gather two learners, of one run (`NAME`) or of two (`RUN:NAME`), under the names that they were asked for by."""
     if a == b:
         raise UsageError(f"a learner does not differ from itself: {a!r}")
@@ -281,8 +287,10 @@ def paired(a: str, b: str, run: Path | str | None = None) -> Results:
         place, _, learner = name.rpartition(":")
         folder = Path(place or run or only_run())
         if folder not in gathered:
-            gathered[folder] = open_run(folder)
+            gathered[folder] = open_run(folder, limit=limit)
         found = gathered[folder]
+        if not found.outcomes and (trials := [n for n in trials_of(folder) if n != limit]):
+            raise UsageError(f"only trials have results; compare one with --limit {_or(trials)}: {folder}")
         if learner not in found.learners:
             raise UnknownNameError(f"learner of {folder}", learner, found.learners)
         outcomes += [replace(outcome, learner=name) for outcome in found.outcomes if outcome.learner == learner]
@@ -293,6 +301,10 @@ def paired(a: str, b: str, run: Path | str | None = None) -> Results:
             raise UsageError("the two runs are of different tasks, and can't be paired")
         outcomes = [outcome for outcome in outcomes if outcome.task in shared]
     return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, baselines=(), failures=())
+
+
+def _or(numbers: Sequence[int]) -> str:
+    return " or ".join(map(str, numbers))
 
 
 def learners_of_run(folder: Path) -> list[str]:

@@ -160,6 +160,10 @@ class Ledger:
         row = self.db.execute("SELECT about FROM plans WHERE trial = ?", (trial,)).fetchone()
         return str(row[0]) if row else ""
 
+    def trials(self) -> list[int]:
+        """Give the limits of all trials that were planned, the smallest first."""
+        return [int(row[0]) for row in self.db.execute("SELECT trial FROM plans WHERE trial > 0 ORDER BY trial")]
+
     def planned(self, trial: int) -> list[Planned]:
         """Give the cells that were planned, in their order."""
         names = [f.name for f in fields(Planned)]

@@ -132,7 +132,7 @@ def read_results(
     """Gather the finished cells of the plan that was made last, with their answers, gold and scores."""
     about = PlanAbout(**json.loads(ledger.plan_about(trial))) if ledger.plan_about(trial) else None
     if about is None:
-        return _nothing(suite, command, trial)
+        return _nothing(ledger, suite, command, trial)
     _refuse_changed(suite, about.digests)
     planned = ledger.planned(trial)
     cells = {one.cell: one for one in planned if one.kind == "adapt"}
@@ -167,11 +167,12 @@ def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str
     return {name: tuple(costs[o.cell] for o in done if o.learner == name) for name in sorted({o.learner for o in done})}
 
 
-def _nothing(suite: Suite, command: str, trial: int) -> Results:
-    """Give the results of a run of which only another trial, or nothing, was planned."""
+def _nothing(ledger: Ledger, suite: Suite, command: str, trial: int) -> Results:
+    """Give the results of a run of which only other trials, or nothing, was planned; a trial has the study's name."""
+    names = (str(json.loads(ledger.plan_about(other))["study"]) for other in ledger.trials())
     return Results(
-        name=suite.id, command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(), missing=0,
-        skipped={}, smoke=trial > 0,
+        name=next(names, suite.id), command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(),
+        missing=0, skipped={}, smoke=trial > 0,
     )  # fmt: skip
 
 
