@@ -19,7 +19,7 @@ from taskloom.encodings import Encoded
 from taskloom.learners.instructed import left_out
 from taskloom.messages import FIELD, TEXTS, Note, text_of
 from taskloom.reports import How, render
-from taskloom.studies.api import read_run, run
+from taskloom.studies.api import open_run, run
 from taskloom.studies.ledger import Ledger
 from taskloom.suites import rows, store
 
@@ -234,7 +234,7 @@ def kept(folder: Path) -> list[tuple[str, str, bytes]]:
 def test_rewording_every_message_changes_no_id_and_no_stored_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     study = small(tmp_path)
     before = run(study, tmp_path / "before")
-    plain = render(read_run(tmp_path / "before"), "md", How(count=20))
+    plain = render(open_run(tmp_path / "before"), "md", How(count=20))
     monkeypatch.setattr(messages, "TEXTS", {code: SIGN + text for code, text in TEXTS.items()})
     after = run(study, tmp_path / "after")
     assert kept(tmp_path / "before") == kept(tmp_path / "after")
@@ -244,11 +244,11 @@ def test_rewording_every_message_changes_no_id_and_no_stored_byte(tmp_path: Path
     assert counted >= {"sighs", "no-common-word", "answer-cut"}
     assert unusable >= {"unparsable", "label-unknown"}
     assert {o.learner for o in after.outcomes if o.task == "size"} == {"nearest", "written"}  # the other was skipped
-    reworded = render(read_run(tmp_path / "before"), "md", How(count=20))
+    reworded = render(open_run(tmp_path / "before"), "md", How(count=20))
     for code in ("no-common-word", "label-unknown", "answer-cut"):
         assert text_of(code) in reworded
         assert text_of(code) not in plain
     assert "sighs" in plain
     assert "sighs" in reworded
-    told = json.loads(render(read_run(tmp_path / "after"), "json", How(count=20)))
+    told = json.loads(render(open_run(tmp_path / "after"), "json", How(count=20)))
     assert counted | unusable == {one["what"] for kind in ("noted", "unusable") for one in told["counts"][kind]}

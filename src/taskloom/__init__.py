@@ -24,7 +24,7 @@ _EXPORTS = {
     "metric": "scores",
     "open_suite": "suites.store",
     "render": "reports",
-    "read_run": "studies.api",
+    "open_run": "studies.api",
     "run": "studies.api",
     "score": "scores",
     "summarise": "reports",

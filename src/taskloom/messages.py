@@ -100,6 +100,7 @@ SCORES = {
     "items-without-gold": "no gold answer for {count:,} of {of:item}, counted from 0: {items}",
 }
 REPORTS = {  # what stands beside scores
+    "pandas-missing": "data frames need pandas: pip install 'taskloom[pandas]', or use to_arrow()",
     "single-episodes": (
         "{tasks:,} of {of:task} have a single episode: intervals do not cover what another seed would change, that is "
         "other examples or another training"

@@ -18,7 +18,7 @@ from taskloom.reports.predictions import PredictionScores, score_predictions
 from taskloom.scores.predictions import Prediction, read, unlike_of
 from taskloom.sources import files, task_files
 from taskloom.sources.table import Field
-from taskloom.studies.api import read_run, run
+from taskloom.studies.api import open_run, run
 from taskloom.suites import fields, instructions, rows
 from taskloom.suites.store import open_suite, write
 
@@ -278,7 +278,7 @@ def test_the_same_answers_have_the_same_intervals_in_a_report_and_as_predictions
     ]  # fmt: skip
     (tmp_path / "p.jsonl").write_text("\n".join(lines))
     found = score_predictions(open_suite(tmp_path / "suite"), read(tmp_path / "p.jsonl")).metrics
-    summary = summarise(read_run(tmp_path / "run"))
+    summary = summarise(open_run(tmp_path / "run"))
     assert (
         {leaderboard.metric for leaderboard in summary.leaderboards}
         == {*found}

@@ -20,7 +20,7 @@ from taskloom.errors import StoreError, StudyError
 from taskloom.reports.views.agreement import Agreement
 from taskloom.reports.views.gain import Gain
 from taskloom.reports.views.matrix import Matrix
-from taskloom.studies.api import prepare, read_run
+from taskloom.studies.api import open_run, prepare
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse
 from taskloom.studies.yaml_writer import written
@@ -75,7 +75,7 @@ def test_a_study_as_an_object_is_run_again_and_reported_like_a_file(
     made = load(str(study()))[0]
     monkeypatch.chdir(tmp_path)
     done = package.run(replace(made, folder=Path()), "my runs/one", only=["majority"])
-    found = read_run(Path("my runs/one"))
+    found = open_run(Path("my runs/one"))
     assert done.command == found.command == "taskloom run 'my runs/one/study.yaml'"
     assert [o.cell for o in found.outcomes] == [o.cell for o in done.outcomes]
     assert found.missing > 0
@@ -102,7 +102,7 @@ def test_the_command_of_a_report_goes_on_with_its_run(
     assert prepare("my study.yaml", "elsewhere").again() == "taskloom run 'my study.yaml' -o elsewhere"
     assert prepare("my study.yaml").again() == "taskloom run 'my study.yaml'"
     for _ in range(2):
-        command = read_run(Path("elsewhere")).command
+        command = open_run(Path("elsewhere")).command
         again = taskloom(*shlex.split(command)[1:], "--only", "majority")
         assert (again.code, "0 cells run" in again.err) == (0, True)
     assert not Path("runs").exists()

@@ -16,7 +16,7 @@ import taskloom as package
 from taskloom.core import Answer, Example, Item, Ranking, Stored, Suite, Task
 from taskloom.errors import SuiteError, UnknownNameError
 from taskloom.learners import Toolbox
-from taskloom.studies.api import prepare, read_run
+from taskloom.studies.api import open_run, prepare
 from taskloom.studies.results import Results
 from taskloom.studies.study import parse
 from taskloom.suites import linked, rows, store
@@ -87,13 +87,13 @@ def searched(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_bm25_over_texts_that_are_looked_up(searched: Path):
-    results = read_run(searched / "run")
+    results = open_run(searched / "run")
     assert mean(results, "bm25") == pytest.approx(0.652, abs=0.0005)
     assert mean(results, "random") < 0.5
 
 
 def test_scores_are_those_of_trec_eval(searched: Path):
-    (outcome,) = [one for one in read_run(searched / "run").outcomes if one.learner == "bm25"]
+    (outcome,) = [one for one in open_run(searched / "run").outcomes if one.learner == "bm25"]
     golds = {id_: {c: int(g) for c, g in pairs(gold[0])} for id_, gold in zip(outcome.items, outcome.gold, strict=True)}
     answers = {id_: dict(pairs(answer)) for id_, answer in zip(outcome.items, outcome.answers, strict=True)}
     judged = pytrec_eval.RelevanceEvaluator(golds, {"ndcg", "map"}).evaluate(answers)
@@ -162,7 +162,7 @@ def test_answers_are_cut_at_the_depth_before_they_are_scored_and_kept(tmp_path: 
     assert mean(cut, "bm25", "map") == pytest.approx(20 / 100)
     sizes = [(tmp_path / name / "run" / "ledger.db").stat().st_size for name in ("whole", "cut")]
     assert sizes[1] < sizes[0] / 2
-    assert [one.answers for one in read_run(tmp_path / "cut" / "run").outcomes] == [one.answers for one in cut.outcomes]
+    assert [one.answers for one in open_run(tmp_path / "cut" / "run").outcomes] == [one.answers for one in cut.outcomes]
 
 
 def test_a_report_shows_the_best_of_long_answers(tmp_path: Path, taskloom: Callable[..., Any]):

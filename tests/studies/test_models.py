@@ -273,7 +273,7 @@ def test_a_ledger_of_an_older_format_is_refused_with_what_to_do_and_left_as_it_i
     old.execute("PRAGMA user_version = 2")
     old.close()
     before = (tmp_path / "run" / LEDGER).read_bytes()
-    for verb in (library.run, lambda _, folder: library.read_run(folder)):
+    for verb in (library.run, lambda _, folder: library.open_run(folder)):
         with pytest.raises(LedgerError, match=r"format 2 is of an older taskloom.* run into another folder \(-o\)"):
             verb(study, tmp_path / "run")
     assert (tmp_path / "run" / LEDGER).read_bytes() == before

@@ -11,7 +11,7 @@ import pytest
 import taskloom as package
 from taskloom.errors import StudyError
 from taskloom.reports.views.gain import Gain
-from taskloom.studies.api import Overrides, read_run
+from taskloom.studies.api import Overrides, open_run
 from taskloom.studies.study import load, parse
 
 
@@ -42,7 +42,7 @@ def test_a_named_study_runs_with_another_model_in_a_folder_of_its_own(
         "run", "natural-instructions", "--model", "fake:echo", "--only", "definition+2", "--only", "task9007*"
     )
     assert done.code == 0, done.err
-    found = read_run(tmp_path / "runs" / "natural-instructions-echo")
+    found = open_run(tmp_path / "runs" / "natural-instructions-echo")
     assert found.settings["definition+2"]["model"] == "fake:echo"
     assert found.command.endswith("--model fake:echo")
     assert taskloom("run", "natural-instructions", "--model", "fake:ecko").code != 0
@@ -89,22 +89,22 @@ def test_a_run_goes_on_with_what_it_was_made_with_and_is_not_mixed(
     taskloom("build", "natural-instructions", "-o", "other")
     run = ("natural-instructions", "-o", "run", "--only", "copy-*")
     assert taskloom("run", *run, "--suite", "mine").code == 0
-    before = read_run(tmp_path / "run").command
+    before = open_run(tmp_path / "run").command
     refused = taskloom("run", *run, "--suite", "other")
     assert refused.code == 2
     assert f"the run was made with --suite {tmp_path / 'mine'}" in refused.err
     on = taskloom("run", "run/study.yaml", "-o", "run", "--only", "copy-*")
     assert (on.code, "0 cells run" in on.err) == (0, True)
-    assert read_run(tmp_path / "run").command == before
+    assert open_run(tmp_path / "run").command == before
 
 
 def test_a_plan_leaves_no_trace(tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     taskloom("build", "natural-instructions", "-o", "mine")
     taskloom("run", "natural-instructions", "-o", "run", "--suite", "mine", "--only", "copy-*")
-    kept = read_run(tmp_path / "run")
+    kept = open_run(tmp_path / "run")
     assert taskloom("plan", "natural-instructions", "-o", "run", "--only", "copy-*").code == 0
-    assert read_run(tmp_path / "run").command == kept.command
+    assert open_run(tmp_path / "run").command == kept.command
     assert taskloom("plan", "natural-instructions", "-o", "new", "--suite", "mine", "--only", "copy-*").code == 0
     assert not Path("new").exists()
 

@@ -16,7 +16,7 @@ from taskloom.errors import StudyError
 from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
 from taskloom.scores.tasks import score_task
-from taskloom.studies.api import LEDGER, read_run, run
+from taskloom.studies.api import LEDGER, open_run, run
 from taskloom.studies.results import Results, own_records, records_of
 from taskloom.suites import rows, store
 
@@ -90,10 +90,10 @@ def test_an_answer_of_another_form_is_unusable_and_shown_as_it_was_given(
     found = said(tmp_path, output, [name], answer)
     assert found.outcomes[0].scores[name].unusable == {reason: 2}
     assert {g.text for s in summarise(found, How(count=20)).samples["t"] for g in s.answers} == {shown}
-    assert render(read_run(tmp_path / "run"), "html", How(count=20))
+    assert render(open_run(tmp_path / "run"), "html", How(count=20))
     again = "ndcg@5" if output.kind == "ranking" else {"mse": "tau-b", "micro-f1": "macro-f1"}.get(name, "rouge-l")
     suite(tmp_path / "suite", output, [again])
-    (new,) = read_run(tmp_path / "run").outcomes
+    (new,) = open_run(tmp_path / "run").outcomes
     assert new.scores[again].unusable == {reason: 2}
 
 
@@ -112,9 +112,9 @@ def test_of_several_fields_those_that_have_their_form_count(
     found = said(tmp_path, BOTH, ["year/mse", "keywords/list-f1"], answer)
     assert {n.partition("/")[0]: s.unusable for n, s in found.outcomes[0].scores.items()} == unusable
     suite(tmp_path / "suite", BOTH, ["year/tau-b", "keywords/bpref"])
-    (new,) = read_run(tmp_path / "run").outcomes
+    (new,) = open_run(tmp_path / "run").outcomes
     assert {n.partition("/")[0]: s.unusable for n, s in new.scores.items()} == unusable
-    assert render(read_run(tmp_path / "run"), "html", How(count=20))
+    assert render(open_run(tmp_path / "run"), "html", How(count=20))
 
 
 def test_the_parts_of_an_answer_stand_in_the_order_of_the_task(tmp_path: Path):
@@ -134,10 +134,10 @@ def test_new_metrics_are_scored_once_and_those_that_are_kept_not_again(tmp_path:
         return score_task(of, gold, answers)
 
     monkeypatch.setattr("taskloom.studies.results.score_task", counted)
-    (found,) = read_run(tmp_path / "run").outcomes
+    (found,) = open_run(tmp_path / "run").outcomes
     assert list(found.scores) == list(metrics)
     assert scored == [("rouge-l", "rouge-l:published", "bleu-4")]
-    read_run(tmp_path / "run")
+    open_run(tmp_path / "run")
     assert scored[1:] == []
 
 
@@ -152,7 +152,7 @@ def test_a_report_needs_the_ledger_and_the_suite_alone(tmp_path: Path):
     (tmp_path / "says.py").unlink()
     (tmp_path / "s.yaml").unlink()
     (tmp_path / "run" / "study.yaml").unlink()
-    again = read_run(tmp_path / "run")
+    again = open_run(tmp_path / "run")
     assert [(o.cell, o.answers) for o in again.outcomes] == [(o.cell, o.answers) for o in before.outcomes]
     assert (again.learners, again.settings) == (before.learners, before.settings)
     assert render(again, "md", How(count=20)) == render(replace(before, command=again.command), "md", How(count=20))
@@ -162,7 +162,7 @@ def test_reading_a_report_writes_nothing_unless_a_metric_is_new(tmp_path: Path):
     said(tmp_path, Text(), ["exact-match"], "yes")
     ledger = tmp_path / "run" / LEDGER
     before = ledger.read_bytes()
-    read_run(tmp_path / "run")
+    open_run(tmp_path / "run")
     assert ledger.read_bytes() == before
 
 
@@ -172,7 +172,7 @@ def test_a_run_in_a_folder_that_can_not_be_written_is_read(tmp_path: Path):
     suite(tmp_path / "suite", Text(), ["rouge-l"])
     for path in (tmp_path / "run", *(tmp_path / "run").iterdir()):
         path.chmod(path.stat().st_mode & ~0o222)
-    (again,) = read_run(tmp_path / "run").outcomes
+    (again,) = open_run(tmp_path / "run").outcomes
     assert again.answers == found.outcomes[0].answers
     assert list(again.scores) == ["rouge-l"]
 
@@ -181,7 +181,7 @@ def test_a_suite_that_was_changed_since_the_run_is_told(tmp_path: Path):
     said(tmp_path, Text(), ["exact-match"], "yes")
     suite(tmp_path / "suite", Number(), ["mse"])
     with pytest.raises(StudyError, match=r"the suite was changed since the run; run it again\. Tasks that differ: t"):
-        read_run(tmp_path / "run")
+        open_run(tmp_path / "run")
 
 
 def test_an_item_is_known_by_its_record_and_by_itself_where_it_has_none(tmp_path: Path):

@@ -51,11 +51,11 @@ def compare(
     """Write a sheet on which people say whether an answer or the reference is better, and the key to it."""
     from ..episodes import shots_from
     from ..people import questions, sheets
-    from ..studies.api import read_run
+    from ..studies.api import open_run
 
     asked = None if shots is None else shots_from(shots)
     sheets.refuse_to_clobber(output, sheets.key_path(output), replace=force)  # before the work, and when it is written
-    drawn = questions.draw(read_run(run), learner, tasks=tasks, items=items, shots=asked, seed=seed)
+    drawn = questions.draw(open_run(run), learner, tasks=tasks, items=items, shots=asked, seed=seed)
     sheets.write_comparisons(drawn, output, replace=force)
     _tell_drawn(drawn, tasks)
     _tell_long(output, sheets.too_long(sheets.comparison_rows(drawn)))
@@ -119,7 +119,7 @@ def sum_(
     """Sum up what people said: scores with intervals, agreement between raters, and all that they wrote."""
     from ..errors import UsageError
     from ..people import answers, summary
-    from ..studies.api import read_run
+    from ..studies.api import open_run
 
     read = answers.read_sheets(sheet, file_encoding)
     if read.kind == "ratings":
@@ -130,7 +130,7 @@ def sum_(
     pairs = answers.read_key(key or answers.find_key(sheet))
     said = answers.comparisons(read, pairs)
     found = summary.compared(pairs, said)
-    beside = summary.beside(read_run(run), pairs, answers=said, people=found.learners) if run else None
+    beside = summary.beside(open_run(run), pairs, answers=said, people=found.learners) if run else None
     show_compared(found, beside, by_task=by_task, comments=comments, as_json=as_json)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..studies.api import Prepared
     from ..studies.cells import Cell
     from ..studies.plan import Plan
+    from ..studies.results import Results
 
 REPORT = "report.html"
 
@@ -166,16 +167,19 @@ def report(
     run: RunFolder,
     *,
     to: Annotated[
-        str, typer.Option(help="terminal, md, csv, tex, json or html.", autocompletion=complete.forms)
+        str, typer.Option(help="terminal, md, csv, tex, json, html, or items.", autocompletion=complete.forms)
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
 ) -> None:
     """Show what a run has found so far."""
-    from ..reports import render
-    from ..studies.api import read_run
+    from ..reports import ITEMS, render
+    from ..studies.api import open_run
 
-    gathered = read_run(run, limit=limit)
+    gathered = open_run(run, limit=limit)
+    if to == ITEMS:
+        _write_items(gathered, output)
+        return
     text = render(gathered, to)
     if output:
         output.write_text(text, encoding="utf-8")
@@ -185,6 +189,16 @@ def report(
     if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
         sizes = [trial.stem.removeprefix("trial-") for trial in trials]
         console.note(f"only trials were run, which are kept apart: show one with --limit {' or '.join(sizes)}")
+
+
+def _write_items(gathered: Results, output: Path | None) -> None:
+    """Write a row for each answer, in the form of the file's ending, or CSV."""
+    from ..reports.items import items_csv, write_items
+
+    if output:
+        console.note(f"{output}: {counted(write_items(gathered, output), 'row')}")
+    else:
+        sys.stdout.write(items_csv(gathered))
 
 
 def score(

@@ -102,9 +102,9 @@ def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def forms(incomplete: str) -> list[str]:
     """Complete forms of reports."""
-    from ..reports import FORMS
+    from ..reports import FORMS, ITEMS
 
-    return [form for form in FORMS if form.startswith(incomplete)]
+    return [form for form in (*FORMS, ITEMS) if form.startswith(incomplete)]
 
 
 def short_models(incomplete: str) -> list[str]:

@@ -25,8 +25,10 @@ FORMS: Mapping[str, str] = {
     "json": "tables:as_json",
     "html": "html:page",
 }
+ITEMS = "items"  # the form that is of single answers, and written by `items.write_items`
 __all__ = [
     "FORMS",
+    "ITEMS",
     "Comparison",
     "How",
     "Leaderboard",

@@ -225,7 +225,7 @@ def score(
     unusable: Counter[str] = Counter()
     units, ready = [], of.prepared(gold)
     for right, answer in zip(gold, answers, strict=True):
-        reason = _reason(output, answer)
+        reason = unusable_code(output, answer)
         is_read = not reason or (ready.reads_any_text and isinstance(answer, str))
         try:
             units.append(ready.unit(right, answer if is_read else None))
@@ -237,8 +237,12 @@ def score(
     return Scored(of, np.array(units, dtype=np.float64), dict(unusable))
 
 
-def _reason(output: Output | None, answer: Answer | None) -> str:
-    """Give what an answer that can't be used is counted by, or nothing."""
+def unusable_code(output: Output | None, answer: Answer | None) -> str:
+    """Give the code that an answer which can't be used is counted by; empty for one that can.
+
+    >>> unusable_code(Labels(("yes", "no")), "maybe"), unusable_code(Labels(("yes", "no")), "no")
+    ('label-unknown', '')
+    """
     if answer is None:
         return "unparsable"
     if output is None:

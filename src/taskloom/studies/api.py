@@ -258,7 +258,7 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     return kept
 
 
-def read_run(folder: Path | str, *, limit: int = 0) -> Results:
+def open_run(folder: Path | str, *, limit: int = 0) -> Results:
     """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone."""
     folder = Path(folder)
     if not (folder / LEDGER).is_file():
@@ -281,7 +281,7 @@ def paired(a: str, b: str, run: Path | str | None = None) -> Results:
         place, _, learner = name.rpartition(":")
         folder = Path(place or run or only_run())
         if folder not in gathered:
-            gathered[folder] = read_run(folder)
+            gathered[folder] = open_run(folder)
         found = gathered[folder]
         if learner not in found.learners:
             raise UnknownNameError(f"learner of {folder}", learner, found.learners)

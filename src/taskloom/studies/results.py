@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core import Answer, Example, Fields, Ints, Output, Suite, Task
 from ..episodes import Shots
@@ -22,8 +23,13 @@ from ..scores.tasks import parts_of, score_key, score_task
 from ..suites.columns import hashes
 from .costs import Cost
 from .finished import Score, unpacked
+from .items import as_frame, item_table
 from .ledger import Ledger, Planned
 from .views import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 QUERY = "query"
 NO_GROUP = int(hashes([""])[0])
@@ -90,6 +96,18 @@ class Results:
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
     views: tuple[View, ...] = ()  # what the study wants to see beside scores
     training: Mapping[str, tuple[Cost, ...]] = field(default_factory=dict)  # by model: what each of its cells cost
+    ledger: Path | None = field(default=None, repr=False)  # where what models wrote is; none of predictions
+
+    def to_arrow(self, tasks: Collection[str] = ()) -> pa.Table:
+        """Give a table with a row for each answer, of these tasks or of all: input, gold, raw output, answer, scores.
+
+        What models wrote is read from the ledger now. `studies.items.item_rows` gives the same row by row.
+        """
+        return item_table(self, tasks)
+
+    def to_pandas(self, tasks: Collection[str] = ()) -> pd.DataFrame:
+        """Give the rows of `to_arrow` as a data frame."""
+        return as_frame(self.to_arrow(tasks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +157,7 @@ def read_results(
         settings=about.settings,
         views=views,
         training=_training(planned, reading.costs),
+        ledger=ledger.path,
     )
 
 
