@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import prompts
 from ..core import Answer, Task
@@ -102,6 +102,17 @@ class Summary:
     counts: Counts
     failures: tuple[Failure, ...]
     signatures: Mapping[str, tuple[str, ...]]  # by metric; those over labels have one for each set of labels
+    results: Results = field(repr=False, metadata={"drawn": True})  # that it sums up: pages show single answers
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Give the seeds that episodes were drawn by."""
+        return tuple(sorted({o.seed for o in self.results.outcomes}))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Name learners in the order of the study, baselines last."""
+        return tuple(sorted(self.learners, key=lambda name: name in self.baselines))
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -142,7 +153,7 @@ def summarise(results: Results, how: How | None = None) -> Summary:
         figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
-        signatures=_signatures(results.outcomes),
+        signatures=_signatures(results.outcomes), results=results,
     )  # fmt: skip
 
 

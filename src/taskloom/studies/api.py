@@ -16,6 +16,7 @@ from ..learners import Learner, settings
 from ..progress import Progress
 from ..suites.store import open_suite
 from . import artifacts
+from .environment import environment
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
@@ -149,6 +150,7 @@ class Prepared:
             models=canonical({**known_models(ledger), **plan.model_ids}),
             views=canonical(written_views(study)),
             verified=plan.verified,
+            environment=canonical(environment()),
         )
         keep_plan(plan, ledger, self.limit)
         return ledger
