@@ -62,45 +62,6 @@ def resamples(n: int, count: int, *key: Json, size: int = 0) -> Iterator[Array]:
         yield _counts(drawn, n)
 
 
-def nested_resamples(groups: Sequence[Sequence[int]], count: int, *key: Json) -> Iterator[Array]:
-    """Yield blocks of weights of units that lie in groups within groups: tasks, then episodes, then items.
-
-    `groups` has a row for each level, outermost first, with the group of each unit; the groups are drawn with
-    replacement, then what is in each of those drawn.
-    """
-    paths = list(zip(*groups, range(len(groups[0])), strict=True))
-    if not paths:
-        raise StatsError("nothing to resample")
-    children = _tree(paths)
-    stream = bit_stream(*key)
-    rows = max(1, BLOCK // len(paths))
-    for first in range(0, count, rows):
-        size = min(rows, count - first)
-        at: Array = np.zeros(size, dtype=np.int64)  # the node of each draw; all begin at the root
-        of = np.arange(size)  # the resample of each draw
-        for starts, sizes, _ in children:
-            spread = np.repeat(np.arange(len(at)), sizes[at])
-            parents, of = at[spread], of[spread]
-            at = starts[parents] + _below(sizes[parents], stream(len(parents)))
-        unit = children[-1][2][at]
-        flat = np.bincount(of * len(paths) + unit, minlength=size * len(paths))
-        yield flat.reshape(size, len(paths)).astype(np.float64)
-
-
-def _tree(paths: Sequence[tuple[int, ...]]) -> list[tuple[Array, Array, Array]]:
-    """Give, level by level, where each node's children start, how many it has, and the last part of their paths."""
-    levels = []
-    parents: list[tuple[int, ...]] = [()]
-    for depth in range(1, len(paths[0]) + 1):
-        nodes = sorted({path[:depth] for path in paths})
-        by_parent = {parent: list(found) for parent, found in itertools.groupby(nodes, key=lambda node: node[:-1])}
-        sizes = np.array([len(by_parent[parent]) for parent in parents])
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        levels.append((starts, sizes, np.array([node[-1] for node in nodes])))
-        parents = nodes
-    return levels
-
-
 def _below(n: int | Array, bits: Array) -> Array:
     """Turn 32 random bits into a number below n, all equally likely but for one part in 2^32 / n."""
     return ((bits.astype(np.uint64) * np.asarray(n, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
@@ -120,24 +81,16 @@ def bootstrap(
     reduce: Reduce,
     *,
     method: Literal["percentile", "bca"] = "percentile",
-    groups: Sequence[Sequence[int]] = (),
     level: float = 0.95,
     count: int = RESAMPLES,
     key: Json = 0,
 ) -> Estimate:
-    """Give a score with its bootstrap interval; `groups` names the tasks and episodes that units lie in."""
+    """Give a score with its bootstrap interval over independent units; reports have their own, in `intervals`."""
     units = _checked(units)
-    blocks = (
-        nested_resamples(groups, count, "bootstrap", key)
-        if len(groups)
-        else resamples(len(units), count, "bootstrap", key)
-    )
-    values = np.concatenate([reduce(units, weights) for weights in blocks])
+    values = np.concatenate([reduce(units, weights) for weights in resamples(len(units), count, "bootstrap", key)])
     value = float(reduce(units, None)[0])
     tails = [(1 - level) / 2, (1 + level) / 2]
     if method == "bca":
-        if len(groups):
-            raise StatsError("the bca interval is for units that lie in no groups")
         tails = _bca_tails(units, reduce, value, values, tails)
     low, high = _quantiles(values, tails)
     return Estimate(value, low, high, len(units))
@@ -214,53 +167,6 @@ def student_interval(values: Sequence[float] | Array, *, level: float = 0.95) ->
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def compare(
-    a: tuple[str, Array],
-    b: tuple[str, Array],
-    reduce: Reduce,
-    *,
-    groups: Sequence[Sequence[int]] = (),
-    level: float = 0.95,
-    count: int = RESAMPLES,
-    key: Json = 0,
-) -> Contrast:
-    """Compare two systems on the same units: a paired bootstrap interval, and a paired permutation test."""
-    (name_a, ours), (name_b, theirs) = (a[0], _checked(a[1])), (b[0], _checked(b[1]))
-    if ours.shape != theirs.shape:
-        raise StatsError(f"paired systems need the same units: {name_a} has {len(ours)}, {name_b} {len(theirs)}")
-    make = nested_resamples(groups, count, "paired", key) if len(groups) else resamples(len(ours), count, "paired", key)
-    values = np.concatenate([reduce(ours, weights) - reduce(theirs, weights) for weights in make])
-    low, high = _quantiles(values, [(1 - level) / 2, (1 + level) / 2])
-    difference = float((reduce(ours, None) - reduce(theirs, None))[0])
-    p = permutation_p(ours, theirs, reduce, groups=groups[0] if len(groups) else (), count=count, key=key)
-    return Contrast(name_a, name_b, difference, low, high, p, len(ours))
-
-
-def permutation_p(
-    a: Array,
-    b: Array,
-    reduce: Reduce,
-    *,
-    groups: Sequence[int] = (),
-    count: int = RESAMPLES,
-    key: Json = 0,
-) -> float:
-    """Give the chance of a difference at least as large if it did not matter which system gave which unit.
-
-    Units change sides, or whole groups of them: all ways where there are few, else at random.
-    """
-    ours, theirs = _checked(a), _checked(b)
-    both = np.concatenate([ours, theirs])
-    names, group = np.unique(groups if len(groups) else np.arange(len(ours)), return_inverse=True)
-
-    def apart(sides: Array) -> Array:
-        kept = sides[:, group]
-        swapped = np.concatenate([kept, 1 - kept], axis=1)
-        return reduce(both, swapped) - reduce(both, 1 - swapped)
-
-    return swap_p(apart, len(names), count=count, key=key)
-
-
 def swap_p(apart: Callable[[Array], Array], n: int, *, count: int = RESAMPLES, key: Json = 0) -> float:
     """Give the chance of a difference at least as large if n units change sides; `apart` gives it for (r, n) sides."""
     seen = abs(float(apart(np.ones((1, n)))[0]))
@@ -275,17 +181,14 @@ def swap_p(apart: Callable[[Array], Array], n: int, *, count: int = RESAMPLES, k
     return reached / done if exact else (reached + 1) / (done + 1)
 
 
-def sign_p(differences: Array, *, count: int = RESAMPLES, key: str = "") -> float:
-    """Give `permutation_p` of a sum of paired differences, each of which changes its sign: the same, and fast.
-
-    >>> sign_p(np.array([1.0, 1.0, 1.0, 1.0]))
-    0.125
-    """
-    return sign_ps([differences], count=count, key=key)[0]
-
-
 def sign_ps(differences: Sequence[Array], *, count: int = RESAMPLES, key: str = "") -> list[float]:
-    """Give `sign_p` of several sums; those of as many differences share the changes of signs."""
+    """Give `swap_p` of sums of paired differences, each of which changes its sign: the same, and fast.
+
+    Sums of as many differences share the changes of signs.
+
+    >>> sign_ps([np.array([1.0, 1.0, 1.0, 1.0])])
+    [0.125]
+    """
     found = [math.nan] * len(differences)
     for n in {len(values) for values in differences}:
         at = [place for place, values in enumerate(differences) if len(values) == n]
@@ -295,7 +198,7 @@ def sign_ps(differences: Sequence[Array], *, count: int = RESAMPLES, key: str = 
 
 
 def _sign_ps(rows: Array, count: int, key: str) -> list[float]:
-    """Count the changes of signs by which the sum of each row, (m, n), is as far from nought."""
+    """Count the changes of signs by which the sum of each row, (m, n), is as far from 0."""
     (m, n), totals, twice = rows.shape, rows.sum(1, keepdims=True), 2 * rows
     exact = 2**n <= count
     reached, done, most = np.zeros(m), 0, max(1, BLOCK // 4 // m)
@@ -348,7 +251,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def ranks(scores: Mapping[str, float], differ: Callable[[str, str], bool]) -> dict[str, int]:
-    """Rank systems, the best first; those that can't be told from a better one share its rank.
+    """Rank systems, the best first; those that do not differ significantly from a better one share its rank.
 
     A system's rank is one more than the number of systems that are better and do differ from it.
     """
@@ -359,7 +262,7 @@ def ranks(scores: Mapping[str, float], differ: Callable[[str, str], bool]) -> di
 
 
 def tie_groups(scores: Mapping[str, float], differ: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
-    """Put systems together that can't be told apart: the largest runs, in order of score, no two of which differ.
+    """Put systems together that do not differ significantly: the largest runs, in order of score.
 
     >>> tie_groups({"a": 3.0, "b": 2.0, "c": 1.0}, lambda x, y: {x, y} == {"a", "c"})
     [('a', 'b'), ('b', 'c')]

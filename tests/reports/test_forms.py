@@ -12,7 +12,6 @@ import pytest
 
 from taskloom.reports import How, plots, render, summarise, tables
 from taskloom.reports.numbers import number
-from taskloom.reports.tables import latex
 from taskloom.stats import Estimate
 
 
@@ -37,14 +36,13 @@ def test_json_is_read_back_and_may_stand_in_a_page(summary):
     assert "<script>alert(1)</script>" in found["failures"][0]["traceback"]
 
 
-def test_latex_is_escaped(summary):
-    text = latex(summary)
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == len(summary.metrics)
-    for line in text.splitlines():
-        if line.endswith(r"\\"):
-            assert not re.search(r"(?<!\\)[%$#_]", line)
-            assert len(re.findall(r"(?<!\\)&", line)) == 2
-    assert re.search(r"strong & 8\d\.\d \{\[\}", text)
+@pytest.mark.parametrize("form", ["terminal", "md"])
+def test_failures_show_the_last_line_of_their_traceback(summary, form):
+    text = render(summary, form)
+    last = summary.failures[0].traceback.strip().splitlines()[-1]
+    assert "failures" in text.lower()
+    assert (last in text) or form == "md"
+    assert "--to json" in text.replace("\\", "")
 
 
 def test_markdown_has_tables_and_no_html(summary):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .. import console
 from ..errors import StudyError
+from ..messages import text_of
 from ..reports import Comparison, differs, numbers
 from ..reports.predictions import PredictionScores, Scores
 from ..reports.tables import plain
@@ -70,6 +71,10 @@ def _note_faults(found: PredictionScores) -> None:
         items = [pair for unlike in found.unlike.values() for pair in unlike.items()]
         told = f"{counted(len(items), 'prediction')} of another kind than the task's answers ({items[0][1]})"
         console.note(f"{told}: they count as wrong; the first: {_first_few([item for item, _ in items])}")
+    for code, answers in found.unusable.items():
+        item, answer = next(iter(answers.items()))
+        said = f"{counted(len(answers), 'prediction')} can't be used ({text_of(code)})"
+        console.note(f"{said}: they count as wrong, but for metrics `published`; the first: {answer!r:.60} for {item}")
     if found.untouched:
         told = f"left out, for they have no prediction at all: {counted(len(found.untouched), 'test task')}"
         console.note(f"{told} ({_first_few(found.untouched)}); means are over the others")

@@ -129,8 +129,9 @@ def sum_(
         return
     pairs = answers.read_key(key or answers.find_key(sheet))
     said = answers.comparisons(read, pairs)
-    found = summary.compared(pairs, said)
-    beside = summary.beside(open_run(run), pairs, answers=said, people=found.learners) if run else None
+    results = open_run(run) if run else None
+    found = summary.compared(pairs, said, summary.records_in(results, pairs) if results else None)
+    beside = summary.beside(results, pairs, answers=said, people=found.learners) if results else None
     show_compared(found, beside, by_task=by_task, comments=comments, as_json=as_json)
 
 

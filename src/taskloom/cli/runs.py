@@ -170,17 +170,23 @@ def report(
         str, typer.Option(help="terminal, md, csv, tex, json, html, or items.", autocompletion=complete.forms)
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
+    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write each plot to this folder as SVG.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
 ) -> None:
     """Show what a run has found so far."""
-    from ..reports import ITEMS, render
+    from ..reports import ITEMS, render, summarise
     from ..studies.api import open_run
 
     gathered = open_run(run, limit=limit)
     if to == ITEMS:
         _write_items(gathered, output)
         return
-    text = render(gathered, to)
+    summary = summarise(gathered)
+    text = render(summary, to)
+    if plots:
+        from ..reports.plot_files import write_plots
+
+        console.note(f"{plots}: {counted(len(write_plots(summary, plots)), 'plot')}")
     if output:
         output.write_text(text, encoding="utf-8")
         console.note(str(output))

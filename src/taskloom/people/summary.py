@@ -1,4 +1,7 @@
-"""What people said to numbers: how good answers and instructions are, and how far people agree."""
+"""Human evaluation to numbers: how good answers and instructions are, and how far raters agree.
+
+Scores, differences and ratings are estimated as those of reports are.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ import numpy as np
 
 from ..core import Answer
 from ..errors import SourceError, UsageError
+from ..reports.contrasts import contrasts_of, corrected
 from ..reports.draws import Answered, How, Place, draw
 from ..reports.intervals import SHARE, over_tasks, score_means
 from ..scores import Metric
-from ..scores.reduce import Array, mean, ratio, sums, weights_or_ones
-from ..stats import Contrast, Estimate, Reduce, compare, correlation, holm
+from ..scores.reduce import Array, mean, weights_or_ones
+from ..stats import Contrast, Estimate, Reduce, correlation
 from ..studies.results import Outcome, Results, own_records
 from .agreement import RESAMPLES, RaterAgreement, agreement
 from .answers import Answers
@@ -27,6 +31,7 @@ from .judgements import GOOD, RATERS, SCALE, VERDICTS, Comparison, Pair, Rating,
 FEWEST = 3  # learners for a correlation
 SIDES = 100  # resamples and changes of sides for each contrast, so that what Holm corrects is fine enough
 HOW = How(count=RESAMPLES, tasks="drawn")  # people are asked about some tasks, and intervals speak of others like these
+ONE_TASK = replace(HOW, tasks="fixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +107,23 @@ class Against:
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def compared(key: Mapping[str, Pair], answers: Answers[Comparison]) -> Compared:
-    """Say how learners did, by the key of what was asked."""
+def compared(
+    key: Mapping[str, Pair], answers: Answers[Comparison], records: Mapping[str, int] | None = None
+) -> Compared:
+    """Say how learners did, by the key of what was asked; items are their own records where those are not given."""
     said: dict[str, dict[str, Verdict]] = {}
     for one in answers.said:
         if one.choice is not None:
             said.setdefault(one.id, {})[one.rater] = verdict(key[one.id], one.choice)
     if not said:
-        raise SourceError(f"nobody has chosen yet; rows that were left empty: {answers.blank:,}")
+        raise SourceError(f"no row has a choice yet; empty rows: {answers.blank:,}")
     credits = {id_: credit for id_, pair in key.items() if (credit := _credit(pair, said.get(id_, {}))) is not None}
     learners = sorted({pair.learner for pair in key.values()})
     pairs = {name: [pair for pair in key.values() if pair.learner == name] for name in learners}
     numbers = {id_: {rater: VERDICTS.index(v) for rater, v in by.items()} for id_, by in said.items()}
     return Compared(
-        learners={name: _judged(pairs[name], credits, said) for name in learners},
-        contrasts=tuple(_contrasts(pairs, credits)),
+        learners={name: _judged(pairs[name], credits, said, records or {}) for name in learners},
+        contrasts=tuple(_contrasts(pairs, credits, records or {})),
         agreement=agreement(numbers, len(VERDICTS), "nominal"),
         raters=dict(sorted(Counter(rater for by in said.values() for rater in by).items())),
         blank=answers.blank,
@@ -135,32 +142,46 @@ def _credit(pair: Pair, said: Mapping[str, Verdict]) -> float | None:
     return fmean(float(one != "loss") for one in said.values()) if said else None
 
 
-def _judged(pairs: Sequence[Pair], credits: Mapping[str, float], said: Mapping[str, Mapping[str, Verdict]]) -> Judged:
+def records_in(results: Results, key: Mapping[str, Pair]) -> dict[str, int]:
+    """Give the record of each item that was asked about, by the pair's id; of the run that the key was made of."""
+    cells = _cells(results, key)
+    return {
+        pair.id: cells[pair.cell].records[cells[pair.cell].items.index(pair.item)]
+        for pair in key.values()
+        if cells[pair.cell].records
+    }
+
+
+def _judged(
+    pairs: Sequence[Pair],
+    credits: Mapping[str, float],
+    said: Mapping[str, Mapping[str, Verdict]],
+    records: Mapping[str, int],
+) -> Judged:
     verdicts = Counter(one for pair in pairs for one in said.get(pair.id, {}).values())
     tasks: dict[str, list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.task, pair.item)):
         tasks.setdefault(pair.task, []).append(pair)
     return Judged(
-        score=_share([pair for found in tasks.values() for pair in found], credits),
+        score=_share([pair for found in tasks.values() for pair in found], credits, records, HOW),
         wins=verdicts["win"],
         ties=verdicts["tie"],
         losses=verdicts["loss"],
         equal=sum(pair.settled == "equal" for pair in pairs),
         unusable=sum(pair.settled == "unusable" for pair in pairs),
         unanswered=sum(pair.id not in credits for pair in pairs),
-        tasks={task: _share(found, credits, one_task=True) for task, found in tasks.items()},
+        tasks={task: _share(found, credits, records, ONE_TASK) for task, found in tasks.items()},
     )
 
 
-def _share(pairs: Sequence[Pair], credits: Mapping[str, float], *, one_task: bool = False) -> Estimate:
+def _share(pairs: Sequence[Pair], credits: Mapping[str, float], records: Mapping[str, int], how: How) -> Estimate:
     """Average credits over items, with an interval over tasks and items, or over the items of one task."""
     weights = _weights(pairs, credits)
     known = [pair for pair in pairs if pair.id in weights]
     if not known:
         return _no_value(pairs)
-    units = np.array([[credits[pair.id]] for pair in known])
-    counted, how = [weights[pair.id] for pair in known], replace(HOW, tasks="fixed") if one_task else HOW
-    return _estimate(units, mean, [pair.task for pair in known], counted, how=how)
+    units = np.array([[credits[pair.id], weights[pair.id]] for pair in known])
+    return _estimate(_answers(known, _Counted(mean), units, records), how)
 
 
 def _weights(pairs: Sequence[Pair], judged: Container[str]) -> dict[str, float]:
@@ -173,17 +194,6 @@ def _weights(pairs: Sequence[Pair], judged: Container[str]) -> dict[str, float]:
     if asked and not known:
         return {}
     return {pair.id: 1.0 for pair in pairs if pair.settled} | {id_: len(asked) / len(known) for id_ in known}
-
-
-def _units(ids: Sequence[str], credits: Mapping[str, float], weights: Mapping[str, float]) -> Array:
-    """Give (credit * weight, weight) of each item, and nothing of one that does not count: (n, 2)."""
-    return np.array([[credits[id_] * weights[id_], weights[id_]] if id_ in weights else [0.0, 0.0] for id_ in ids])
-
-
-def _weighted(units: Array, weights: Array | None) -> Array:
-    """Give the weighted mean of (credit * weight, weight)."""
-    found = sums(units, weights)
-    return ratio(found[:, 0], found[:, 1])
 
 
 def _no_value(pairs: Iterable[Pair]) -> Estimate:
@@ -207,49 +217,40 @@ class _Counted(Metric):
         return self.of(units[:, :-1], weights_or_ones(units, weights) * units[:, -1])
 
 
-def _estimate(
-    units: Array,
-    reduce: Reduce,
-    tasks: Sequence[str],
-    counted: Sequence[float] = (),
-    *,
-    bounds: tuple[float, float] = SHARE,
-    how: How = HOW,
-) -> Estimate:
+def _answers(pairs: Sequence[Pair], metric: Metric, units: Array, records: Mapping[str, int]) -> dict[Place, Answered]:
+    """Put what was judged in the form of reports: an episode for each task, whose pairs stand together."""
+    rows: dict[str, list[int]] = {}
+    for at, pair in enumerate(pairs):
+        rows.setdefault(pair.task, []).append(at)
+    found: dict[Place, Answered] = {}
+    for task, own in rows.items():
+        items = tuple(pairs[row].item for row in own)
+        numbers = zip(own, own_records(task, items), strict=True)
+        known = tuple(records.get(pairs[row].id, number) for row, number in numbers)
+        found[task, 0, 0, 0] = Answered(metric, units[own], items, known)
+    return found
+
+
+def _estimate(answers: Mapping[Place, Answered], how: How = HOW, bounds: tuple[float, float] = SHARE) -> Estimate:
     """Estimate a mean over what was judged as reports do: tasks weigh as much as is counted in each."""
-    counts = np.array(counted or np.ones(len(tasks)), dtype=np.float64)
-    of, found, sizes = _Counted(reduce), dict[Place, Answered](), dict[str, float]()
-    for task in dict.fromkeys(tasks):
-        at = [n for n, name in enumerate(tasks) if name == task]
-        items, sizes[task] = tuple(map(str, at)), float(counts[at].sum())
-        rows = np.column_stack([units[at], counts[at]])
-        found[task, 0, 0, 0] = Answered(of, rows, items, own_records(task, items))
-    means = score_means(draw({"": found}, how)[""], how)
+    sizes = {place[0]: float(answered.units[:, -1].sum()) for place, answered in answers.items()}
+    means = score_means(draw({"": answers}, how)[""], how)
     return over_tasks(means, how, sizes).scores(bounds)[0]
 
 
-def _bounded(found: Contrast, groups: Sequence[str]) -> Contrast:
-    """Take the interval from what rests on one group: it leaves out how groups differ, and promises too much."""
-    return found if len(set(groups)) > 1 else replace(found, low=math.nan, high=math.nan)
-
-
-def _numbers(names: Sequence[str]) -> list[int]:
-    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return [known[name] for name in names]
-
-
-def _contrasts(pairs: Mapping[str, Sequence[Pair]], credits: Mapping[str, float]) -> list[Contrast]:
+def _contrasts(
+    pairs: Mapping[str, Sequence[Pair]], credits: Mapping[str, float], records: Mapping[str, int]
+) -> list[Contrast]:
     """Compare each two learners that were judged on the same items; p-values are Holm's."""
-    count = max(RESAMPLES, SIDES * math.comb(len(pairs), 2))
-    each = [_contrast(ours, theirs, credits, count) for ours, theirs in combinations(pairs.values(), 2)]
-    found = [contrast for contrast in each if contrast]
-    return [replace(c, p=p) for c, p in zip(found, holm([c.p for c in found]), strict=True)]
+    how = replace(HOW, count=max(HOW.count, SIDES * math.comb(len(pairs), 2)))
+    each = [_contrast(ours, theirs, credits, records, how) for ours, theirs in combinations(pairs.values(), 2)]
+    return corrected([contrast for contrast in each if contrast])
 
 
 def _contrast(
-    ours: Sequence[Pair], theirs: Sequence[Pair], credits: Mapping[str, float], count: int
+    ours: Sequence[Pair], theirs: Sequence[Pair], credits: Mapping[str, float], records: Mapping[str, int], how: How
 ) -> Contrast | None:
-    """Compare two learners on the n items that are known of both; whole tasks change sides in the test.
+    """Compare two learners as reports do, on the n items that are known of both.
 
     Items count as in scores: what is settled for one learner counts for it, though nobody may have judged the other's.
     """
@@ -259,13 +260,39 @@ def _contrast(
     weights = [_weights([of[place] for place in shared], {of[place].id for place in both}) for of in sides]
     if not all(weights):
         return None
-    weight = weights[0] | weights[1]
-    places = [place for place in shared if a[place].id in weight or b[place].id in weight]
-    first, second = (_units([of[place].id for place in places], credits, weight) for of in sides)
-    one, other = ours[0].learner, theirs[0].learner
-    tasks = [task for task, _ in places]
-    found = compare((one, first), (other, second), _weighted, groups=[_numbers(tasks)], count=count, key=[one, other])
-    return _bounded(replace(found, n=len(both)), tasks)
+    places = [place for place in shared if any(of[place].id in by for of, by in zip(sides, weights, strict=True))]
+    names = ours[0].learner, theirs[0].learner
+    answers = {}
+    for name, of, by in zip(names, sides, weights, strict=True):
+        pairs = [of[place] for place in places]
+        answers[name] = _answers(pairs, _Share(), _linear(pairs, credits, by), records)
+    (found,) = contrasts_of([names], answers, how)
+    return replace(found, n=len(both))
+
+
+def _linear(pairs: Sequence[Pair], credits: Mapping[str, float], weights: Mapping[str, float]) -> Array:
+    """Give values of items whose plain mean over tasks is the weighted mean of credits: (n, 1).
+
+    They are its Taylor linearisation (Woodruff 1971): the mean, and how far each item moves it.
+    """
+    total = sum(weights.values())
+    score = sum(credits[id_] * weight for id_, weight in weights.items()) / total
+    sizes = Counter(pair.task for pair in pairs)
+    moved = [(credits[p.id] - score) * weights[p.id] * sizes[p.task] if p.id in weights else 0.0 for p in pairs]
+    return score + len(sizes) / total * np.array(moved)[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Share(Metric):
+    """A plain mean of what lies between 0 and 1."""
+
+    name: ClassVar[str] = "share"
+    version: ClassVar[int] = 1
+    reduce = staticmethod(mean)
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Count an answer that is a gold one; others need people."""
+        return (float(answer in gold),)
 
 
 # --- ratings ---------------------------------------------------------------------------------------------------------
@@ -278,13 +305,12 @@ def rated(answers: Answers[Rating], wanted: int = RATERS) -> Ratings:
         if one.score is not None:
             scores.setdefault(one.task, {})[one.rater] = one.score
     if not scores:
-        raise SourceError(f"nobody has rated yet; rows that were left empty: {answers.blank:,}")
-    tasks = [task for task, by in scores.items() for _ in by]
-    values = np.array([[score] for by in scores.values() for score in by.values()], dtype=np.float64)
+        raise SourceError(f"no row has a score yet; empty rows: {answers.blank:,}")
+    given = [(task, rater, score) for task, by in scores.items() for rater, score in by.items()]
     numbers = {task: {rater: score - SCALE[0] for rater, score in by.items()} for task, by in scores.items()}
     return Ratings(
-        mean=_estimate(values, mean, tasks, bounds=(SCALE[0], SCALE[-1])),
-        good=_estimate((values >= GOOD).astype(np.float64), mean, tasks),
+        mean=_estimate(_ratings(given), bounds=(SCALE[0], SCALE[-1])),
+        good=_estimate(_ratings([(task, rater, score >= GOOD) for task, rater, score in given])),
         tasks={task: _rated(list(by.values())) for task, by in scores.items()},
         few=tuple(task for task in answers.about if len(scores.get(task, ())) < wanted),
         agreement=agreement(numbers, len(SCALE), "ordinal"),
@@ -292,6 +318,16 @@ def rated(answers: Answers[Rating], wanted: int = RATERS) -> Ratings:
         blank=answers.blank,
         remarks=tuple(_remarks(answers.said)),
     )
+
+
+def _ratings(given: Sequence[tuple[str, str, int]]) -> dict[Place, Answered]:
+    """Put ratings in the form of reports: an episode for each task, in which each rater is an item."""
+    found: dict[Place, Answered] = {}
+    for task in dict.fromkeys(task for task, _, _ in given):
+        by_rater = {rater: value for of, rater, value in given if of == task}
+        items, units = tuple(by_rater), np.array([[value, 1.0] for value in by_rater.values()])
+        found[task, 0, 0, 0] = Answered(_Counted(mean), units, items, own_records(task, items))
+    return found
 
 
 def _rated(scores: Sequence[int]) -> Rated:
@@ -311,28 +347,37 @@ def beside(
     results: Results, key: Mapping[str, Pair], *, answers: Answers[Comparison], people: Mapping[str, Judged]
 ) -> Against:
     """Score what people judged, and what is settled, by the first metric that all tasks of the key have."""
-    cells = {outcome.cell: outcome for outcome in results.outcomes}
-    lost = {pair.cell for pair in key.values() if pair.cell not in cells or pair.item not in cells[pair.cell].items}
-    if lost:
-        raise UsageError(f"the key is of another run than {results.name!r}, which has no cell {min(lost)}")
+    cells = _cells(results, key)
     metric = _common_metric(results, {pair.task for pair in key.values()})
     judged = {one.id for one in answers.said if one.choice is not None}
     pairs = {name: [pair for pair in key.values() if pair.learner == name] for name in people}
-    scores = {name: _scored(metric, cells, pairs[name], judged) for name in people}
+    records = records_in(results, key)
+    scores = {name: _scored(metric, cells, pairs[name], judged, records) for name in people}
     values = {name: estimate.value for name, estimate in scores.items()}
     return Against(metric, scores, against(values, {name: one.score.value for name, one in people.items()}))
 
 
-def _scored(metric: str, cells: Mapping[str, Outcome], pairs: Sequence[Pair], judged: Container[str]) -> Estimate:
+def _cells(results: Results, key: Mapping[str, Pair]) -> dict[str, Outcome]:
+    """Give the cells of a run by their ids; a key that is of another run is refused."""
+    cells = {outcome.cell: outcome for outcome in results.outcomes}
+    lost = {pair.cell for pair in key.values() if pair.cell not in cells or pair.item not in cells[pair.cell].items}
+    if lost:
+        raise UsageError(f"the key is of another run than {results.name!r}, which has no cell {min(lost)}")
+    return cells
+
+
+def _scored(
+    metric: str, cells: Mapping[str, Outcome], pairs: Sequence[Pair], judged: Container[str], records: Mapping[str, int]
+) -> Estimate:
     weights = _weights(pairs, judged)
     known = sorted((pair for pair in pairs if pair.id in weights), key=lambda pair: (pair.task, pair.item))
     if not known:
         return _no_value(pairs)
     scored = [cells[pair.cell].scores[metric] for pair in known]
     at = [cells[pair.cell].items.index(pair.item) for pair in known]
-    units = np.array([found.units[n] for found, n in zip(scored, at, strict=True)])
-    of, counted = scored[0].metric, [weights[pair.id] for pair in known]
-    return _estimate(units, of.reduce, [pair.task for pair in known], counted, bounds=of.bounds)
+    units = [[*found.units[n], weights[p.id]] for found, n, p in zip(scored, at, known, strict=True)]
+    of = scored[0].metric
+    return _estimate(_answers(known, _Counted(of.reduce), np.array(units), records), bounds=of.bounds)
 
 
 def _common_metric(results: Results, tasks: Iterable[str]) -> str:

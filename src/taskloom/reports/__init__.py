@@ -20,8 +20,8 @@ from .summary import Comparison, Summary, comparisons, summarise
 FORMS: Mapping[str, str] = {
     "terminal": "tables:terminal",
     "md": "tables:markdown",
-    "csv": "tables:as_csv",
-    "tex": "tables:latex",
+    "csv": "score_table:as_csv",
+    "tex": "latex:latex",
     "json": "tables:as_json",
     "html": "html:page",
 }

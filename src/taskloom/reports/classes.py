@@ -79,9 +79,14 @@ class ClassReport:
     classes: tuple[ClassScore, ...]  # in the order of the task's labels
     confusion: Confusion | None  # none where an item may have many labels
 
+    def support(self, label: str) -> int:
+        """Give how many answers are to items of a class."""
+        return next(one.support for one in self.classes if one.label == label)
+
     def most_frequent(self, most: int) -> tuple[ClassScore, ...]:
-        """Give the classes with the most items, no more than so many, in their order."""
-        order = sorted(range(len(self.classes)), key=lambda at: -self.classes[at].support)
+        """Give the classes with the most items, no more than so many, in their order; those without any are dropped."""
+        asked = [at for at, one in enumerate(self.classes) if one.support]
+        order = sorted(asked, key=lambda at: -self.classes[at].support)
         return tuple(self.classes[at] for at in sorted(order[:most]))
 
 
@@ -186,6 +191,12 @@ def _confusion(names: Sequence[str], gold: Array, chosen: Array) -> Confusion:
     return Confusion(tuple(names), (*names, UNUSABLE), tuple(tuple(row) for row in counts.tolist()))
 
 
+def at_most_shots(reports: Sequence[ClassReport]) -> tuple[ClassReport, ...]:
+    """Keep the reports of the largest setting."""
+    most = max((report.shots for report in reports), key=shots_order, default=0)
+    return tuple(report for report in reports if report.shots == most)
+
+
 # --- errors in common ------------------------------------------------------------------------------------------------
 
 
@@ -223,10 +234,7 @@ def shared_errors(results: Results, task: str, shots: Shots | None = None) -> Sh
     """
     found = [o for o in results.outcomes if o.task == task and o.learner not in results.baselines]
     at = max((o.shots for o in found), key=shots_order, default=0) if shots is None else shots
-    marks = {
-        name: _Marks.of(results.suite.task(task), [o for o in found if (o.learner, o.shots) == (name, at)])
-        for name in results.learners
-    }
+    marks = {name: _Marks.of([o for o in found if (o.learner, o.shots) == (name, at)]) for name in results.learners}
     known = {name: of for name, of in marks.items() if of.counts}
     if len(known) < 2:
         return None
@@ -253,11 +261,11 @@ class _Marks:
     first: Mapping[Key, tuple[str, tuple[Answer, ...], Answer | None]]  # id, gold, answer
 
     @classmethod
-    def of(cls, task: Task, outcomes: Sequence[Outcome]) -> _Marks:
+    def of(cls, outcomes: Sequence[Outcome]) -> _Marks:
         counts: dict[Key, tuple[int, int]] = {}
         first: dict[Key, tuple[str, tuple[Answer, ...], Answer | None]] = {}
         for o in sorted(outcomes, key=lambda o: o.episode):
-            told = zip(o.rows, rights(task, o) or (), o.items, o.gold, o.answers, strict=False)
+            told = zip(o.rows, rights(o) or (), o.items, o.gold, o.answers, strict=False)
             for row, right, item, gold, answer in told:
                 hits, asked = counts.get((o.pool, row), (0, 0))
                 counts[o.pool, row] = hits + right, asked + 1

@@ -20,10 +20,11 @@ Scale: TypeAlias = Callable[[float], float]
 
 
 def drawing(about: str, size: tuple[float, float], parts: Sequence[str], details: str = "") -> str:
-    """Write a drawing that is as wide as its place, with a name and what it shows for those who can't see it."""
+    """Write a drawing of this size that shrinks to its place, with a name and what it shows in words."""
     described = f"<desc>{escape(details)}</desc>" if details else ""
     return (
-        f'<svg class="plot" viewBox="0 0 {size[0]:.0f} {size[1]:.0f}" role="img" aria-label="{escape(about)}">'
+        f'<svg class="plot" width="{size[0]:.0f}" viewBox="0 0 {size[0]:.0f} {size[1]:.0f}" role="img" '
+        f'aria-label="{escape(about)}">'
         f"{described}{''.join(parts)}</svg>"
     )
 

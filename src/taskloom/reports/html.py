@@ -51,7 +51,7 @@ def _top(summary: Summary) -> str:
 def _nav(summary: Summary) -> str:
     to = [("boards", "Scores")] if summary.leaderboards else []
     to += [("categories", "By category")] if summary.categories else []
-    to += [(f"x{number}", figure.title) for number, figure in enumerate(summary.figures)]
+    to += [("figures", "Figures")] if summary.figures else []
     to += [("tasks", "Tasks"), *([("failures", "Failures")] if summary.failures else []), ("method", "The run")]
     items = "".join(f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in to)
     return f'<nav aria-label="Sections"><ul>{items}</ul></nav>'

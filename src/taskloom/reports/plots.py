@@ -117,11 +117,15 @@ class _Rows:
         name = text_at(self.left - 14, top + 20, fitted(row.label, self.left - 16), "name", "end")
         return name, text_at(self.width - 2, top + 20, row.text, "value", "end")
 
-    def drawn(self, about: str, parts: Sequence[str], axis: str) -> str:
+    def drawn(self, about: str, parts: Sequence[str], axis: str, rows: Sequence[Row]) -> str:
         """Finish a drawing, with the name of its axis."""
         middle = (self.left + self.right) / 2
         named = text_at(middle, self.foot + 34, fitted(axis, self.width - 10), "axis", "middle") if axis else ""
-        return drawing(about, (self.width, self.foot + (FOOT if axis else FOOT - 18)), [*parts, named])
+        return drawing(about, (self.width, self.foot + (FOOT if axis else FOOT - 18)), [*parts, named], _said(rows))
+
+
+def _said(rows: Sequence[Row]) -> str:
+    return "; ".join(f"{row.label}: {row.text}" for row in rows)
 
 
 def dots(rows: Sequence[Row], about: str, *, axis: str = "", width: int = WIDE) -> str:
@@ -133,7 +137,7 @@ def dots(rows: Sequence[Row], about: str, *, axis: str = "", width: int = WIDE) 
     at, grid = frame.scale([v for row in rows for v in known(row.found)])
     flags = [_flag(row, number, at(row.found.value), frame) for number, row in enumerate(lines)]
     drawn = [frame.row(row, number, at) for number, row in enumerate(shown)]
-    return frame.drawn(about, [grid, *flags, *drawn], axis)
+    return frame.drawn(about, [grid, *flags, *drawn], axis, rows)
 
 
 def _flag(row: Row, number: int, x: float, frame: _Rows) -> str:
@@ -152,7 +156,7 @@ def forest(rows: Sequence[Row], about: str, *, axis: str = "", width: int = WIDE
     frame = _Rows.of(rows, width, top=6)
     at, grid = frame.scale([0.0, *(v for row in rows for v in known(row.found))])
     drawn = [frame.row(row, number, at) for number, row in enumerate(rows)]
-    return frame.drawn(about, [grid, frame.vertical(at(0), "zero"), *drawn], axis)
+    return frame.drawn(about, [grid, frame.vertical(at(0), "zero"), *drawn], axis, rows)
 
 
 # --- curves ----------------------------------------------------------------------------------------------------------
@@ -178,7 +182,8 @@ def curves(lines: Sequence[Curve], about: str, *, over: str = "shots", up: str =
         for hue, line, points, y in zip(_hues(lines), lines, found, ends, strict=True)
         if points
     ]
-    return drawing(about, (width, height), [*grid, *marks, *axes, *drawn])
+    said = "; ".join(f"{line.label}: {_spoken(points, over)}" for line, points in zip(lines, found, strict=True))
+    return drawing(about, (width, height), [*grid, *marks, *axes, *drawn], said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +220,12 @@ def _curve(line: Curve, points: Sequence[_Place], over: str) -> str:
         if not line.baseline and not math.isnan(p.low + p.high)
     )
     dot = "".join(f'<circle class="mark" cx="{p.x:.1f}" cy="{p.y:.1f}" r="3.5"/>' for p in points)
-    said = "; ".join(f"{p.at if isinstance(p.at, str) else f'{p.at:g}'} {over}: {tick_text(p.value)}" for p in points)
-    title = f"<title>{escape(f'{line.label}: {said}')}</title>"
+    title = f"<title>{escape(f'{line.label}: {_spoken(points, over)}')}</title>"
     return f'{title}{bars}<polyline class="line" points="{path}"/>{dot}'
+
+
+def _spoken(points: Sequence[_Place], over: str) -> str:
+    return "; ".join(f"{p.at if isinstance(p.at, str) else f'{p.at:g}'} {over}: {tick_text(p.value)}" for p in points)
 
 
 def _label(line: Curve, points: Sequence[_Place], y: float, right: float, width: int) -> str:

@@ -10,6 +10,7 @@ from ..scores import signature
 from ..scores.predictions import Marked, Prediction, mark
 from ..stats import Estimate
 from ..studies.costs import Cost
+from ..studies.items import answer_text, unusable_answer
 from ..studies.results import Outcome, Results, records_of
 from .draws import How
 from .leaderboards import over_groups
@@ -41,6 +42,7 @@ class PredictionScores:
     instances: int
     missing: Mapping[str, int]  # by task: items without a prediction, or with null; they count as wrong
     unlike: Mapping[str, Mapping[str, str]]  # by task and item: of another kind than the answers; they count as wrong
+    unusable: Mapping[str, Mapping[str, str]]  # by code and item: answers of no use, such as what is no label
     untouched: tuple[str, ...]  # test tasks without any, which are left out
     aside: tuple[str, ...]  # tasks without any that are no test tasks
     unknown: int  # predictions for items that the suite does not ask about
@@ -63,12 +65,23 @@ def score_predictions(
         instances=sum(len(found.examples) for found in marked.values()),
         missing={name: found.missing for name, found in marked.items() if found.missing},
         unlike={name: found.unlike for name, found in marked.items() if found.unlike},
+        unusable=_unusable(suite, marked),
         untouched=tuple(name for name in untouched if name in tests),
         aside=tuple(name for name in untouched if name not in tests),
         unknown=marks.unknown,
         doubled=marks.doubled,
         surrogates=sum(one.surrogates for one in given),
     )
+
+
+def _unusable(suite: Suite, marked: Mapping[str, Marked]) -> dict[str, dict[str, str]]:
+    """Find the answers that are of the right kind, and yet can't be used: a label that is none, a grade twice."""
+    found: dict[str, dict[str, str]] = {}
+    for name, of in marked.items():
+        for example, answer in zip(of.examples, of.answers, strict=True):
+            if answer is not None and (code := unusable_answer(suite.tasks[name], answer)):
+                found.setdefault(code, {})[example.item.id] = answer_text(answer) or ""
+    return found
 
 
 def predicted(suite: Suite, marked: Mapping[str, Marked]) -> Results:

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from .. import prompts
 from ..core import Answer, Task
@@ -17,11 +18,16 @@ from ..scores import Metric, signature
 from ..scores.tasks import split_name
 from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
+from ..studies.items import as_frame
 from ..studies.results import Failure, Outcome, Results
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .figures import Figure, ReportData, figures
 from .leaderboards import Category, Leaderboard, Standing, leaderboards
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 SAMPLES, SAMPLES_IN_ALL = 3, 60
 
@@ -122,6 +128,16 @@ class Summary:
     def of(self, metric: str) -> tuple[Leaderboard, ...]:
         """Give the leaderboards of one metric, the fewest shots first."""
         return tuple(b for b in self.leaderboards if b.metric == metric)
+
+    def to_arrow(self) -> pa.Table:
+        """Give the scores as a table: a row for each learner, setting and metric, over all tasks and on each."""
+        from .score_table import score_table
+
+        return score_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the rows of `to_arrow` as a data frame."""
+        return as_frame(self.to_arrow())
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in a frame of its own so that no style leaks."""

@@ -1,8 +1,7 @@
-"""A summary as rows, and rows for a terminal, Markdown, CSV, LaTeX and JSON."""
+"""A summary as rows, and rows for a terminal, Markdown and JSON."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -15,9 +14,11 @@ from typing import Any
 
 from ..episodes import shots_text
 from ..messages import Note, text_of
-from ..stats import Estimate
 from ..studies.costs import Cost
-from ..texts import counted, inert
+from ..studies.results import Failure
+from ..texts import counted
+from .class_tables import class_tables
+from .classes import class_reports, shared_errors
 from .contrasts import differs
 from .figures import Figure
 from .figures import text as cell_text
@@ -26,10 +27,10 @@ from .numbers import NONE, p_value, score
 from .summary import Summary
 
 Rows = list[list[str]]
-COLUMNS = ("metric", "shots", "task", "learner", "value", "low", "high", "n", "rank", "groups", "best", "baseline",
-           "comparable", "on")  # fmt: skip
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "of pairs", "significant"]
 FEW = 20  # rows of a figure on a terminal
+FAILURE_COLUMNS = ["learner", "what happened", "cells", "the first"]
+TRACEBACKS = "whole tracebacks: --to html or --to json"
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
                 "requests", "dollars")  # fmt: skip
 
@@ -191,6 +192,18 @@ def dropped(summary: Summary) -> Rows:
     return [*skipped, *unusable, *noted]
 
 
+def failures(summary: Summary) -> Rows:
+    """Give a row for each cause of failures: the last line of its traceback, and the first cell that it ended."""
+    causes: dict[tuple[str, str], list[Failure]] = {}
+    for failure in summary.failures:
+        last = (failure.traceback.strip().splitlines() or [str(failure.why)])[-1]
+        causes.setdefault((failure.learner, last), []).append(failure)
+    return [
+        [learner, last, f"{len(found):,}", f"{found[0].task}, {shots_text(found[0].shots)}, seed {found[0].seed}"]
+        for (learner, last), found in causes.items()
+    ]
+
+
 def costs(summary: Summary) -> tuple[list[str], Rows]:
     """Give a row for each learner, and each model that was trained, with what it took; empty columns are dropped."""
     c = summary.counts
@@ -249,6 +262,10 @@ def terminal(summary: Summary) -> str:
         if found := dropped(summary):
             console.line("\ncounted on the way")
             console.table(["learner", "what", "count"], found)
+        if found := failures(summary):
+            console.line("\nfailures")
+            console.table(FAILURE_COLUMNS, found)
+            console.line(TRACEBACKS)
         if any(cost.read for cost in summary.counts.costs.values()):
             console.line("\nwhat it took")
             columns, rows = costs(summary)
@@ -292,6 +309,10 @@ def markdown(summary: Summary) -> str:
         parts += ["\n".join(f"- {_md(note)}" for note in figure.notes)]
     if found := dropped(summary):
         parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
+    for title, table in class_tables(summary):
+        parts += [f"## {_md(title)}", _md_table(*table)]
+    if found := failures(summary):
+        parts += ["## Failures", _md_table(FAILURE_COLUMNS, found), f"{TRACEBACKS}."]
     parts += ["## What it took", _md_table(*costs(summary))] if summary.counts.done else []
     parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -311,70 +332,14 @@ def _md(text: str) -> str:
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def as_csv(summary: Summary) -> str:
-    """Write a row for each score, of all tasks together (no task) and of each; numbers are as they are, not points."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for leaderboard in summary.leaderboards:
-        writer.writerows(_standing_lines(leaderboard, "all"))
-        for task, found in leaderboard.tasks.items():
-            writer.writerows(_line(leaderboard, task, name, found[name]) + [""] * 6 for name in found)
-        writer.writerows(_standing_lines(leaderboard.common, "common") if leaderboard.common else ())
-    return text.getvalue()
-
-
-def _standing_lines(leaderboard: Leaderboard, on: str) -> Iterator[list[Any]]:
-    """Give a line for each learner's mean, over all tasks or over what learners have in common."""
-    for s in leaderboard.standings:
-        more = [s.rank or "", s.groups, int(s.best), int(s.baseline), int(s.comparable), on]
-        yield _line(leaderboard, "", s.learner, s.score) + more
-
-
-def _line(leaderboard: Leaderboard, task: str, learner: str, e: Estimate) -> list[Any]:
-    values = ["" if math.isnan(v) else repr(v) for v in (e.value, e.low, e.high)]
-    return [inert(leaderboard.metric), leaderboard.shots, inert(task), inert(learner), *values, e.n]
-
-
-def latex(summary: Summary) -> str:
-    r"""Write a table for each metric and each figure; they need \usepackage{booktabs}."""
-    tables = [f"% {' '.join(tally(summary).split())}"]
-    for metric in summary.metrics:
-        caption = f"{legend(summary)}. {'; '.join(summary.signatures[metric])}"
-        tables.append(_tex_table(*scores(summary, metric), f"{metric}; {caption}"))
-        if any(found.common for found in summary.of(metric)):
-            tables.append(_tex_table(*common_scores(summary, metric), f"{common_title(summary, metric)}; {caption}"))
-    shown = [of for of in summary.figures if of.rows]
-    tables += [_tex_table(*figure_table(of), "; ".join([of.title, *of.notes])) for of in shown]
-    return "\n".join(tables) + "\n"
-
-
-def _tex_table(columns: Sequence[str], rows: Rows, told: str) -> str:
-    return "\n".join([
-        r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule",
-        _tex_row(columns), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}",
-        rf"\caption{{{_tex(told)}}}", r"\end{table}",
-    ])  # fmt: skip
-
-
-def _tex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_tex, cells)) + r" \\"
-
-
-TEX: Mapping[str, str] = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "[": "{[}", "]": "{]}",
-}  # fmt: skip
-
-
-def _tex(text: str) -> str:
-    return "".join(TEX.get(c, c) for c in " ".join(text.split()))
-
-
 def as_json(summary: Summary) -> str:
     r"""Write all of a summary; what has no value is null, and `<` is \u003c, so that it may stand in a page."""
-    return json.dumps(plain(summary), ensure_ascii=False, indent=1, allow_nan=False).replace("<", "\\u003c") + "\n"
+    results, level = summary.results, summary.how.level
+    found = plain(summary) | {
+        "classes": plain([one for task in summary.tasks for one in class_reports(results, task, level=level)]),
+        "shared_errors": plain([of for task in summary.tasks if (of := shared_errors(results, task))]),
+    }
+    return json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
 def plain(value: Any) -> Any:

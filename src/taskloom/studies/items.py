@@ -98,7 +98,7 @@ def _rows(task: Task, of: Outcome, examples: Sequence[Example], kept: Mapping[st
     count = len(of.answers)
     raws, options = _raws(kept, count), _options(kept, count)
     values = {name: _values(scored) for name, scored in of.scores.items()}
-    right = rights(task, of)
+    right = rights(of)
     for at, (example, answer) in enumerate(zip(examples, of.answers, strict=True)):
         yield ItemRow(
             learner=of.learner,
@@ -114,7 +114,7 @@ def _rows(task: Task, of: Outcome, examples: Sequence[Example], kept: Mapping[st
             gold=example.gold,
             raw=raws[at],
             answer=answer,
-            unusable=_unusable(task, answer),
+            unusable=unusable_answer(task, answer),
             right=None if right is None else right[at],
             scores={name: found[at] for name, found in values.items()},
             options=options[at],
@@ -137,11 +137,11 @@ def _values(scored: Scored) -> list[float | None]:
     return [None if value != value else value for value in unit_values(scored).tolist()]
 
 
-def rights(task: Task, of: Outcome) -> list[bool] | None:
+def rights(of: Outcome) -> list[bool] | None:
     """Tell which answers are right, by the first metric that tells; of several fields, all that have one must be."""
     first: dict[str, str] = {}
-    for name in task.metrics:
-        if name in of.scores and of.scores[name].metric.says_right:
+    for name, scored in of.scores.items():
+        if scored.metric.says_right:
             first.setdefault(split_name(name)[0], name)
     if not first:
         return None
@@ -149,7 +149,7 @@ def rights(task: Task, of: Outcome) -> list[bool] | None:
     return found
 
 
-def _unusable(task: Task, answer: Answer | None) -> str:
+def unusable_answer(task: Task, answer: Answer | None) -> str:
     """Give the code of why an answer can't be used; of several fields, those of each that can't."""
     if not isinstance(task.output, Fields) or not isinstance(answer, Mapping):
         return unusable_code(task.output, answer)
@@ -193,14 +193,11 @@ def item_schema(results: Results, tasks: Collection[str] = ()) -> pa.Schema:
     """Give the columns of a table of items: each field of inputs has one (`input.*`), and each metric (`score.*`)."""
     import pyarrow as pa
 
-    by_task = _by_task(results, tasks)
-    outcomes = [outcome for found in by_task.values() for outcome in found]
+    outcomes = [outcome for found in _by_task(results, tasks).values() for outcome in found]
     pools = dict.fromkeys((o.task, o.pool, o.rows[:1]) for o in {(o.task, o.pool): o for o in outcomes}.values())
     firsts = (results.suite.pools[task][pool].take(rows)[0] for task, pool, rows in pools if rows)
     inputs = dict.fromkeys(name for first in firsts for name in first.item.fields)
-    metrics = dict.fromkeys(
-        name for task in by_task for name in results.suite.tasks[task].metrics if name in by_task[task][0].scores
-    )
+    metrics = dict.fromkeys(name for outcome in outcomes for name in outcome.scores)
     whole = all(isinstance(outcome.shots, int) for outcome in outcomes)
     kinds: dict[str, Any] = dict.fromkeys(("learner", "task"), pa.string())
     kinds |= {"shots": pa.int64() if whole else pa.string(), "seed": pa.int64(), "episode": pa.int64()}
@@ -240,7 +237,10 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 def _batch(rows: Sequence[ItemRow], schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
-    return pa.record_batch([_array(list(map(_column(f.name), rows)), f.type) for f in schema], schema=schema)
+    cells = {f.name: list(map(_column(f.name), rows)) for f in schema}
+    if schema.field("shots").type == pa.string():  # "all" beside numbers
+        cells["shots"] = list(map(str, cells["shots"]))
+    return pa.record_batch([_array(cells[f.name], f.type) for f in schema], schema=schema)
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -283,7 +283,6 @@ def _json_or_none(value: Collection[object] | Mapping[str, object]) -> str | Non
 
 
 COLUMNS: Mapping[str, Callable[[ItemRow], Any]] = {  # that are not an attribute of a row as it is
-    "shots": lambda row: row.shots,
     "candidates": lambda row: _json_or_none(row.candidates),
     "gold": lambda row: answer_text(row.gold[0]) if row.gold else None,
     "other_gold": lambda row: _json_or_none(row.gold[1:]),

@@ -37,15 +37,17 @@ def failures(found: Sequence[Failure]) -> str:
 
 def figures(summary: Summary) -> str:
     """Write what the study wants to see beside its scores."""
-    return "".join(_figure(figure, number) for number, figure in enumerate(summary.figures))
+    if not summary.figures:
+        return ""
+    return f'<section id="figures"><h2>Figures of the study</h2>{"".join(map(_figure, summary.figures))}</section>'
 
 
-def _figure(figure: Figure, number: int) -> str:
+def _figure(figure: Figure) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in figure.notes)
     plot = f"<figure>{figure.plot}</figure>" if figure.plot else ""
     below = folded("As a table", table(*tables.figure_table(figure), "n")) if figure.rows else ""
     return (
-        f'<section id="x{number}"><h2>{escape(figure.title)}</h2>{plot}<ul class="notes">{notes}</ul>{below}</section>'
+        f'<section class="figure"><h3>{escape(figure.title)}</h3>{plot}<ul class="notes">{notes}</ul>{below}</section>'
     )
 
 

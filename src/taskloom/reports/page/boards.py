@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from ...episodes import shots_text
-from ...stats import Contrast, Estimate
-from .. import numbers, plots, tables
-from ..contrasts import differs
-from ..leaderboards import Leaderboard, Standing
+from ...episodes import shots_order, shots_text
+from .. import board_plots, plots, tables
+from ..leaderboards import Leaderboard
 from ..pages import folded, table
-from ..summary import Summary, curve
-from .headline import difference, extent, sentence
+from ..summary import Summary
+from .headline import extent, sentence
 from .matrix import Matrix
-
-FOREST = 12  # rows of the plot of differences
 
 
 def first_board(summary: Summary) -> Leaderboard:
@@ -35,7 +30,8 @@ def boards(summary: Summary, links: Mapping[str, str]) -> str:
 
 
 def _board(summary: Summary, board: Leaderboard, links: Mapping[str, str], *, is_first: bool) -> str:
-    place = [summary.metrics.index(board.metric), summary.of(board.metric).index(board)]
+    shots = sorted({b.shots for b in summary.leaderboards}, key=shots_order)
+    place = [summary.metrics.index(board.metric), shots.index(board.shots)]
     at, lower = shots_text(board.shots), "" if board.higher else ", lower is better"
     return (
         f'<details class="board" data-metric="{escape(board.metric)}" data-shots="{at}" '
@@ -58,18 +54,11 @@ def _parts(summary: Summary, board: Leaderboard, links: Mapping[str, str]) -> It
 
 def _picture(summary: Summary, board: Leaderboard) -> str:
     ranked = board.headline
-    rows = [_row(s, board.points) for s in ranked.standings if s.comparable and not math.isnan(s.score.value)]
-    about = f"{board.metric} at {shots_text(board.shots)}"
-    drawn = plots.responsive(lambda width: plots.dots(rows, about, axis=board.metric, width=width))
+    drawn = plots.responsive(lambda width: board_plots.scores(ranked, width))
     level = f"{100 * summary.how.level:.4g} %"
-    lines = " Thin lines are baselines." if any(row.style == "baseline" for row in rows) else ""
+    lines = " Thin lines are baselines." if any(s.baseline and s.comparable for s in ranked.standings) else ""
     said = f"{extent(board)}. Bars are {level} confidence intervals, for {tables.spoken_of(summary)}.{lines}"
     return _figure(drawn, said)
-
-
-def _row(s: Standing, points: bool) -> plots.Row:
-    style = "baseline" if s.baseline else "best" if s.best else ""
-    return plots.Row(s.learner, numbers.shown(s.score, points), numbers.score(s.score, points), style)
 
 
 def _notes(board: Leaderboard) -> str:
@@ -84,40 +73,19 @@ def _curves(summary: Summary, board: Leaderboard) -> str:
     """Draw all settings of the board's metric."""
     if len(summary.of(board.metric)) < 2:
         return ""
-    found = curve(summary, board.metric)
-    lines = [
-        plots.Curve(
-            name,
-            [(shots, numbers.shown(e, board.points)) for shots, e in found[name]],
-            baseline=name in summary.baselines,
-        )
-        for name in summary.learners
-        if name in found and not all(math.isnan(e.value) for _, e in found[name])
-    ]
-    about = f"{board.metric} over shots"
-    drawn = plots.responsive(lambda width: plots.curves(lines, about, up=board.metric, width=width), plots.HALF)
+    drawn = plots.responsive(lambda width: board_plots.curves(summary, board, width), plots.HALF)
     shown = _figure(drawn, "Measured points only; grey lines are baselines.")
     return f'<section class="curves"><h3>Learning curves</h3>{shown}</section>'
 
 
 def _forest(board: Leaderboard) -> str:
     """Draw the differences of the best learner from the others; a table has all."""
-    front = next((s.learner for s in board.standings if s.best), "")
-    others = (s.learner for s in board.standings if s.learner != front)
-    found = [c for name in others if (c := difference(board, front, name))][:FOREST]
-    if not found:
+    if not board_plots.differences_of(board):
         return ""
-    rows = [_difference(c, board.points) for c in found]
-    about = f"paired differences of {board.metric} at {shots_text(board.shots)}"
-    axis = f"{front} minus the other, {'points of ' if board.points else ''}{board.metric}"
-    drawn = plots.responsive(lambda width: plots.forest(rows, about, axis=axis, width=width), plots.HALF)
+    drawn = plots.responsive(lambda width: board_plots.differences(board, width), plots.HALF)
+    front = board_plots.front(board)
     said = f"{front} minus each other learner on the same items; filled dots are significant (p < 0.05, Holm)."
     return f"<section><h3>Paired differences</h3>{_figure(drawn, said)}</section>"
-
-
-def _difference(c: Contrast, points: bool) -> plots.Row:
-    shown = numbers.shown(Estimate(c.difference, c.low, c.high, c.n), points)
-    return plots.Row(f"− {c.b}", shown, numbers.score(c, points), "apart" if differs(c) else "")
 
 
 def _figure(drawn: str, caption: str) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from html import escape
 
-from ...stats import Contrast
 from ...texts import counted
 from .. import numbers
+from ..board_plots import difference, turned
 from ..contrasts import differs
 from ..leaderboards import Leaderboard, Standing
 
@@ -45,13 +44,6 @@ def _ahead(board: Leaderboard, best: Standing, second: Standing) -> str:
     return f"{by}{unit} {side} {escape(second.learner)} {ends}, a significant difference"
 
 
-def turned(found: Contrast) -> Contrast:
-    """Give b - a of a - b."""
-    return replace(
-        found, a=found.b, b=found.a, difference=-found.difference, low=-found.high, high=-found.low
-    )  # fmt: skip
-
-
 def _baselines(board: Leaderboard, best: Standing) -> Iterator[str]:
     """Say how the best compares with the baselines."""
     known = [s for s in board.standings if s.baseline and s is not best and not math.isnan(s.score.value)]
@@ -67,16 +59,6 @@ def _baselines(board: Leaderboard, best: Standing) -> Iterator[str]:
     if not better and not near:
         top = max(known, key=lambda s: board.sign * s.score.value)
         yield f"It is significantly better than {_all(board, known, top)}."
-
-
-def difference(board: Leaderboard, a: str, b: str) -> Contrast | None:
-    """Give the paired difference a - b, where the two were compared."""
-    for found in (*board.pairs, *board.against):
-        if (found.a, found.b) == (a, b):
-            return found
-        if (found.a, found.b) == (b, a):
-            return turned(found)
-    return None
 
 
 def extent(board: Leaderboard) -> str:

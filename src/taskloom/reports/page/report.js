@@ -52,7 +52,8 @@
     boards.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]);
     const curves = new Map(boards.flatMap((b) => all(".curves", b.section).map((drawn) => [b.metric, drawn])));
     const chosen = { metric: first.metric, shots: first.shots };
-    const tabs = ["metric", "shots"].map((kind) => tablist(kind, [...new Set(boards.map((b) => b[kind]))], choose));
+    const values = (kind, at) => [...new Set([...boards].sort((a, b) => a.place[at] - b.place[at]).map((b) => b[kind]))];
+    const tabs = ["metric", "shots"].map((kind, at) => tablist(kind, values(kind, at), choose));
     if (boards.length > 1) host.prepend(make("div", { class: "bar-of-tabs" }, ...tabs.map((t) => t.row)));
 
     function choose(kind, value) {

@@ -1,0 +1,66 @@
+"""Tables for papers: escaped, labelled, balanced, and bold where something is best among several."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from taskloom.reports import How, summarise
+from taskloom.reports.latex import latex
+
+
+@pytest.fixture(scope="module")
+def text(summary) -> str:
+    return latex(summary)
+
+
+def rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.endswith(r"\\")]
+
+
+def test_each_metric_has_a_table_with_a_label_of_its_own(text, summary):
+    labels = re.findall(r"\\label\{(.*?)\}", text)
+    assert len(set(labels)) == len(labels) == text.count(r"\begin{tabular}") == text.count(r"\end{tabular}")
+    assert {f"tab:a-study-i-of-i-more-scores-{metric.replace('/', '-')}" for metric in summary.metrics} <= {*labels}
+
+
+def test_everything_is_escaped_and_braces_are_balanced(text):
+    for line in rows(text):
+        assert not re.search(r"(?<!\\)[%$#_]", line)
+        assert len(re.findall(r"(?<!\\)&", line)) == 2
+    depth = 0
+    for brace in re.findall(r"\\.|[{}]", text):
+        depth += {"{": 1, "}": -1}.get(brace, 0)
+        assert depth >= 0
+    assert depth == 0
+    assert all(ord(c) >= 32 or c == "\n" for c in text)
+
+
+def test_the_best_are_bold_and_baselines_below_a_line(text, summary):
+    table = next(part for part in text.split("\n\n") if "-scores-accuracy}" in part)
+    best = {s.learner for s in summary.of("accuracy")[-1].standings if s.best}
+    for line in rows(table)[1:]:
+        name, *_, last = line.split(" & ")
+        assert (r"\textbf" in last) == (name in best)
+    above, below = table.split(r"\midrule")[1:]
+    assert "strong & " in above
+    assert "majority & " in below
+    assert "broken" not in table
+
+
+def test_the_caption_has_n_and_seeds(text):
+    caption = re.search(r"\\caption\{(.*)\}\n", text)
+    assert caption
+    assert re.search(r"n = \d+ answers for each learner, 3 seeds", caption[1])
+    assert "95 \\% confidence intervals" in caption[1]
+
+
+def test_a_single_learner_is_not_the_best_of_anything(make):
+    text = latex(summarise(make({"alone": 0.9, "majority": 0.3}), How(count=50)))
+    assert r"\textbf" not in "".join(line for line in rows(text) if line.startswith("alone"))
+
+
+def test_of_many_settings_intervals_stand_below_scores(make):
+    text = latex(summarise(make(shots=(0, 1, 2, 4), seeds=2), How(count=50)))
+    assert re.search(r"\\shortstack\[r\]\{\\textbf\{\d+\.\d\}\\\\\{\\scriptsize \{\[\}\d+\.\d, \d+\.\d\{\]\}\}\}", text)
