@@ -15,19 +15,25 @@ from .summary import Summary
 
 def page(summary: Summary) -> str:
     """Write the report."""
+    return _page(summary, script=True)
+
+
+def _page(summary: Summary, *, script: bool) -> str:
     names = links(summary)
     body = [
         _top(summary), "<main>", about.warnings(summary), boards(summary, names),
-        about.categories(summary), about.figures(summary), tasks(summary), about.failures(summary.failures),
-        about.method(summary), "</main>", about.footer(summary),
+        about.categories(summary), about.figures(summary), tasks(summary, with_items=script),
+        about.failures(summary.failures), about.method(summary), "</main>", about.footer(summary),
     ]  # fmt: skip
-    return document(summary.name, body, script=True)
+    return document(summary.name, body, script=script)
 
 
 def frame(summary: Summary) -> str:
-    """Write the report as a frame for a notebook."""
+    """Write the report as a frame for a notebook, which runs no script."""
     style = "width:100%;height:40rem;border:0"
-    return f'<iframe sandbox="" style="{style}" title="report" srcdoc="{escape(page(summary))}"></iframe>'
+    return (
+        f'<iframe sandbox="" style="{style}" title="report" srcdoc="{escape(_page(summary, script=False))}"></iframe>'
+    )
 
 
 def _top(summary: Summary) -> str:

@@ -42,8 +42,8 @@ def _board(summary: Summary, board: Leaderboard, links: Mapping[str, str], *, is
 
 
 def _parts(summary: Summary, board: Leaderboard, links: Mapping[str, str]) -> Iterator[str]:
-    found = f'<p class="lead">{sentence(board.headline)}</p>{_notes(board)}'
-    yield f'<div class="hero"><div>{found}</div>{_picture(summary, board)}</div>'
+    lead = f'<p class="lead">{sentence(board.headline)}</p>'
+    yield f'<div class="hero">{lead}{_picture(summary, board)}{_notes(board)}</div>'
     yield f"<h3>Tasks and learners</h3>{Matrix.of(summary, board).html(links)}"
     last = board is summary.of(board.metric)[-1]  # the curves are of all settings, and in the page once
     drawn = [part for part in (_curves(summary, board) if last else "", _forest(board.headline)) if part]

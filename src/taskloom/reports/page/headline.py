@@ -83,7 +83,8 @@ def _all(board: Leaderboard, known: Sequence[Standing], top: Standing) -> str:
     if len(known) == 1:
         return f"the {_names(board, known)}"
     value = numbers.number(top.score.value, board.points)
-    return f"all {len(known)} baselines, the best of which is {escape(top.learner)} ({value})"
+    every = "both" if len(known) == 2 else f"all {len(known)}"
+    return f"{every} baselines, the best of which is {escape(top.learner)} ({value})"
 
 
 def _names(board: Leaderboard, found: Sequence[Standing]) -> str:

@@ -61,7 +61,11 @@ class Matrix:
     def of(cls, summary: Summary, board: Leaderboard) -> Matrix:
         """Take the learners that have a score or should have one, baselines last."""
         failed = frozenset((f.learner, f.task, f.shots) for f in summary.failures)
-        due = {name for name, _, shots in failed | summary.results.not_run if shots == board.shots}
+        due = {
+            name
+            for name, task, shots in failed | summary.results.not_run
+            if task in board.tasks and shots == board.shots
+        }
         shown = sorted((s for s in board.standings if s.episodes or s.learner in due), key=lambda s: s.baseline)
         return cls(summary, board, tuple(shown), Shades.of(board), failed)
 

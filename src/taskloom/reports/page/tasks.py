@@ -28,12 +28,13 @@ def links(summary: Summary) -> dict[str, str]:
     return {task: f"t{number}" for number, task in enumerate(summary.tasks)}
 
 
-def tasks(summary: Summary) -> str:
-    """Write what is known of single tasks."""
-    answers = packed(summary.results)
+def tasks(summary: Summary, *, with_items: bool) -> str:
+    """Write what is known of single tasks; items are for pages with a script."""
+    answers = packed(summary.results) if with_items else {}
     names = links(summary)
     shown = "".join(_task(summary, task, names[task], answers.get(task)) for task in summary.tasks)
-    return f'<section id="tasks"><h2>Tasks</h2>{_left_out(summary, answers)}{shown or "<p>None was run.</p>"}</section>'
+    less = _left_out(summary, answers) if with_items else ""
+    return f'<section id="tasks"><h2>Tasks</h2>{less}{shown or "<p>None was run.</p>"}</section>'
 
 
 def _left_out(summary: Summary, answers: Mapping[str, Packed]) -> str:
