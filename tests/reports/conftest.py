@@ -27,7 +27,7 @@ FIELDS = (
     Field("year", "number"),
 )
 TASKS = ("title->category", "keywords->category", "title->keywords", "keywords->title+category", "title->year")
-VOID = {"meta", "br", "line", "circle", "polygon", "polyline"}  # tags that are never closed
+VOID = {"meta", "br", "line", "circle", "rect", "polyline"}  # tags that are never closed
 SKILL = {"strong": 0.9, "strong too": 0.9, "weak": 0.45, "majority": 0.33}
 
 

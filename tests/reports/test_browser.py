@@ -1,38 +1,375 @@
-"""The page in a real browser, at the width of a phone."""
+"""The report in a real browser: tabs, sorting, filters, search, themes, keyboard, a phone, and hostile data."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from taskloom.reports import render
+from taskloom.core import Example, Item, Labels, Suite, Task
+from taskloom.reports import How, Summary, card, render, summarise
+from taskloom.scores import metric, score
+from taskloom.studies.costs import Cost
+from taskloom.studies.results import Outcome, Results
+from taskloom.suites import rows
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--allow-file-access-from-files", "--window-size=800,900", "--virtual-time-budget=2000",
-)  # fmt: skip
-# The page is opened in a frame as wide as a phone; what is measured is written below it.
-MEASURE = """<!doctype html><body><iframe id="f" src="report.html" style="width:390px;height:800px;border:0"></iframe>
-<p id="o"></p><script>f.onload=()=>{let d=f.contentDocument;for(let e of d.querySelectorAll("details"))e.open=true;
-let text=d.body.textContent.includes("<"+"script>alert(1)</"+"script>"),tables=d.querySelectorAll("table").length;
-o.textContent=["width",d.documentElement.scrollWidth,"scripts",d.scripts.length,"text",text,"tables",tables].join(" ")}
-</script>"""
+ATTACK = '<img src=x onerror="document.title=\'attacked\'"><script>document.title="attacked"</script>'
+BREAKOUT = '</script></style></template>"><svg onload=alert(1)> {{7*7}} ${7*7}'
+PHONE = {"width": 390, "height": 844}
+SCREEN = {"width": 1280, "height": 900}
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-def test_the_page_fits_a_phone_and_text_stays_text(summary, tmp_path):
-    (tmp_path / "report.html").write_text(render(summary, "html"), encoding="utf-8")
-    (tmp_path / "measure.html").write_text(MEASURE, encoding="utf-8")
-    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path}/profile", "--dump-dom"]
-    done = subprocess.run(
-        [*command, (tmp_path / "measure.html").as_uri()], capture_output=True, text=True, timeout=60, check=True
-    )
-    found = re.search(r"width (\d+) scripts (\d+) text (\w+) tables (\d+)", done.stdout)
-    assert found, done.stdout[-500:]
-    assert int(found[1]) <= 390
-    assert (found[2], found[3]) == ("0", "true")
-    assert int(found[4]) > 10
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Any, tmp_path: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page; nothing may go wrong in it."""
+    opened, faults = [], []
+
+    def visited(text: str, **settings: Any) -> Any:
+        path = tmp_path / "page.html"
+        path.write_text(text, encoding="utf-8")
+        page = browser.new_page(**{"viewport": SCREEN, **settings})
+        opened.append(page)
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url) if request.url[:5] != "file:" else None)
+        page.goto(path.as_uri())
+        return page
+
+    yield visited
+    for page in opened:
+        page.close()
+    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def text(summary: Summary) -> str:
+    return render(summary, "html")
+
+
+def shown_board(page: Any) -> str:
+    return str(page.locator("section.board:visible h2").inner_text())
+
+
+def items_of(page: Any, task: str) -> Any:
+    """Open a task, and give its browser of items."""
+    details = page.locator("details.task", has_text=task).first
+    details.locator("summary").first.click()
+    details.locator(".item").first.wait_for()
+    return details
+
+
+# --- boards ----------------------------------------------------------------------------------------------------------
+
+
+def test_tabs_choose_the_metric_and_the_shots(visit, text, summary):
+    page = visit(text)
+    assert page.locator("section.board:visible").count() == 1
+    assert page.locator("section.board").count() == len(summary.leaderboards)
+    page.get_by_role("tab", name="macro-f1", exact=True).click()
+    page.get_by_role("tab", name="0 shots").click()
+    assert shown_board(page) == "macro-f1 at 0 shots"
+    assert page.get_by_role("tab", selected=True).all_inner_texts()[1] == "0 shots"
+
+
+def test_arrow_keys_move_between_tabs(visit, text):
+    page = visit(text)
+    first = page.get_by_role("tab", selected=True).first
+    before = shown_board(page)
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    assert shown_board(page) != before
+    assert page.evaluate("document.activeElement.getAttribute('aria-selected')") == "true"
+    page.keyboard.press("ArrowLeft")
+    assert shown_board(page) == before
+    panel = page.get_by_role("tab", selected=True).first.get_attribute("aria-controls")
+    assert page.locator(f"#{panel}").is_visible()
+
+
+def test_the_curves_of_a_metric_follow_its_boards(visit, text):
+    page = visit(text)
+    for shots in ("0 shots", "5 shots"):
+        page.get_by_role("tab", name=shots).click()
+        assert page.locator("section.board:visible .curves").count() == 1
+
+
+def test_columns_sort_both_ways_and_say_so(visit, text):
+    page = visit(text)
+    table = page.locator("table.matrix:visible")
+    head = table.locator("thead tr:first-child th").nth(1)
+    values = [f"tbody tr td:nth-child(2) b >> nth={n}" for n in range(table.locator("tbody tr").count())]
+    for order in ("descending", "ascending"):
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == order
+        found = [float(table.locator(value).inner_text()) for value in values]
+        assert found == sorted(found, reverse=order == "descending")
+    assert table.locator("[aria-sort]").count() == 1
+
+
+def test_names_of_tasks_lead_to_them(visit, text):
+    page = visit(text)
+    page.locator("table.matrix:visible tbody a").first.click()
+    page.locator("details.task[open]").wait_for()
+    assert page.locator("details.task[open]").count() == 1
+
+
+def test_categories_unfold(visit):
+    page = visit(render(many_tasks(), "html"))
+    rows_ = page.locator("table.matrix:visible tbody tr:visible")
+    folded = rows_.count()
+    button = page.locator("table.matrix:visible tbody button").first
+    assert button.get_attribute("aria-expanded") == "false"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert rows_.count() > folded
+
+
+# --- items -----------------------------------------------------------------------------------------------------------
+
+
+def test_items_are_filtered_searched_and_paged(visit, text):
+    task = items_of(visit(text), "title->category")
+    status = task.get_by_role("status")
+    assert status.inner_text() == "1 to 20 of 60 items"
+    assert task.locator(".item").count() == 20
+    task.get_by_role("button", name="Next").click()
+    assert status.inner_text() == "21 to 40 of 60 items"
+    task.get_by_role("button", name="Disagreement").click()
+    assert {"✓ right", "✗ wrong"} <= set(task.locator(".item").first.locator("td.n").all_inner_texts())
+    task.get_by_label("learner").select_option("weak")
+    task.get_by_role("button", name="Wrong", exact=True).click()
+    rows_ = task.locator(".item tr", has=task.page.locator("th", has_text="weak"))
+    assert set(rows_.locator("td.n").all_inner_texts()) == {"✗ wrong"}
+    task.get_by_role("button", name="All", exact=True).click()
+    task.get_by_label("search").fill("NUMBER 7 ")
+    task.locator(".item mark").first.wait_for()
+    assert all("number 7 " in found.lower() for found in task.locator(".item dl").all_inner_texts())
+    task.get_by_label("search").fill("no such text")
+    status.get_by_text("No item matches.").wait_for()
+
+
+def test_a_setting_can_be_chosen(visit, text):
+    task = items_of(visit(text), "title->category")
+    task.get_by_label("setting").select_option("0 shots")
+    assert all("0 shots" in head for head in task.locator(".item header").all_inner_texts())
+    task.get_by_label("setting").select_option("all settings")
+    assert task.get_by_role("status").inner_text() == "1 to 20 of 120 items"
+
+
+def test_twenty_thousand_items_are_shown_by_the_page(visit):
+    task = items_of(visit(render(many_items(20_000), "html")), "large")
+    assert task.get_by_role("status").inner_text() == "1 to 20 of 20,000 items"
+    assert task.locator(".item").count() == 20
+    task.get_by_label("search").fill("item 19,999")
+    task.get_by_role("status").get_by_text("1 to 1 of 1 items").wait_for()
+
+
+# --- themes, sizes, readers ------------------------------------------------------------------------------------------
+
+
+def test_the_theme_follows_the_system_and_the_button(visit, text):
+    page = visit(text, color_scheme="dark")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(paper)
+    page.get_by_role("button", name="Light").click()
+    assert page.evaluate(paper) == "rgb(255, 255, 255)" != dark
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(paper) == dark
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_texts_have_enough_contrast(visit, text, theme):
+    page = visit(text, color_scheme=theme)
+    items_of(page, "title->category")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate(CONTRASTS) == []
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280, 1600])
+def test_no_page_scrolls_sideways(visit, text, width):
+    page = visit(text, viewport={"width": width, "height": 900})
+    items_of(page, "title->category")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN])
+def test_labels_of_plots_do_not_overlap_or_leave_the_plot(visit, text, viewport):
+    page = visit(text, viewport=viewport)
+    assert page.evaluate(OVERLAPS) == []
+
+
+def test_the_page_can_be_read_without_its_script(visit, text, summary):
+    page = visit(text, java_script_enabled=False)
+    boards = page.locator("details.board")
+    assert boards.count() == len(summary.leaderboards)
+    assert boards.first.locator("table.matrix").is_visible()
+    boards.nth(1).locator("summary").first.click()
+    assert boards.nth(1).locator("table.matrix").is_visible()
+    task = page.locator("details.task").first
+    task.locator("summary").first.click()
+    assert task.locator(".samples").is_visible()
+
+
+def test_a_notebook_shows_the_page_without_its_script(visit, summary):
+    page = visit(f"<!doctype html><title>notebook</title>{summary._repr_html_()}")
+    inside = page.frame_locator("iframe")
+    assert inside.locator("table.matrix").first.is_visible()
+    assert inside.locator("details.board").count() == len(summary.leaderboards)
+
+
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN])
+def test_a_card_is_a_page_in_the_same_style(visit, suite, viewport):
+    page = visit(card.page(card.sheet(suite)), viewport=viewport)
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert page.evaluate("document.scripts.length") == 0
+
+
+# --- hostile data ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hostile", [ATTACK, BREAKOUT])
+def test_nothing_of_the_data_runs(visit, hostile):
+    page = visit(render(hostile_results(hostile), "html", How(count=20)))
+    items_of(page, hostile)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    page.get_by_label("search").fill(hostile[:9])
+    page.locator("mark").first.wait_for()
+    assert page.title() == f"{hostile} · taskloom"
+    assert page.locator("img, svg[onload], script:not([type])").count() == 1  # our own script
+    shown = page.locator("body").inner_text()
+    assert shown.count(hostile) > 10
+
+
+def hostile_results(hostile: str) -> Results:
+    """Make results in which every name and text is hostile."""
+    output = Labels((hostile, "other"))
+    task = Task(id=hostile, instruction=f"Do {hostile}", output=output, metrics=("accuracy", "macro-f1"),
+                tags={"category": (hostile,)})  # fmt: skip
+    examples = [Example(Item(f"{hostile}{n}", {hostile: f"{hostile}{n}"}), (hostile,), str(n)) for n in range(8)]
+    suite = Suite(id=hostile, tasks={hostile: task}, pools={hostile: {"all": rows.pool(task, examples)}})
+    names = (f"{hostile}1", f"{hostile}2", "majority")
+    outcomes = tuple(outcome(suite, hostile, name, shots) for name in names for shots in (0, 4))
+    return Results(
+        name=hostile, command=hostile, suite=suite, learners=dict.fromkeys(names, hostile), baselines=("majority",),
+        outcomes=outcomes, failures=(), missing=0, skipped={},
+    )  # fmt: skip
+
+
+def outcome(suite: Suite, task: str, learner: str, shots: int = 0) -> Outcome:
+    examples = suite.pools[task]["all"].take(range(len(suite.pools[task]["all"])))
+    output = suite.tasks[task].output
+    assert isinstance(output, Labels)
+    answers = tuple(output.names[(n + len(learner)) % 2] for n in range(len(examples)))
+    gold = tuple(e.gold for e in examples)
+    return Outcome(
+        cell="", task=task, learner=learner, shots=shots, seed=0, index=0, pool="all",
+        rows=tuple(range(len(examples))), items=tuple(e.item.id for e in examples), answers=answers, gold=gold,
+        scores={name: score(metric(name, output), gold, answers, output) for name in suite.tasks[task].metrics},
+        counts={}, cost=Cost(),
+    )  # fmt: skip
+
+
+def suite_of(count: int, tasks: int = 1) -> Suite:
+    output = Labels(("yes", "no"))
+    made, pools = {}, {}
+    for number in range(tasks):
+        name = "large" if tasks == 1 else f"task-{number}"
+        made[name] = Task(id=name, instruction=name, output=output, metrics=("accuracy",),
+                          tags={"category": (f"category {number % 3}",)})  # fmt: skip
+        examples = [Example(Item(str(n), {"input": f"item {n:,}"}), ("yes",), str(n)) for n in range(count)]
+        pools[name] = {"all": rows.pool(made[name], examples)}
+    return Suite(id="large", tasks=made, pools=pools)
+
+
+def summary_of(suite: Suite, names: tuple[str, ...]) -> Summary:
+    outcomes = tuple(outcome(suite, task, name) for task in suite.tasks for name in names)
+    return summarise(
+        Results(
+            name="large", command="", suite=suite, learners=dict.fromkeys(names, "made up"), baselines=(),
+            outcomes=outcomes, failures=(), missing=0, skipped={},
+        ),
+        How(count=20),
+    )  # fmt: skip
+
+
+def many_items(count: int) -> Summary:
+    return summary_of(suite_of(count), ("a", "bb", "ccc"))
+
+
+def many_tasks() -> Summary:
+    return summary_of(suite_of(6, tasks=50), ("a", "bb"))
+
+
+def test_what_was_not_run_has_a_mark(visit, results):
+    tasks = [o for o in results.outcomes if not (o.learner == "weak" and o.task == "title->category")]
+    waiting = frozenset({("weak", "title->category", 5), ("weak", "title->category", 0)})
+    page = visit(render(replace(results, outcomes=tuple(tasks), not_run=waiting), "html", How(count=20)))
+    row = page.locator("table.matrix:visible tbody tr", has_text="title->category")
+    assert row.locator("td.none").get_attribute("title") == "not run yet"
+
+
+# The texts whose contrast with what is behind them is below 4.5 (WCAG 2.1, AA); `muted` controls are exempt.
+CONTRASTS = """() => {
+  const parse = (c) => {
+    const canvas = parse.canvas ||= Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+    const context = canvas.getContext("2d", {willReadFrequently: true});
+    context.clearRect(0, 0, 1, 1); context.fillStyle = c; context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const over = (top, below) => below.map((v, n) => n < 3 ? top[n] * top[3] / 255 + v * (1 - top[3] / 255) : 255);
+  const light = (c) => c.slice(0, 3).map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
+  const behind = (e) => {
+    const found = [];
+    for (; e; e = e.parentElement) found.unshift(parse(getComputedStyle(e).backgroundColor));
+    return found.reduce((below, top) => over(top, below), [255, 255, 255, 255]);
+  };
+  const faint = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const e = node.parentElement;
+    if (!node.textContent.trim() || !e.checkVisibility() || e.closest("script, :disabled, .zero")) continue;
+    const style = getComputedStyle(e);
+    const below = behind(e);
+    const ink = over(parse(e.closest("svg") ? style.fill : style.color), below);
+    const [a, b] = [light(ink) + 0.05, light(below) + 0.05].sort((x, y) => y - x);
+    if (a / b < 4.5) faint.push(`${node.textContent.trim().slice(0, 30)} ${a / b}`);
+  }
+  return faint.slice(0, 10);
+}"""
+# Pairs of texts in a plot that cover each other, and texts that leave it.
+OVERLAPS = """() => {
+  const found = [];
+  for (const plot of document.querySelectorAll("svg.plot")) {
+    if (!plot.checkVisibility()) continue;
+    const frame = plot.getBoundingClientRect();
+    const boxes = [...plot.querySelectorAll("text")].filter((t) => t.textContent)
+      .map((t) => ({name: t.textContent, box: t.getBoundingClientRect()}));
+    boxes.forEach(({name, box}, n) => {
+      if (box.left < frame.left - 2 || box.right > frame.right + 2) found.push(`outside: ${name}`);
+      for (const other of boxes.slice(n + 1)) {
+        const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+        if (across > 2 && down > 4) found.push(`overlap: ${name} / ${other.name}`);
+      }
+    });
+  }
+  return found;
+}"""

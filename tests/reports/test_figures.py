@@ -84,7 +84,7 @@ def nothing(*views: View, **more: Any) -> bool:
 def checked(found: Sequence[Figure]) -> list[Figure]:
     for figure in found:
         drawn = Xml.fromstring(f"<div>{figure.plot}</div>")
-        plot = drawn.find("svg")
+        plot = drawn.find(".//svg")
         assert plot is not None
         assert plot.get("aria-label")
         assert all(len(row) == len(figure.columns) for row in figure.rows)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from taskloom.reports import svg
+from taskloom.reports import plots
 from taskloom.reports.plot_files import standalone, write_plots
 from taskloom.stats import Estimate
 
@@ -36,5 +36,5 @@ def test_curves_are_named_inside(summary, tmp_path):
 
 @pytest.mark.parametrize("name", ["<b>&\"'", "a\x00b\x1f", "half \ud83c"])
 def test_names_from_data_stay_text(name):
-    drawn = standalone(svg.dots([svg.Row(name, Estimate(1.0, 0.0, 2.0, 3), "1")], name))
+    drawn = standalone(plots.dots([plots.Row(name, Estimate(1.0, 0.0, 2.0, 3), "1")], name))
     ElementTree.fromstring(drawn.encode())

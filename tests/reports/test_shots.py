@@ -8,7 +8,7 @@ import pytest
 
 from taskloom.episodes import Shots, shots_from, shots_order, shots_text
 from taskloom.errors import UsageError
-from taskloom.reports import FORMS, How, compare, render, summarise, svg
+from taskloom.reports import FORMS, How, compare, plots, render, summarise
 from taskloom.reports.figures import ReportData, counted_over
 from taskloom.reports.summary import curve
 from taskloom.stats import Estimate
@@ -63,13 +63,13 @@ def test_two_learners_are_compared_at_every_setting(named):
 
 def test_curves_place_names_to_the_right_of_numbers():
     points = [(x, Estimate(y, y, y, 1)) for x, y in zip(ORDERED, (1.0, 2.0, 3.0, 4.0), strict=True)]
-    drawn = svg.curves({"a": points}, "x")
+    drawn = plots.curves([plots.Curve("a", points)], "x")
     line = drawn.split('<polyline class="line" points="')[1].split('"')[0]
     across = [float(spot.split(",")[0]) for spot in line.split()]
     assert across == sorted(across)
     assert across[3] - across[2] == pytest.approx(across[2] - across[1], abs=0.2)
     assert "drawn shots: 3; all shots: 4" in drawn
-    assert svg.curves({"a": points[2:]}, "x")
+    assert plots.curves([plots.Curve("a", points[2:])], "x")
 
 
 def test_shots_are_read_ordered_and_written():

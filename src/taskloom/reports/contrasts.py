@@ -58,6 +58,23 @@ def task_contrasts(
     return dict(zip(pairs, corrected(contrasts), strict=True))
 
 
+def contrasts_by_task(
+    pairs: Sequence[tuple[str, str, str]], answers: Mapping[str, Answers], how: How, drawn: Mapping[str, Drawn]
+) -> dict[str, dict[str, Contrast]]:
+    """Compare two learners on each of some tasks, given as (task, a, b), as one family of tests: by task and a."""
+    compared, means = [], []
+    for task, *names in pairs:
+        given = {n: {place: answers[n][place] for place in drawn[n][task].answers} for n in names}
+        pair, apart = _paired((names[0], names[1]), given, how, {n: {task: drawn[n][task]} for n in names})
+        compared.append(pair)
+        means.append(_task_mean_of(apart, task, how))
+    found = corrected(_contrasts(compared, each_task(means, how), how)) if pairs else []
+    by_task: dict[str, dict[str, Contrast]] = {}
+    for (task, *_), contrast in zip(pairs, found, strict=True):
+        by_task.setdefault(task, {})[contrast.a] = contrast
+    return by_task
+
+
 def contrasts_of(
     pairs: Sequence[tuple[str, str]],
     answers: Mapping[str, Answers],

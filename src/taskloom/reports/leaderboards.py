@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..episodes import Shots
@@ -17,10 +17,11 @@ from ..scores import Metric
 from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
 from .comparable import Ground, common, everything, ground_of, missing
-from .contrasts import contrasts_of, corrected, differs
+from .contrasts import contrasts_by_task, contrasts_of, corrected, differs
 from .draws import Answers, Drawn, Episodes, How, answers_of, draw
 from .intervals import Resampled, TaskMean, each_task, group_sizes, instances, over_tasks, score_means, together
 
+TESTED = 60  # tasks; of more, no single one is tested
 LEAST = 5  # episodes of a task, below which their variance is badly estimated
 
 
@@ -61,6 +62,7 @@ class Leaderboard:
     ranked_on: tuple[str, ...]  # the tasks that ranked scores are over
     warnings: tuple[Note, ...] = ()  # what intervals do not cover
     common: Leaderboard | None = None  # of the episodes that all learners have, where some lack others
+    tests: Mapping[str, Mapping[str, Contrast]] = field(default_factory=dict)  # task -> learner: from its best baseline
 
     @property
     def sign(self) -> int:
@@ -98,7 +100,7 @@ def leaderboards(
 ) -> Iterator[tuple[str, Leaderboard]]:
     """Make the leaderboard of all tasks, which has no name, and one for each group of tasks, of the same resamples."""
     field = _Field.of(metric, shots, outcomes, how)
-    yield "", field.leaderboard(baselines)
+    yield "", field.tested(field.leaderboard(baselines), baselines)
     yield from ((name, field.only(tasks).leaderboard(baselines)) for name, tasks in groups.items())
 
 
@@ -196,6 +198,18 @@ class _Field:
             tasks=self._by_task(kind.bounds), ranked_on=tuple(sorted({place[0] for place, _ in ground})),
             warnings=tuple(self._warnings()),
         )  # fmt: skip
+
+    def tested(self, made: Leaderboard, baselines: Sequence[str]) -> Leaderboard:
+        """Compare each learner on each task with the baseline that is best on it, unless tasks are many."""
+        pairs: list[tuple[str, str, str]] = []
+        for task, found in made.tasks.items():
+            known = {name: e.value for name, e in found.items() if not math.isnan(e.value)}
+            rivals = [name for name in known if name in baselines]
+            best = max(rivals, key=lambda name: made.sign * known[name], default="")
+            pairs += [(task, name, best) for name in known if best and name not in baselines]
+        if not pairs or len(made.tasks) > TESTED:
+            return made
+        return replace(made, tests=contrasts_by_task(pairs, self.answers, self.how, self.drawn))
 
     def _contrasts(self, pairs: Iterable[tuple[str, str]]) -> tuple[Contrast, ...]:
         """Compare each two learners, as one family of tests."""

@@ -1,10 +1,14 @@
-"""What pages are made of: a document that loads nothing and runs no script, and tables whose text is escaped."""
+"""What pages are made of: a document that loads nothing and runs no script but ours, and tables of escaped text."""
 
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 
 from .. import __version__
 from ..core import DROPPED
@@ -12,20 +16,32 @@ from ..ids import Json
 from ..messages import counted_text
 from ..stats import Contrast, Estimate
 from . import numbers
-from .style import CSS
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src {style}; script-src {script}"
 
 
-def document(title: str, body: Iterable[str]) -> str:
-    """Write a whole page of parts that are HTML already."""
+def document(title: str, body: Iterable[str], *, script: bool = False) -> str:
+    """Write a whole page of parts that are HTML already; its policy allows our style and our script alone."""
+    css, code = resource("report.css"), resource("report.js") if script else ""
+    policy = POLICY.format(style=_hash(css), script=_hash(code) if script else "'none'")
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{escape(title)} · taskloom</title><style>{CSS}</style></head>\n<body>"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{escape(title)} · taskloom</title><style>{css}</style></head>\n<body>"
     )
-    return "\n".join([head, *filter(None, body), "</body></html>\n"])
+    foot = f"<script>{code}</script></body></html>\n" if script else "</body></html>\n"
+    return "\n".join([head, *filter(None, body), foot])
+
+
+@cache
+def resource(name: str) -> str:
+    """Read a file of the page."""
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def facts(suite: str, fingerprint: str, about: Mapping[str, Json]) -> dict[str, str]:
@@ -45,13 +61,16 @@ def facts(suite: str, fingerprint: str, about: Mapping[str, Json]) -> dict[str, 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:
     """Write rows of plain text; the first cell of each names it."""
-    lines = (f"<th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) for row in rows)
+    lines = (
+        f'<th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        for row in rows
+    )
     return box(columns, "".join(f"<tr>{line}</tr>" for line in lines), style)
 
 
 def box(columns: Sequence[str], rows: str, style: str = "") -> str:
     """Write a table of rows that are HTML already, in a box that scrolls where the screen is narrow."""
-    heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     return f'<div class="box {style}"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 

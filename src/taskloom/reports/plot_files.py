@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from html import escape, unescape
 from pathlib import Path
 
 from ..episodes import shots_text
-from ..stats import Estimate
 from ..texts import without_surrogates
-from . import numbers, svg
-from .contrasts import differs
-from .leaderboards import Leaderboard, Standing
-from .summary import Summary, curve
-from .tables import label
+from . import board_plots
+from .summary import Summary
 
-PLOT = re.compile(r'<svg class="plot" viewBox="0 0 (\d+) (\d+)" role="img" aria-label="(.*?)">(.*?)</svg>', re.DOTALL)
+PLOT = re.compile(
+    r'<svg class="plot" width="\d+" viewBox="0 0 (\d+) (\d+)" role="img" aria-label="(.*?)">(.*?)</svg>', re.DOTALL
+)
 KEY = re.compile(r'<li><svg class="swatch"[^>]*>(.*?)</svg>(.*?)</li>', re.DOTALL)
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # characters that no XML file may hold
 KEY_ROW = 18
@@ -70,43 +67,12 @@ def _drawn(summary: Summary) -> Iterator[tuple[str, str]]:
     for metric in summary.metrics:
         last = summary.of(metric)[-1].headline
         at = shots_text(last.shots)
-        yield f"{metric}-{at}-scores", svg.dots([_row(s, last.points) for s in last.standings], f"{metric}, {at}")
+        yield f"{metric}-{at}-scores", board_plots.scores(last)
         if len(summary.of(metric)) > 1:
-            yield f"{metric}-over-shots", _curves(summary, last)
-        if last.pairs or last.against:
-            yield f"{metric}-{at}-differences", _differences(last)
+            yield f"{metric}-over-shots", board_plots.curves(summary, last)
+        if board_plots.differences_of(last):
+            yield f"{metric}-{at}-differences", board_plots.differences(last)
     yield from ((f"view-{figure.title}", figure.plot) for figure in summary.figures if figure.plot)
-
-
-def _row(s: Standing, points: bool) -> svg.Row:
-    style = "baseline" if s.baseline else "best" if s.best else ""
-    return svg.Row(label(s), numbers.shown(s.score, points), numbers.score(s.score, points), style)
-
-
-def _curves(summary: Summary, of: Leaderboard) -> str:
-    found = curve(summary, of.metric)
-    lines = {
-        name: [(shots, numbers.shown(e, of.points)) for shots, e in found[name]]
-        for name in summary.learners
-        if any(not math.isnan(e.value) for _, e in found.get(name, ()))
-    }
-    return svg.curves(lines, f"{of.metric} over shots") + svg.key(list(lines))
-
-
-def _differences(of: Leaderboard) -> str:
-    """Draw the paired differences from the learner in front."""
-    front = next((s.learner for s in of.standings if s.best), of.standings[0].learner)
-    rows = [
-        svg.Row(
-            f"{c.a} − {c.b}",
-            numbers.shown(Estimate(c.difference, c.low, c.high, c.n), of.points),
-            numbers.score(c, of.points),
-            "apart" if differs(c) else "",
-        )
-        for c in (*of.pairs, *of.against)
-        if front in (c.a, c.b)
-    ]
-    return svg.forest(rows, f"paired differences of {of.metric}, {shots_text(of.shots)}")
 
 
 def standalone(drawn: str) -> str:

@@ -120,6 +120,11 @@ class Summary:
         return tuple(sorted({o.seed for o in self.results.outcomes}))
 
     @property
+    def order(self) -> tuple[str, ...]:
+        """Name learners in the order of the study, baselines last."""
+        return tuple(sorted(self.learners, key=lambda name: name in self.baselines))
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Name the metrics, in the order in which tasks name them."""
         return tuple(dict.fromkeys(b.metric for b in self.leaderboards))

@@ -129,15 +129,16 @@ def pairs(leaderboard: Leaderboard) -> Rows:
 
 
 def notes(summary: Summary, metric: str) -> list[str]:
-    """Say which learners are not ranked and why, and what intervals do not cover."""
+    """Gather the notes of a metric, each with the settings that it is about."""
     where: dict[str, list[str]] = {}
     for leaderboard in summary.of(metric):
-        for note in _notes(leaderboard):
+        for note in leaderboard_notes(leaderboard):
             where.setdefault(note, []).append(shots_text(leaderboard.shots))
     return [f"{', '.join(shots)}: {note}" for note, shots in where.items()]
 
 
-def _notes(leaderboard: Leaderboard) -> Iterator[str]:
+def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
+    """Say which learners are not ranked and why, and what intervals do not cover."""
     for s in leaderboard.standings:
         if s.missing:
             yield f"{s.learner} {s.missing}"

@@ -21,6 +21,7 @@ from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
 from .cells import Cell, bases
+from .environment import environment
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
@@ -164,6 +165,7 @@ class Prepared:
             views=canonical(written_views(study)),
             metrics=canonical(list(study.metrics)),
             verified=plan.verified,
+            environment=canonical(environment()),
         )
         keep_plan(plan, ledger, self.limit)
         return ledger

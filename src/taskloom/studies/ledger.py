@@ -329,6 +329,11 @@ class Ledger:
         """Give what the finished cells of a plan cost."""
         return {cell: _cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
 
+    def times(self, trial: int) -> tuple[float, float] | None:
+        """Give when the first cell of a plan was begun, and when the last was done."""
+        found = [(ended - seconds, ended) for _, ended, seconds in self._of_plan("costs", trial, "ended", "seconds")]
+        return (min(began for began, _ in found), max(ended for _, ended in found)) if found else None
+
     def _of_plan(self, table: str, trial: int, *names: str) -> Iterator[Any]:
         """Read rows of the cells of a plan; those that are damaged, or another cell's, are dropped."""
         asked = ", ".join(f"t.{name}" for name in names)

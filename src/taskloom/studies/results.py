@@ -22,6 +22,7 @@ from ..scores import Metric, Scored
 from ..scores.tasks import parts_of, score_key, score_task
 from ..suites.columns import hashes
 from .costs import Cost
+from .environment import RunRecord
 from .finished import Score, unpacked
 from .items import as_frame, item_table
 from .ledger import Ledger, Planned
@@ -105,6 +106,8 @@ class Results:
         return metrics_of(self.suite.task(task), self.metrics)
 
     ledger: Path | None = field(default=None, repr=False)  # where what models wrote is; none of predictions
+    not_run: frozenset[tuple[str, str, Shots]] = frozenset()  # learner, task and shots of cells that were not run yet
+    record: RunRecord | None = None  # when and where cells were run
 
     def to_arrow(self, tasks: Collection[str] = ()) -> pa.Table:
         """Give a table with a row for each answer, of these tasks or of all: input, gold, raw output, answer, scores.
@@ -161,6 +164,7 @@ def read_results(
     for one in planned:
         if one.cell in skipped:
             reasons[skipped[one.cell][0]] += 1
+    waiting = [one for id_, one in cells.items() if not (id_ in reading.bodies or id_ in failed or id_ in skipped)]
     return Results(
         name=about.study,
         command=command,
@@ -169,7 +173,7 @@ def read_results(
         baselines=tuple(about.baselines),
         outcomes=tuple(outcomes),
         failures=tuple(_failure(one, *failed[one.cell]) for one in planned if one.cell in failed),
-        missing=sum(id_ not in reading.bodies and id_ not in failed and id_ not in skipped for id_ in cells),
+        missing=len(waiting),
         skipped=dict(reasons),
         smoke=trial > 0,
         settings=about.settings,
@@ -178,7 +182,14 @@ def read_results(
         metrics=tuple(metrics),
         dropped=tuple(Note.from_json(note) for note in about.dropped),
         ledger=ledger.path,
+        not_run=frozenset((one.learner, one.task, one.shots) for one in waiting),
+        record=_record(ledger, trial),
     )
+
+
+def _record(ledger: Ledger, trial: int) -> RunRecord | None:
+    times = ledger.times(trial)
+    return RunRecord(*times, json.loads(ledger.about("environment") or "{}")) if times else None
 
 
 def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str, tuple[Cost, ...]]:

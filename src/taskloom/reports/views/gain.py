@@ -10,7 +10,7 @@ from ...episodes import shots_text
 from ...stats import Contrast, Estimate, student_interval
 from ...studies.views import Settings, naming
 from ...texts import counted
-from .. import numbers, svg
+from .. import numbers, plots
 from ..contrasts import differs, task_contrasts
 from ..figures import Figure, ReportData
 from ..leaderboards import Leaderboard, Standing
@@ -76,8 +76,14 @@ def _gain_by(
         rows=tuple((r.task, c, numbers.p_value(c.p), r.ours, r.name, r.theirs, r.category) for r, c in rows),
         notes=tuple(_gain_notes(leaderboard, [gain for _, gain in rows], len(tasks), data.how.level)),
         points=leaderboard.points,
-        plot=svg.forest([_gain_row(leaderboard, *row) for row in _ends(rows)], title),
+        plot=_drawn(leaderboard, rows, title, learner),
     )
+
+
+def _drawn(leaderboard: Leaderboard, rows: Sequence[tuple[_Rival, Contrast]], title: str, learner: str) -> str:
+    drawn = [_gain_row(leaderboard, *row) for row in _ends(rows)]
+    axis = f"gain of {learner}, {'points of ' if leaderboard.points else ''}{leaderboard.metric}"
+    return plots.responsive(lambda width: plots.forest(drawn, title, axis=axis, width=width))
 
 
 def _rival(data: ReportData, leaderboard: Leaderboard, learner: str, over: Sequence[str], task: str) -> _Rival | None:
@@ -102,10 +108,10 @@ def _ends(rows: Sequence[tuple[_Rival, Contrast]]) -> Sequence[tuple[_Rival, Con
     return rows if len(rows) <= MOST else [*rows[: MOST // 2], *rows[-(MOST // 2) :]]
 
 
-def _gain_row(leaderboard: Leaderboard, rival: _Rival, gain: Contrast) -> svg.Row:
+def _gain_row(leaderboard: Leaderboard, rival: _Rival, gain: Contrast) -> plots.Row:
     shown = numbers.shown(Estimate(gain.difference, gain.low, gain.high, gain.n), leaderboard.points)
     style = "apart" if differs(gain) else ""
-    return svg.Row(rival.task, shown, numbers.score(gain, leaderboard.points), style)
+    return plots.Row(rival.task, shown, numbers.score(gain, leaderboard.points), style)
 
 
 def _gain_notes(leaderboard: Leaderboard, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:

@@ -10,7 +10,7 @@ from ...benchmarks.published import ALL, Figures, published
 from ...episodes import shots_text
 from ...stats import Estimate
 from ...studies.views import Settings, naming
-from .. import numbers, svg
+from .. import numbers, plots, svg
 from ..figures import Figure, ReportData, Value
 from ..leaderboards import Category, Leaderboard, Standing
 
@@ -43,13 +43,14 @@ def _overall(
     theirs = {method: values[ALL] for method, values in figures.values.items()}
     here = {name: standing.over(figures.over) for name, (_, standing) in ours.items()}
     order = sorted({**here, **theirs}, key=lambda name: -_height(here.get(name), theirs.get(name)))
+    about = f"{figures.metric} here and as published"
     drawn = [row for name in order for row in _dots(name, here.get(name), theirs.get(name))]
     return Figure(
         title=f"Beside published figures: {figures.metric}",
         columns=("method", "shots", "tasks", "here", "published"),
         rows=tuple((name, *_where(ours.get(name)), here.get(name), theirs.get(name)) for name in order),
         notes=what_is_published(data, figures, paper),
-        plot=svg.dots(drawn, f"{figures.metric} here and as published"),
+        plot=plots.responsive(lambda width: plots.dots(drawn, about, axis=figures.metric, width=width)),
     )
 
 
@@ -61,11 +62,11 @@ def _height(ours: Estimate | None, theirs: float | None) -> float:
     return 100 * ours.value if ours else theirs or 0.0
 
 
-def _dots(name: str, ours: Estimate | None, theirs: float | None) -> Iterator[svg.Row]:
+def _dots(name: str, ours: Estimate | None, theirs: float | None) -> Iterator[plots.Row]:
     if ours:
-        yield svg.Row(name, numbers.shown(ours, points=True), numbers.score(ours, points=True), "apart")
+        yield plots.Row(name, numbers.shown(ours, points=True), numbers.score(ours, points=True), "apart")
     if theirs is not None:
-        yield svg.Row(f"{name}, published", _value(theirs), f"{theirs:.1f}", "published")
+        yield plots.Row(f"{name}, published", _value(theirs), f"{theirs:.1f}", "published")
 
 
 def _by_category(data: ReportData, categories: Sequence[Category], figures: Figures, paper: str) -> Figure:

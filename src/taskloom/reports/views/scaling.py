@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ids import Json, canonical
 from ...studies.views import Settings, naming
-from .. import numbers, svg
+from .. import numbers, plots
 from ..contrasts import combination
 from ..figures import Figure, ReportData, counted_over
 
@@ -35,7 +35,7 @@ class Scaling:
         xs = sorted({x for names in series.values() for x in names})
         points = next(iter(ours.values()))[0].points
         scores = {label: {x: ours[name][1].score for x, name in names.items()} for label, names in series.items()}
-        lines = {n: [(x, numbers.shown(e, points)) for x, e in by_x.items()] for n, by_x in scores.items()}
+        lines = [plots.Curve(n, [(x, numbers.shown(e, points)) for x, e in by_x.items()]) for n, by_x in scores.items()]
         about = f"{data.first} over {self.over}"
         yield Figure(
             title=about,
@@ -46,7 +46,7 @@ class Scaling:
                 *(note for label, names in series.items() for note in _trend(data, label, names)),
             ),
             points=points,
-            plot=svg.curves(lines, about, over=self.over) + svg.key(list(lines)),
+            plot=plots.responsive(lambda width: plots.curves(lines, about, over=self.over, up=data.first, width=width)),
         )
 
 

@@ -1,11 +1,12 @@
-"""Pages with many tasks stay small, and show every task."""
+"""The tasks of a page: of few all is shown, and many stay small."""
 
 from __future__ import annotations
 
 import pytest
 
 from taskloom.core import Example, Item, Labels, Suite, Task
-from taskloom.reports import How, render, summarise, task_pages
+from taskloom.reports import How, render, summarise
+from taskloom.reports.page import tasks
 from taskloom.scores import metric, score
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
@@ -46,30 +47,38 @@ def summary():
     return summarise(results(320), How(count=20))
 
 
-def test_many_tasks_are_in_folded_tables_by_category(summary, read_page):
-    page = render(summary, "html")
+@pytest.fixture(scope="module")
+def page(summary):
+    return render(summary, "html")
+
+
+def test_many_tasks_are_rows_under_their_categories(summary, page, read_page):
     read = read_page(page)
     said = "".join(read.text)
     assert read.open == []
-    assert "script" not in {tag for tag, _ in read.tags}
     assert all(said.count(f"task-{n:03}") >= 1 for n in range(320))
-    assert "category 0 <b>: 107 tasks, 1 to 100" in said
-    assert "category 0 <b>: 107 tasks, 101 to 107" in said
-    assert "other tasks: 1 task" in said
-    assert "Samples of 54 tasks" in said
-    assert len(page) < 500_000
+    groups = [attributes for tag, attributes in read.tags if tag == "tbody" and attributes.get("class") == "group"]
+    assert len(groups) == len(summary.leaderboards) * 4  # three categories, and the task that has none
+    assert "category 0 <b> 107" in said
+    assert "other tasks 1" in said
 
 
-def test_a_page_shows_no_more_scores_than_a_browser_likes(summary, monkeypatch):
-    monkeypatch.setattr(task_pages, "CELLS", 1000)
-    assert "320 of 1,280 rows are shown" in task_pages.tasks(summary)
-    monkeypatch.setattr(task_pages, "CELLS", 100)
-    shown = task_pages.tasks(summary)
-    assert "50 of 1,280 rows are shown; the CSV and JSON reports have all" in shown
+def test_every_task_is_linked_to_where_it_is_shown(summary, page, read_page):
+    read = read_page(page)
+    ids = {attributes["id"] for tag, attributes in read.tags if tag == "details" and "id" in attributes}
+    assert {a["href"] for tag, a in read.tags if tag == "a" and (a["href"] or "").startswith("#t")} >= {
+        f"#{link}" for link in tasks.links(summary).values()
+    }
+    assert len(ids) == 320
 
 
-def test_few_tasks_have_a_section_each(read_page):
+def test_the_page_of_many_tasks_stays_small(page):
+    assert len(page.encode()) < 2_500_000
+
+
+def test_few_tasks_have_scores_and_classes(read_page):
     few = summarise(results(5), How(count=20))
     said = "".join(read_page(render(few, "html")).text)
     assert "other tasks" not in said
+    assert said.count("F1 by class") == 5
     assert set(few.samples) == set(few.tasks)

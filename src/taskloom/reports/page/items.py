@@ -1,0 +1,131 @@
+"""Single answers inside a page: packed by task, and unpacked by a script when the task is opened."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from ...core import Task
+from ...episodes import shots_order, shots_text
+from ...messages import text_of
+from ...studies.items import ItemRow, item_rows
+from ...studies.results import Outcome, Results
+from ...texts import without_surrogates
+from .. import numbers
+from ..summary import written
+
+ANSWERS = 100_000  # in a page
+BYTES = 30_000_000  # of packed answers in a page
+LONGEST = 4_000  # characters of a text
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The answers to items of one task, as base64 of deflated JSON."""
+
+    text: str
+    answers: int
+
+
+def packed(results: Results) -> dict[str, Packed]:
+    """Pack the answers of each task; where they are many, the first episodes at the most shots of each."""
+    by_task: dict[str, list[Outcome]] = {}
+    for outcome in results.outcomes:
+        by_task.setdefault(outcome.task, []).append(outcome)
+    few = sum(len(o.answers) for o in results.outcomes) <= ANSWERS
+    share = ANSWERS if few else ANSWERS // len(by_task)
+    kept = [o for found in by_task.values() for o in _first(found, share)]
+    rows = item_rows(replace(results, outcomes=tuple(kept)))
+    found: dict[str, Packed] = {}
+    size = 0
+    for task, answers in itertools.groupby(rows, key=lambda row: row.task):
+        made = _pack(results, results.suite.task(task), list(answers))
+        size += len(made.text)
+        if size > BYTES:
+            break
+        found[task] = made
+    return found
+
+
+def _first(outcomes: Sequence[Outcome], most: int) -> Iterator[Outcome]:
+    """Keep whole episodes, with what all learners answered, up to so many answers, and at least one episode."""
+    if sum(len(o.answers) for o in outcomes) <= most:
+        yield from outcomes
+        return
+    groups: dict[Any, list[Outcome]] = {}
+    for o in sorted(outcomes, key=lambda o: o.episode):
+        groups.setdefault((o.shots, o.episode), []).append(o)
+    kept = 0
+    for at in sorted(groups, key=lambda at: shots_order(at[0]), reverse=True):
+        size = sum(len(o.answers) for o in groups[at])
+        if kept and kept + size > most:
+            return
+        kept += size
+        yield from groups[at]
+
+
+def _pack(results: Results, task: Task, rows: Sequence[ItemRow]) -> Packed:
+    data = _data(results, task, rows)
+    text = without_surrogates(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    packed = base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+    return Packed(packed, len(rows))
+
+
+def _data(results: Results, task: Task, rows: Sequence[ItemRow]) -> Json:
+    """Lay answers out by item and episode, each with what all learners answered; what repeats is there once."""
+    named = {row.learner for row in rows}
+    learners = sorted((name for name in results.learners if name in named), key=lambda n: n in results.baselines)
+    place = {name: at for at, name in enumerate(learners)}
+    settings: dict[str, int] = {}
+    episodes: dict[str, int] = {}
+    items: dict[tuple[str, ...], int] = {}
+    shown: list[list[Any]] = []
+    found: dict[tuple[int, ...], list[Any]] = {}
+    for row in rows:
+        asked = (row.item, *row.fields.values())
+        if asked not in items:
+            items[asked] = len(items)
+            shown.append([row.item, [_cut(v) for v in row.fields.values()], [_cut(written(task, g)) for g in row.gold]])
+        at = (
+            items[asked],
+            settings.setdefault(shots_text(row.shots), len(settings)),
+            episodes.setdefault(_episode(row), len(episodes)),
+        )
+        answers = found.setdefault(at, [0] * len(learners))
+        answers[place[row.learner]] = _answer(task, row)
+    return {
+        "fields": list(rows[0].fields) if rows else [],
+        "learners": learners,
+        "baselines": sum(name in results.baselines for name in learners),
+        "settings": list(settings),
+        "episodes": list(episodes),
+        "metric": next(iter(rows[0].scores), "") if rows else "",
+        "items": shown,
+        "rows": [[*at, answers] for at, answers in found.items()],
+    }
+
+
+def _episode(row: ItemRow) -> str:
+    parts = [f"seed {row.seed}", f"episode {row.episode}" if row.episode else "",
+             f"training {row.training}" if row.training else ""]  # fmt: skip
+    return ", ".join(filter(None, parts))
+
+
+def _answer(task: Task, row: ItemRow) -> list[Any]:
+    """Give the answer, what the model wrote if that is another text, right or wrong, its score, and what is amiss."""
+    text = None if row.answer is None else _cut(written(task, row.answer))
+    raw = None if row.raw is None or row.raw == text else _cut(row.raw)
+    value = next(iter(row.scores.values()), None)
+    score = None if value is None else numbers.number(value, points=True)
+    right = None if row.right is None else int(row.right)
+    return [text, raw, right, score if right is None else None, text_of(row.unusable) if row.unusable else ""]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} … ({len(text):,} characters)"
