@@ -255,7 +255,7 @@ def test_each_part_has_its_pool(pools: tuple[str, ...], parts: tuple[str, ...]) 
 
 @pytest.mark.parametrize("pools", [(), ("train", "dev"), ("dev", "test"), ("all", "test"), ("train", "test", "more")])
 def test_pools_whose_parts_are_not_known_are_refused(pools: tuple[str, ...]) -> None:
-    with pytest.raises(SuiteError, match=f"or a single one: {', '.join(pools)}"):
+    with pytest.raises(SuiteError, match=f"or a single pool: {', '.join(pools)}"):
         parts_of_pools(pools)
 
 

@@ -148,7 +148,7 @@ def test_lessons_may_have_one_encoding():
 
 
 def test_what_is_scored_is_never_trained_on():
-    with pytest.raises(UsageError, match="none is left to train on: 'task1_moods'"):
+    with pytest.raises(UsageError, match="no examples to train on, all are scored: 'task1_moods'"):
         list(lessons(lesson_suite(test=5), [TASK.id]))
 
 

@@ -120,7 +120,7 @@ def test_faults_of_released_files_are_named_at_once(tmp_path: Path):
 
 
 def test_nothing_to_build_from_is_refused(tmp_path: Path):
-    with pytest.raises(UsageError, match="name the records"):
+    with pytest.raises(UsageError, match="SOURCE is missing"):
         build_suite("csl")
     with pytest.raises(SourceError, match="no TSV files"):
         build(tmp_path)

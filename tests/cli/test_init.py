@@ -399,7 +399,7 @@ def test_what_build_can_not_mean_is_refused(reviews: Path, taskloom):
     assert "one source" in taskloom("build", "fields", reviews, reviews, *columns, "-o", "s").err
     assert "--dry-run is for auto" in taskloom("build", "fields", reviews, *columns, "-o", "s", "--dry-run").err
     assert "did you mean part" in taskloom("build", "fields", reviews, *columns, "--split", "prat", "-o", "s").err
-    assert "auto takes a source" in taskloom("build", "auto", reviews, "--split", "part", "-o", "s").err
+    assert "auto does not take --split" in taskloom("build", "auto", reviews, "--split", "part", "-o", "s").err
     assert not Path("s").exists()
 
 

@@ -192,7 +192,7 @@ def test_settings_that_ask_for_other_weights_are_refused(folder: Path, tmp_path:
 def test_an_encoder_alone_is_no_language_model(folder: Path, tmp_path: Path) -> None:
     sizes: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
     hf.BertModel(hf.BertConfig(vocab_size=4, num_attention_heads=2, **sizes)).save_pretrained(folder)
-    with pytest.raises(ModelError, match=r"weights of cls are missing"):
+    with pytest.raises(ModelError, match=r"weights of cls"):
         weights(f"path:{folder}").open(tmp_path)
 
 
@@ -487,10 +487,10 @@ Run = Callable[..., "Ran"]
 
 
 def test_the_models_that_have_a_name_are_listed(taskloom: Run) -> None:
-    told = json.loads(taskloom("models", "list", "--json").out)
+    told = json.loads(taskloom("list", "models", "--json").out)
     assert [model["name"] for model in told] == list(load.NAMED)
     assert [model["here"] for model in told] == [False] * len(told)
-    assert "smollm2" in taskloom("models", "list").out
+    assert "smollm2" in taskloom("list", "models").out
 
 
 def test_a_model_is_shown(taskloom: Run, folder: Path) -> None:
@@ -506,7 +506,7 @@ def test_a_model_is_fetched_and_removed(taskloom: Run, publish: Publish, made: P
     assert ran.code == 0
     assert Path(ran.out.strip().replace("\n", "")).name == "weights"
     assert "removed" in taskloom("models", "rm", RELEASE).err
-    assert "not here" in taskloom("models", "rm", RELEASE).err
+    assert "not in the cache" in taskloom("models", "rm", RELEASE).err
 
 
 def test_what_cannot_be_fetched_ends_with_the_reason(taskloom: Run, tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_answers_that_are_no_label_are_counted(lines: Callable[..., Path], tmp_p
     found = score_predictions(made, read(path))
     assert found.unusable == {"label-unknown": {"a1": "perhaps", "a2": "POS"}}
     write(made, tmp_path / "suite")
-    assert "2 predictions can't be used" in taskloom("score", tmp_path / "suite", path).err
+    assert "2 predictions unusable" in taskloom("score", tmp_path / "suite", path).err
 
 
 def test_a_task_with_null_alone_is_scored_as_wrong(lines: Callable[..., Path]):

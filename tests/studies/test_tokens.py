@@ -138,7 +138,7 @@ def test_a_key_that_is_not_set_is_refused_before_any_cell(
 ):
     study = study_of(load, more)
     if named:
-        with pytest.raises(StudyError, match=f"s.yaml:8:3: model 'remote': .{named} is not set"):
+        with pytest.raises(StudyError, match=f"s.yaml:8:18: model 'remote': .{named} is not set"):
             prepare(study, tmp_path / "run")
         assert not (tmp_path / "run" / "ledger.db").exists()
         assert prepare(study, tmp_path / "run", only=["majority"])

@@ -275,7 +275,7 @@ def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[...,
         ),
         ({"meta": "meta: {train: base, encoding: nonsense}"}, "an encoding joins"),
         ({"meta": "meta: {train: base, mst: 3}"}, "did you mean most"),
-        ({"meta": "meta: {train: base, most: 0}"}, "most must be an integer >= 1 on"),
+        ({"meta": "meta: {train: base, most: 0}"}, "most must be an integer >= 1, or all"),
         ({"meta": "meta: {train: bsae}"}, r"study.yaml:9:17: model 'meta': unknown model: 'bsae'; did you mean base"),
     ],
 )

@@ -124,7 +124,7 @@ def test_an_id_in_two_files_is_named_with_their_pools(tmp_path: Path):
     files = {name: str(tmp_path / f"{name}.csv") for name in ("train", "test")}
     with pytest.raises(SourceError) as told:
         made("fields", fields=["title:text", "category:label"], id_column="id", **files)
-    assert told.value.faults[0].startswith("id 0: occurs 2 times, in test and train")
+    assert told.value.faults[0].startswith("id 0: duplicate id, 2 times, in test and train")
 
 
 def test_a_study_can_build_with_a_split(tmp_path: Path):
@@ -157,7 +157,7 @@ def test_every_error_names_the_file(tmp_path: Path, name: str, content: bytes, c
 def test_of_several_files_the_one_at_fault_is_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text("title,category\na,x\nb,y\n")
     (tmp_path / "b.csv").write_text("title\na\n")
-    with pytest.raises(SourceError, match=r"no column 'category'.*b\.csv"):
+    with pytest.raises(SourceError, match=r"unknown column: 'category'.*b\.csv"):
         made(
             "fields",
             fields=["title:text", "category:label"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import console
-from ..core import DROPPED
+from ..core import DROPPED, Suite
 from ..errors import UsageError
 from ..messages import counted_text
 from ..texts import counted
@@ -138,6 +139,22 @@ def build(
             console.note(f"{part}: {_as_text(suite.about[part])}")
     show_table_faults(table_faults(suite))
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
+    if isinstance(of, Auto):
+        _write_first_study(suite, of.name, output)
+
+
+def _write_first_study(suite: Suite, name: str, folder: Path) -> None:
+    """Write a study to start from, unless there is a file of its name."""
+    from ..studies.first_study import first_study, first_tasks
+
+    path = Path(f"{name}.yaml")
+    if not any(first_tasks(suite)):
+        console.note("no study was written: no task goes from texts to another field")
+    elif path.exists():
+        console.note(f"the study {path} exists and is kept; run it: taskloom run {shlex.quote(str(path))}")
+    else:
+        path.write_text(first_study(suite, name=name, folder=str(folder), file=str(path)), encoding="utf-8")
+        console.note(f"wrote {path}, a study to start from; run it: taskloom run {shlex.quote(str(path))}")
 
 
 def _refuse_flags(name: str, options: Iterable[str]) -> None:

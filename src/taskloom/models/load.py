@@ -96,7 +96,7 @@ class Weights:
         if self.dtype not in DTYPES:
             raise UnknownNameError("dtype", self.dtype, DTYPES)
         if isinstance(self.context, bool) or not isinstance(self.context, int) or self.context < 0:
-            raise UsageError(f"`context` must be a whole number, not below nought: {self.context!r}")
+            raise UsageError(f"`context` must be an integer >= 0: {self.context!r}")
 
     @property
     def can(self) -> frozenset[Ability]:

@@ -28,7 +28,7 @@ class Trained:
                 raise UsageError(f"{name} of a trained model must be a list of texts: {value!r}")
             object.__setattr__(self, name, listed)
         if self.most != "all" and (isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1):
-            raise UsageError(f"most must be a whole number from 1 on, or all: {self.most!r}")
+            raise UsageError(f"most must be an integer >= 1, or all: {self.most!r}")
         if not isinstance(self.train, str) or not isinstance(self.encoding, str):
             raise UsageError(f"train and encoding of a trained model must be texts: {self.train!r}, {self.encoding!r}")
 

@@ -274,7 +274,7 @@ def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequenc
     if not seen:
         return
     if missing := sorted(name for name in wanted if name not in seen):
-        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
+        raise SourceError("; ".join(f"unknown column: {name!r}; {nearest(name, seen)}" for name in missing), faults)
 
 
 def _replaced(value: Any) -> Any:
