@@ -87,7 +87,7 @@ def test_unknown_options_and_kinds_of_number_are_told() -> None:
         source("smollm2", {"dtyp": "float32"})
     with pytest.raises(UnknownNameError, match="unknown dtype: 'float8'"):
         source("smollm2", {"dtype": "float8"})
-    with pytest.raises(UsageError, match="`context` must be a whole number, not below nought: -1"):
+    with pytest.raises(UsageError, match="`context` must be an integer >= 0: -1"):
         source("smollm2", {"context": -1})
     with pytest.raises(UsageError, match="`load` must be a text: 3"):
         source("mine", {"load": 3})
