@@ -17,6 +17,7 @@ from ..summary import Summary
 
 TRACEBACK = 4000  # characters that are shown
 FAILURES = 20
+FEW = 20  # rows of categories that are shown without being asked
 SIGNATURES = 20  # that are shown without being asked
 
 
@@ -55,7 +56,11 @@ def categories(summary: Summary) -> str:
     """Write the scores by category, where tasks have categories."""
     if not summary.categories:
         return ""
-    return f'<section id="categories"><h2>By category</h2>{table(*tables.categories(summary), "n")}</section>'
+    columns, rows = tables.categories(summary)
+    shown = table(columns, rows, "n")
+    if len(rows) > FEW:
+        shown = folded(f"{len(rows):,} rows", shown)
+    return f'<section id="categories"><h2>By category</h2>{shown}</section>'
 
 
 def method(summary: Summary) -> str:

@@ -19,7 +19,7 @@ from ...texts import without_surrogates
 from .. import numbers
 from ..summary import written
 
-ANSWERS = 100_000  # in a page
+ANSWERS = 60_000  # in a page
 BYTES = 30_000_000  # of packed answers in a page
 LONGEST = 4_000  # characters of a text
 Json: TypeAlias = dict[str, Any]

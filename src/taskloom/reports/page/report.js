@@ -334,6 +334,19 @@
     }
   }
 
+  /** Offer to search many tasks by name. */
+  function addTaskSearch() {
+    const tasks = all("details.task");
+    if (tasks.length <= PAGE) return;
+    const names = tasks.map((task) => task.querySelector("summary").textContent.toLowerCase());
+    const search = make("input", { type: "search", placeholder: "Search tasks", "aria-label": "search tasks" });
+    search.addEventListener("input", () => {
+      const query = search.value.toLowerCase();
+      tasks.forEach((task, n) => (task.hidden = !names[n].includes(query)));
+    });
+    tasks[0].before(make("p", { class: "filters" }, search));
+  }
+
   // --- start ---------------------------------------------------------------------------------------------------------
 
   /** Open what a link leads to. */
@@ -349,6 +362,7 @@
   makeBoards();
   all("table.matrix").forEach(makeMatrix);
   all("details.task").forEach(watchTask);
+  addTaskSearch();
   addEventListener("hashchange", openTarget);
   openTarget();
 })();
