@@ -12,6 +12,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from taskloom.core import Labels, Text
+from taskloom.people.answers import Answers
+from taskloom.people.judgements import Comparison, Pair, Settled
+from taskloom.people.summary import compared
 from taskloom.reports import How, differs
 from taskloom.reports.leaderboards import Leaderboard, leaderboard
 from taskloom.scores import Metric, Scored, metric
@@ -56,7 +59,7 @@ class Rights:
     items: int
     chances: tuple[float, ...] = (0.6, 0.6)  # of each learner
     in_task: float = 0.0  # the part of what makes an answer right that the seeds of a task share
-    in_record: float = 0.0  # the part that all tasks of a record share
+    in_record: float = 0.0  # the part that all tasks of a record share; of people, that all items of a task share
     shared: bool = False
 
 
@@ -85,12 +88,20 @@ RIGHTS: dict[str, Rights] = {
     "100 items, one seed, 1 %": Rights(items=100, chances=(0.01, 0.01)),
     "100 items, one seed, 99 %": Rights(items=100, chances=(0.99, 0.99)),
     "30 items, one seed, 95 %": Rights(items=30, chances=(0.95, 0.95)),
+    "60 items, one seed, 2 %": Rights(items=60, chances=(0.02, 0.02)),
+    "60 items, one seed, 98 %": Rights(items=60, chances=(0.98, 0.98)),
     "4 tasks x 3 seeds, 50 records each, 99 %": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=(0.99, 0.99)),
     "six equals, 4 tasks x 3 seeds, 50 records each": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=SIX),
     "six equals, 4 tasks x 3 seeds, the same 50 records": Rights(
         tasks=4, seeds=3, items=50, in_task=0.3, in_record=0.3, shared=True, chances=SIX
     ),
     "six equals, 10 tasks, the same 100 records": Rights(tasks=10, items=100, in_record=0.4, shared=True, chances=SIX),
+}
+PEOPLE: dict[str, Rights] = {
+    "people, 60 tasks of 10 items": Rights(tasks=60, items=10, in_record=0.2),
+    "people, 20 tasks of 5 items": Rights(tasks=20, items=5, in_record=0.2),
+    "people, 8 tasks of 10 items": Rights(tasks=8, items=10, in_record=0.2),
+    "people, 20 tasks of 5 items, 95 %": Rights(tasks=20, items=5, chances=(0.95, 0.95)),
 }
 POWER: dict[str, Rights] = {
     "7.9 points, 4 tasks x 3 seeds, 50 records each": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=APART),
@@ -114,9 +125,20 @@ def main() -> None:
     made: dict[str, Trial] = {name: partial(continuous, design=of) for name, of in DESIGNS.items()}
     made |= {name: partial(of_rights, design=of) for name, of in RIGHTS.items()}
     made |= {f"macro F1, a class of 5 %, one seed, {n} items": partial(rare, items=n) for n in (50, 100, 200)}
-    show("in reports | interval holds the truth | equals differ significantly", made, chosen.trials, chosen.only)
+    made |= {name: partial(judged, design=of) for name, of in PEOPLE.items()}
+    show(
+        "in reports | interval holds the truth | equals differ significantly | interval of a difference holds 0",
+        made,
+        chosen.trials,
+        chosen.only,
+    )
     seen = {name: partial(of_rights, design=of) for name, of in POWER.items()}
-    show("a real difference | (interval holds the truth) | significant", seen, chosen.trials, chosen.only)
+    show(
+        "a real difference | (interval holds the truth) | significant | (interval of it holds 0)",
+        seen,
+        chosen.trials,
+        chosen.only,
+    )
 
 
 def show(title: str, made: Mapping[str, Trial], trials: int, only: str) -> None:
@@ -166,11 +188,12 @@ def outcome(at: tuple[str, int, int], records: Sequence[int], units: np.ndarray,
     )  # fmt: skip
 
 
-def told(made: Leaderboard, truth: float) -> Iterator[bool]:
-    """Say whether the first learner's interval holds the truth, and whether any two learners differ significantly."""
+def found_in(made: Leaderboard, truth: float) -> Iterator[bool]:
+    """Say whether a score's interval holds the truth, whether any two differ, and whether the first pair's holds 0."""
     score = next(s.score for s in made.standings if s.learner == "a")
     yield score.low <= truth <= score.high
     yield any(differs(pair) for pair in made.pairs)
+    yield made.pairs[0].low <= 0 <= made.pairs[0].high
 
 
 def continuous(rng: np.random.Generator, design: Design) -> Iterator[bool]:
@@ -185,7 +208,7 @@ def continuous(rng: np.random.Generator, design: Design) -> Iterator[bool]:
             for seed in range(design.seeds):
                 values = base + design.by_seed * rng.normal() + 0.1 * rng.normal(size=design.items)
                 outcomes.append(outcome((learner, task, seed), records, TRUTH + 0.05 * values[:, None]))
-    yield from told(leaderboard("score", 0, outcomes, how=How(count=400, tasks=design.taken)), TRUTH)
+    yield from found_in(leaderboard("score", 0, outcomes, how=How(count=400, tasks=design.taken)), TRUTH)
 
 
 def of_rights(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
@@ -203,7 +226,7 @@ def of_rights(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
                 first += 0 if design.in_task or design.shared else 100_000 * seed
                 records = range(first, first + design.items)
                 outcomes.append(outcome((learner, task, seed), records, right[:, None].astype(float)))
-    yield from told(leaderboard("score", 0, outcomes, how=How(count=400)), design.chances[0])
+    yield from found_in(leaderboard("score", 0, outcomes, how=How(count=400)), design.chances[0])
 
 
 def rare(rng: np.random.Generator, items: int) -> Iterator[bool]:
@@ -218,7 +241,31 @@ def rare(rng: np.random.Generator, items: int) -> Iterator[bool]:
         outcomes.append(outcome((learner, 0, 0), range(items), units, MACRO_F1))
     hits, predicted = share * right, share * right + (share * (1 - right))[::-1]
     truth = float(np.mean(2 * hits / (share + predicted)))
-    yield from told(leaderboard("score", 0, outcomes, how=How(count=400)), truth)
+    yield from found_in(leaderboard("score", 0, outcomes, how=How(count=400)), truth)
+
+
+def judged(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
+    """Make what people said of answers, a fifth of which are settled, and a quarter of the others not judged."""
+    key, said = {}, []
+    for learner, chance in zip("ab", design.chances, strict=True):
+        limit = NormalDist().inv_cdf(chance)
+        for task in range(design.tasks):
+            of_task = design.in_record**0.5 * rng.normal()
+            for item in range(design.items):
+                good = of_task + (1 - design.in_record) ** 0.5 * rng.normal() < limit
+                settled: Settled = "" if rng.random() < 0.8 else "equal" if good else "unusable"
+                pair = Pair(
+                    id=f"{learner}-{task}-{item}", task=f"t{task}", item=f"{item}", learner=learner, cell="", shots=0,
+                    seed=0, side="" if settled else "first", settled=settled,
+                )  # fmt: skip
+                key[pair.id] = pair
+                if not settled and rng.random() < 0.75:
+                    said.append(Comparison(pair.id, "rater", "first" if good else "second"))
+    found = compared(key, Answers(tuple(said), 0, ()))
+    score = found.learners["a"].score
+    yield score.low <= design.chances[0] <= score.high
+    yield any(differs(pair) for pair in found.contrasts)
+    yield from (pair.low <= 0 <= pair.high for pair in found.contrasts)
 
 
 if __name__ == "__main__":

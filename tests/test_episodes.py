@@ -302,7 +302,7 @@ def test_a_class_of_too_few_records_is_left_out_and_counted_by_record() -> None:
     cells = [*even(3, ("a", "b")), ("c", 90), ("c", 90), ("c", 91)]  # c: three rows of two records; d: none
     (draw,) = drawn(suite_of({"all": cells}), Sampler(shots=2, dev=0, query=2))
     assert draw.labels == ("a", "b")
-    assert draw.short == {"c": 2, "d": 0}
+    assert (draw.short, draw.least) == ({"c": 2, "d": 0}, 3)
 
 
 def test_a_class_of_too_few_records_is_refused_where_that_is_asked() -> None:
@@ -314,8 +314,22 @@ def test_a_class_of_too_few_records_is_refused_where_that_is_asked() -> None:
 
 
 def test_no_class_of_enough_records_is_refused() -> None:
-    with refused("too-few-classes", task="t", least=4, classes=[]):
+    sizes = [(name, 3) for name in NAMES]
+    told = {"task": "t", "query": 1, "enough": 0, "classes": sizes}
+    remedy = Note.of("add-test-pool")
+    with refused("too-few-classes", least=4, support=3, cause="query", remedy=remedy, **told):
         drawn(suite_of({"all": even(3)}), Sampler(shots=3, dev=0, query=0))
+    remedy = Note.of("use-fewer-shots")
+    with refused("too-few-classes", least=5, support=4, cause="support", remedy=remedy, **told):
+        drawn(suite_of({"all": even(3)}), Sampler(shots=4, dev=0, query=0))
+
+
+def test_too_few_classes_of_a_train_pool_are_a_matter_of_support() -> None:
+    with pytest.raises(EpisodeError) as caught:
+        drawn(suite_of({"train": even(3), "test": even(9)}), Sampler(shots=4, dev=0, query=1))
+    values = dict(caught.value.note.values)
+    assert (values["cause"], values["query"], values["least"]) == ("support", 0, 4)
+    assert "4 for support, 0 for query" in str(caught.value)
 
 
 def test_more_classes_than_there_are_is_refused() -> None:
@@ -540,7 +554,7 @@ def test_all_shots_are_what_dev_and_query_leave_and_those_stay_the_same():
 
 
 def test_all_shots_of_a_pool_that_query_has_used_up_are_refused():
-    with pytest.raises(EpisodeError, match="support set of task 't': 1 wanted, 0 left of 16"):
+    with pytest.raises(EpisodeError, match=r"support set of task 't'.*: 1 needed, 0 of 16 left"):
         drawn(suite_of({"all": even(4)}), Sampler(shots="all", query="all"))
 
 

@@ -18,7 +18,7 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
-    {"episodes", "prompts", "scores", "models"},
+    {"episodes", "priors", "prompts", "scores", "models"},
     {"encodings"},
     {"lessons"},
     {"stats"},

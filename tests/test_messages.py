@@ -32,7 +32,7 @@ SIGN = "¿"  # what a reworded text begins with
 
 def test_a_note_is_put_into_words_when_it_is_shown(monkeypatch: pytest.MonkeyPatch):
     error = errors.ScoreError(Note.of("lengths-differ", gold=1001, answers=1))
-    assert str(error) == "1,001 gold answers, and 1 prediction"
+    assert str(error) == "numbers differ: 1,001 gold answers, 1 prediction"
     monkeypatch.setattr(messages, "TEXTS", {"lengths-differ": "{answers} Antworten auf {gold} Fragen"})
     assert str(error) == "1 Antworten auf 1001 Fragen"
 
@@ -41,12 +41,12 @@ def test_a_note_is_put_into_words_when_it_is_shown(monkeypatch: pytest.MonkeyPat
     ("note", "text"),
     [
         (Note.of("class-too-small", least=2, classes=[("d", 0), ("e", 1)]), "fewer than 2 examples: d (0), e (1)"),
-        (Note.of("too-few-classes", task="t", least=4, classes=[]), "there is nothing to choose from: none"),
+        (Note.of("class-too-small", least=2, classes=[(f"c{n}", n) for n in range(22)]), "c19 (19) and 2 more"),
         (Note.of("names-near", names=["title", "tile"]), "did you mean title or tile?"),
         (Note.of("names-known", names=[f"n{n}" for n in range(14)]), "n10, n11 and 2 more"),
         (Note.of("label-unknown", given="'z'").of_field("kind"), "kind: label not declared: 'z'"),
         (Note.of("body-sets-ours", model="m", names=["x" * 81, "y"]), f"can't set {'x' * 77}..., y: 'm'"),
-        (Note.of("no-reply", url="u", tries=2, reason=Note.of("unreachable", reason="x")), "can't be reached (x)"),
+        (Note.of("no-reply", url="u", tries=2, reason=Note.of("unreachable", reason="x")), "unreachable (x)"),
     ],
 )
 def test_values_stand_in_the_text(note: Note, text: str):
@@ -64,7 +64,7 @@ def test_what_is_counted_goes_by_a_key_and_is_told_without_values():
     note = Note.of("label-unknown", given="'z'").of_field("kind")
     assert note.key == "kind/label-unknown"
     assert text_of(note.key) == "kind: label not declared"
-    assert text_of("clusters-differ") == "not a cluster for each element"
+    assert text_of("clusters-differ") == "a cluster for each element is needed"
 
 
 def test_a_note_is_equal_and_the_same_key_when_it_was_written_and_read():
@@ -252,3 +252,8 @@ def test_rewording_every_message_changes_no_id_and_no_stored_byte(tmp_path: Path
     assert "sighs" in reworded
     told = json.loads(render(open_run(tmp_path / "after"), "json", How(count=20)))
     assert counted | unusable == {one["what"] for kind in ("noted", "unusable") for one in told["counts"][kind]}
+
+
+def test_small_budgets_have_their_digits():
+    told = str(Note.of("budget-spent", budget=0.0004, spent=0.00031, most=0.0002))
+    assert "$0.00040 is spent: $0.00031 so far" in told

@@ -49,13 +49,32 @@ def test_all_faults_are_told_at_once_with_the_nearest_keys():
     told = faults({"words": 7, "into": {"x": 1}, "width": -1, "heigth": 1, "hidden": 1, "place": "x"})
     assert told == [
         "missing key 'name' of it",
-        "words must be text, or a list of that: 7",
-        "into must be a mapping to text: \"{'x': 1}\"",
+        "words must be a text or a list of texts: 7",
+        "into must be a mapping to texts: \"{'x': 1}\"",
         "width must be an integer >= 0: -1",
         "unknown key 'heigth' of it; did you mean height?",
         "unknown key 'hidden' of it; known: height, into, name, width, words",
         "unknown key 'place' of it; known: height, into, name, width, words",
     ]
+
+
+def test_a_key_that_is_read_twice_is_listed_once():
+    found: list[str] = []
+    node = Node({"widht": 1, "zz": 1}, lambda _, what: found.append(what))
+    read(Inner, node, read(Inner, node))
+    assert "unknown key 'widht'; did you mean width?" in found
+    assert "unknown key 'zz'; known: height, hidden, width" in found
+
+
+def test_the_item_of_a_list_that_is_wrong_is_found():
+    found: list[tuple[str, str]] = []
+
+    def place(values: Any, key: str | int, *, of_key: bool = False) -> str:
+        return str(key)
+
+    node = Node({"seeds": [1, 2, -3]}, lambda *fault: found.append(fault), place)
+    node.take("seeds", int | tuple[int, ...], 0)
+    assert found == [("2", "seeds must be an integer >= 0 or a list of integers >= 0: -3")]
 
 
 @pytest.mark.parametrize(

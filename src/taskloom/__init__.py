@@ -1,7 +1,7 @@
 """Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen.
 
 What one needs most is here: `taskloom.run("quickstart")`, `taskloom.build("quickstart")`,
-`taskloom.open_suite(folder)`, `taskloom.summarise(results)`.
+`taskloom.open_suite(folder)`, `taskloom.open_run(folder)`, `taskloom.summarise(results)`.
 """
 
 from importlib import import_module
@@ -19,15 +19,18 @@ _EXPORTS = {
     "Study": "studies.study",
     "build": "benchmarks",
     "check": "suites.check",
+    "class_reports": "reports.classes",
     "compare": "reports",
     "learner": "learners",
     "metric": "scores",
+    "open_run": "studies.api",
     "open_suite": "suites.store",
     "render": "reports",
-    "open_run": "studies.api",
     "run": "studies.api",
     "score": "scores",
+    "shared_errors": "reports.classes",
     "summarise": "reports",
+    "write_plots": "reports.plot_files",
     "write_suite": "suites.store",
 }
 

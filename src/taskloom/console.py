@@ -1,4 +1,4 @@
-"""What the command line shows: tables on a terminal, TSV when piped, JSON when asked; everything else on stderr."""
+"""Output of the command line: tables on a terminal, TSV when piped, JSON if asked; messages on stderr."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rich.table import Table
 from .texts import human
 
 Value = str | int | float | None
-SPEED_OVER = 3600  # seconds that are looked back on to tell what remains: one step may take minutes
+SPEED_OVER = 3600  # seconds over which the speed is measured: one step may take minutes
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -35,17 +35,17 @@ def safe(text: str) -> str:
 
 
 def out() -> Console:
-    """Give the console of standard output, made anew so that it is the one in force."""
+    """Make a console of the current standard output."""
     return Console(highlight=False)
 
 
 def note(message: str) -> None:
-    """Tell a person something that is no result."""
+    """Print a message that is not a result."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(escape(safe(message)))
 
 
 def error(message: str) -> None:
-    """Tell a person what went wrong."""
+    """Print an error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {escape(safe(message))}")
 
 
@@ -115,7 +115,7 @@ def pairs(values: Mapping[str, Value]) -> None:
 
 @contextmanager
 def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Show how far a long work is, on a terminal; calls give what is done and what there is in all."""
+    """Show a progress bar on a terminal; it is called with the work done and the total."""
     console = Console(stderr=True)
     counted = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
     if not console.is_terminal:
@@ -142,7 +142,7 @@ def size(count: int) -> str:
 
 
 def silence_broken_pipe() -> None:
-    """Let Python's last flush go nowhere once the reader of our output is gone."""
+    """Discard the rest of the output once its reader is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -45,7 +45,7 @@ class Labels:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
-            raise SuiteError(f"a label is named twice: {', '.join(self.names)}")
+            raise SuiteError(f"duplicate labels: {', '.join(self.names)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +187,9 @@ class Pool(Protocol):
     def groups(self) -> Ints:
         """Give each row's group as a number, which is the same in every pool of every task."""
 
+    def golds(self) -> list[Answer]:
+        """Give each row's gold answer, the first of those that are acceptable; inputs are not read."""
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
 
@@ -218,7 +221,7 @@ Folds: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]  # fold -> role -
 class Suite:
     """Tasks with their pools of examples, folds over the tasks, and stores of the documents that examples name.
 
-    `about` says where it came from (language, licence, counts of what was left out); it is shown, and is no part
+    `about` says where it came from (language, licence, counts of what was dropped); it is shown, and is no part
     of the fingerprint.
     """
 
@@ -266,10 +269,10 @@ class Suite:
 
     def __post_init__(self) -> None:
         if wrong := [name for name, task in self.tasks.items() if task.id != name]:
-            raise SuiteError(f"tasks must go by their ids: {', '.join(wrong)}")
+            raise SuiteError(f"keys of tasks must be their ids: {', '.join(wrong)}")
         if set(self.tasks) != set(self.pools):
             odd = ", ".join(sorted(set(self.tasks) ^ set(self.pools))[:5])
-            raise SuiteError(f"every task needs its pools, and pools their task: {odd}")
+            raise SuiteError(f"tasks without pools, or pools without a task: {odd}")
         for fold, roles in self.folds.items():
             for role in roles:
                 if role not in ROLES:

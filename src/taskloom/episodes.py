@@ -104,7 +104,8 @@ class Draw:
     pools: Mapping[Role, str]
     rows: Mapping[Role, tuple[int, ...]]
     labels: tuple[str, ...] = ()  # those that take part; none where the task has none
-    short: Mapping[str, int] = field(default_factory=dict)  # classes left out, with the examples they had
+    short: Mapping[str, int] = field(default_factory=dict)  # classes dropped, with the examples they have
+    least: int = 0  # examples that a class must have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,10 +235,10 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
     shared = homes["query"] == homes["support"]
     needed = sampler.least if sampler.shots == DRAWN else sampler.set_aside
     least = needed + shared  # one to ask about, where it comes from the same pool
-    kept, short = _classes(names, stocks[homes["support"]], sampler, least, key)
-    if names and len(kept) < min(2, len(names)):
-        raise EpisodeError(Note.of("too-few-classes", task=task.id, least=least, classes=[names[n] for n in kept]))
     support = stocks[homes["support"]]
+    kept, short = _classes(names, support, sampler, least, key)
+    if names and len(kept) < min(2, len(names)):
+        raise EpisodeError(_too_few_classes(task, support, needed, query=int(shared)))
     sizes = _support_sizes(support, sampler, key, kept, shared=shared)
     used = set(support.avoid)
     taken = (
@@ -263,7 +264,22 @@ def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], s
     pools = {home: stock.pool for home, stock in stocks.items()}
     id_ = _id(task, homes, pools, sampler, key, stocks[homes["support"]].avoid)
     labels = tuple(names[label] for label in kept)
-    return Draw(task=task.id, index=key.index, id=id_, pools=dict(homes), rows=rows, labels=labels, short=short)
+    return Draw(
+        task=task.id, index=key.index, id=id_, pools=dict(homes), rows=rows, labels=labels, short=short, least=least
+    )
+
+
+def _too_few_classes(task: Task, stock: _Stock, support: int, *, query: int) -> Note:
+    """Say which set too few classes have examples for, and what to do."""
+    names = _names(task)
+    sizes = {name: stock.counts.get(label, 0) for label, name in enumerate(names)}
+    enough = sum(size >= support + query for size in sizes.values())
+    is_supported = sum(size >= support for size in sizes.values()) >= min(2, len(names))
+    remedy = Note.of("add-test-pool") if is_supported else Note.of("use-fewer-shots")
+    return Note.of(
+        "too-few-classes", task=task.id, least=support + query, support=support, query=query, enough=enough,
+        cause="query" if is_supported else "support", remedy=remedy, classes=list(sizes.items()),
+    )  # fmt: skip
 
 
 def _names(task: Task) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """One small tree of exceptions: catch `TaskloomError` to catch them all.
 
-What an error says is a `Note`: a code with values, put into words when it is shown. Decide by `error.note.code`.
+The message of an error is a `Note`: a code with values, rendered when it is shown. Decide by `error.note.code`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ class TaskloomError(Exception):
 
     exit_code = 1  # what the command line ends with: 1 faults found, 2 bad usage
 
-    def __init__(self, said: Note | str = "") -> None:
-        super().__init__(said)
+    def __init__(self, message: Note | str = "") -> None:
+        super().__init__(message)
 
     @property
     def note(self) -> Note:
-        """Give what is said; one that was given words alone has the code "error"."""
-        (said,) = self.args or ("",)
-        return said if isinstance(said, Note) else Note.of("error", text=said)
+        """Give the message as a note; a plain text has the code "error"."""
+        (message,) = self.args or ("",)
+        return message if isinstance(message, Note) else Note.of("error", text=message)
 
 
 class UsageError(TaskloomError):
-    """Something asked for in a way that can't be meant."""
+    """A command, argument or option that is not valid."""
 
     exit_code = 2
 
@@ -40,19 +40,19 @@ class UnknownNameError(UsageError):
         super().__init__(Note.of("name-unknown", what=what, name=name, hint=nearest(name, known)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Come back from another process with the note as it is."""
+        """Keep the note when the error is sent to another process."""
         return Exception.__new__, (type(self), *self.args)
 
 
 class FaultsError(TaskloomError):
-    """Something that has faults of its own; `faults` has every one that was found, each with its place."""
+    """Something with several faults; `faults` has them all, each with its place."""
 
-    def __init__(self, said: Note | str, faults: Sequence[str] = ()) -> None:
-        super().__init__(said)
+    def __init__(self, message: Note | str, faults: Sequence[str] = ()) -> None:
+        super().__init__(message)
         self.faults = tuple(faults)
 
     def __str__(self) -> str:
-        """Say what is wrong, and each fault on a line of its own."""
+        """Write the message, and each fault on its own line."""
         return "\n".join([str(self.note), *(f"  {fault}" for fault in self.faults)])
 
 
@@ -61,7 +61,7 @@ class SourceError(FaultsError):
 
 
 class FetchError(TaskloomError):
-    """A file of the data catalogue that can't be had, or is not what was declared."""
+    """A file of the data catalogue that can't be fetched, or differs from its declaration."""
 
 
 class SuiteError(TaskloomError):
@@ -73,31 +73,31 @@ class StoreError(TaskloomError):
 
 
 class ScoreError(TaskloomError):
-    """Answers, gold or a metric that can't be scored together."""
+    """Answers, gold answers or a metric that do not fit each other."""
 
 
 class StatsError(TaskloomError):
-    """Numbers that no statistic can be made of."""
+    """Numbers for which a statistic is undefined."""
 
 
 class LearnerError(TaskloomError):
-    """A learner that can't be used as it is."""
+    """A learner that can't be used."""
 
 
 class ModelError(TaskloomError):
-    """A model that can't be had, loaded or asked as it is."""
+    """A model that can't be fetched, loaded or used."""
 
 
 class ModelUnavailableError(ModelError):
-    """A model that will answer nothing more for now: all that needs it can only wait."""
+    """A model that is unavailable for now: cells that need it wait for the next run."""
 
 
 class StudyError(FaultsError):
-    """A study that can't be run as it is written."""
+    """A study that can't be run."""
 
 
 class StalePlanError(TaskloomError):
-    """Work that was planned, and is no longer what it was when its plan was made."""
+    """Planned work that changed after its plan was made."""
 
 
 class LedgerError(TaskloomError):
@@ -105,17 +105,17 @@ class LedgerError(TaskloomError):
 
 
 class EpisodeError(TaskloomError):
-    """An episode that can't be drawn from the examples at hand."""
+    """An episode that can't be drawn from the examples of its task."""
 
 
 def nearest(name: str, known: Iterable[str]) -> Note:
-    """Note which known names come closest to a mistyped one.
+    """Note the known names that are nearest to a mistyped one, or all of them.
 
     >>> str(nearest("titel", ["title", "abstract"]))
     'did you mean title?'
     >>> str(nearest("x", ["title", "abstract"]))
     'known: abstract, title'
     """
-    names = sorted(known)
+    names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     return Note.of("names-near", names=near) if near else Note.of("names-known", names=names)

@@ -1,4 +1,4 @@
-"""Folders and files that are filled aside and take their place in one step."""
+"""Write folders and files aside, and move them to their place in one step."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2  # of Linux; the last one of macOS
-OLD = "old"  # in a scratch folder: what stood in the place of what was made there
+OLD = "old"  # in a scratch folder: what it replaces
 
 
 @contextmanager
 def scratch_beside(folder: Path) -> Iterator[Path]:
-    """Give a folder to work in, beside another and removed in the end; what killed processes left there goes too."""
+    """Make a scratch folder beside another, removed at the end, as are those of killed processes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in _left_by_the_dead(folder):
         _clear(left, folder)
@@ -30,14 +30,14 @@ def scratch_beside(folder: Path) -> Iterator[Path]:
 
 
 def restore(folder: Path) -> None:
-    """Put a folder back that a killed process has taken from its place, and not yet put another there."""
+    """Put back a folder that a killed process had moved away and not yet replaced."""
     if not os.path.lexists(folder):
         for left in _left_by_the_dead(folder):
             _put_back(left, folder)
 
 
 def _left_by_the_dead(folder: Path) -> list[Path]:
-    """Find the scratch folders of processes that are gone."""
+    """Find the scratch folders of ended processes."""
     found = []
     for left in sorted(folder.parent.glob(f".{glob.escape(folder.name)}-*")):
         named = re.fullmatch(r"(\d+)-\w{8}", left.name.removeprefix(f".{folder.name}-"))
@@ -47,13 +47,13 @@ def _left_by_the_dead(folder: Path) -> list[Path]:
 
 
 def _clear(scratch: Path, folder: Path) -> None:
-    """Remove a scratch folder, but never with the only copy of what it was made beside."""
+    """Remove a scratch folder, unless it holds the only copy of the folder beside it."""
     if _put_back(scratch, folder):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _put_back(scratch: Path, folder: Path) -> bool:
-    """Put what stood in a place back where nothing stands now; tell whether nothing is lost without the scratch."""
+    """Put the old folder back if nothing has replaced it; tell whether the scratch folder can be removed."""
     old = scratch / OLD
     if os.path.lexists(folder) or not os.path.lexists(old):
         return True
@@ -65,7 +65,7 @@ def _put_back(scratch: Path, folder: Path) -> bool:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove what processes that are gone were working in, beside any folder of a place."""
+    """Remove the scratch folders of ended processes in a folder."""
     for left in parent.glob(".*"):
         named = re.fullmatch(r"\.(.+)-(\d+)-\w{8}", left.name)
         if named and not is_alive(int(named[2])):
@@ -73,7 +73,7 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Tell whether a process of this machine is there."""
+    """Tell whether a process of this machine is running."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -84,7 +84,7 @@ def is_alive(process: int) -> bool:
 
 
 def replace_folder(new: Path, folder: Path) -> None:
-    """Put a folder of a scratch folder in its place; what stood there goes with the scratch.
+    """Move a folder from a scratch folder to its place; what it replaces is removed with the scratch folder.
 
     Where two folders can't be exchanged in one step, there is a moment without any: `restore` undoes what ends there.
     """
@@ -100,7 +100,7 @@ def replace_folder(new: Path, folder: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders by one system call; tell whether that was done, as not every file system can."""
+    """Exchange two folders by one system call; tell whether it worked, as not every file system can."""
     libc = ctypes.CDLL(None)
     ours, theirs = os.fsencode(one), os.fsencode(other)
     if hasattr(libc, "renameat2"):
@@ -109,7 +109,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all, whoever else writes it at the same time."""
+    """Write a file atomically, whoever else writes it at the same time."""
     with scratch_beside(path) as scratch:
         aside = scratch / path.name
         aside.write_text(text, encoding="utf-8", newline="\n")

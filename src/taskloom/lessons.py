@@ -72,7 +72,7 @@ def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: i
 def _taught(suite: Suite, name: str) -> Pool:
     pool = suite.taught_pool(name)
     if pool is None:
-        raise UsageError(f"all examples of the task are scored, and none is left to train on: {name!r}")
+        raise UsageError(f"the task has no examples to train on, all are scored: {name!r}")
     return pool
 
 

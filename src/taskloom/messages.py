@@ -1,13 +1,14 @@
-"""What people are told: everything that can be said is a code with values, and the words for it are here alone.
+"""Messages: each is a code with values; their texts are here and nowhere else.
 
-Codes are what is stored, compared and decided by. Rewording a message changes no id and no stored byte.
+Codes are stored, compared and decided by. Rewording a message changes no id and no stored byte.
 
-A text names its values in braces: {task!r}, {names} for a list, {count:row} for "3 rows", and what else `FORMS` has.
-What stands after a bar is said only where the values are known: things of one code are counted together, without them.
+A text names its values in braces: {task!r}, {names} for a list, {count:row} for "3 rows", and others of `FORMS`.
+What follows a bar is written only where the values are known: notes of one code are counted together, without them.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +16,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 GENERAL = {
-    "pools-unfit": "pools must be train and test, with or without dev, or a single one: {pools}",
+    "pools-unfit": "pools must be train and test, with or without dev, or a single pool: {pools}",
     "of-task": "task {task!r}: {reason}",
-    "error": "{text}",  # one that has words only
-    "data-changed": "data was changed after it was written, build the suite again ({pools:first 5}): {path}",
-    "text-unreadable": "texts can't be read, their file is damaged; see `taskloom check` ({reason})",
-    "gold-unreadable": "gold answers can't be read, their file is damaged; see `taskloom check` ({reason})",
+    "error": "{text}",  # without a code of its own
+    "data-changed": "data was changed after the build; build the suite again ({pools:first 5}): {path}",
+    "text-unreadable": "texts can't be read: the file is damaged; see `taskloom check` ({reason})",
+    "gold-unreadable": "gold answers can't be read: the file is damaged; see `taskloom check` ({reason})",
+    "folder-missing": "no such folder: {path}",
+    "suite-is-a-file": "a file, not a suite's folder; `taskloom build` makes a suite of a table: {path}",
+    "not-a-suite": "not a suite (it has no {file}); `taskloom build` makes one: {path}",
+    "not-a-run": "not a run (it has no {file}): {path}",
+    "not-a-ledger": "not a ledger of taskloom: {path}",
+    "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
     "names-near": "did you mean {names:or}?",
     "names-known": "known: {names:first 12}",
 }
-ANSWERS = {  # that can't be used, or stand in a pool as gold
+ANSWERS = {  # that can't be used, of a learner or as gold
     "unparsable": "unparsable",
     "empty-output": "empty output",
     "text-expected": "not a text|: {given}",
@@ -35,78 +42,135 @@ ANSWERS = {  # that can't be used, or stand in a pool as gold
     "not-finite": "not a finite number|: {given}",
     "grade-not-finite": "not a finite grade|: {given}",
     "pairs-expected": "not (candidate, grade) pairs|: {given}",
-    "candidate-twice": "a candidate is graded twice|: {given}",
-    "candidate-unknown": "graded candidate is not among the item's|: {given}",
-    "fields-expected": "not an answer for each field|, which are {fields}: {given}",
-    "clusters-differ": "not a cluster for each element|: {elements} elements have {clusters} clusters",
-    "row-fields-differ": "has the fields {fields}, the first row {first}",
-    "gold-missing": "has no gold answer",
-    "half-character": "holds half a character (a lone surrogate)",
+    "candidate-twice": "duplicate candidate|: {given}",
+    "candidate-unknown": "not a candidate of the item|: {given}",
+    "fields-expected": "an answer for each field is needed|, {fields}: {given}",
+    "clusters-differ": "a cluster for each element is needed|: {elements} elements, {clusters} clusters",
+    "row-fields-differ": "fields differ from those of the first row, {first}: {fields}",
+    "gold-missing": "gold answer is missing",
+    "half-character": "invalid Unicode (a lone surrogate)",
 }
-ROWS = {  # of a table, that are in no suite
-    "row-faulty": "rows with faults",
-    "row-surrogates": "rows with half a character, replaced by U+FFFD",
-    "row-filtered": "rows without {where}",
+ROWS = {  # of a table, that are dropped or repaired
+    "row-faulty": "rows with errors",
+    "row-surrogates": "rows with invalid Unicode (a lone surrogate), replaced by U+FFFD",
+    "row-filtered": "rows that do not match {where}",
     "row-unmapped": "rows with an unknown {column}",
+    "row-of-split": "rows of split {value!r}",
 }
-COUNTS = {  # by learners, each many times
-    "prompt-refused": "prompts that the model refused",
+TABLES = {  # that can't be read as they are
+    "of-source": "{reason}{dropped} (file: {source})",
+    "no-rows": "no records were read: there are no rows, or only a header; add rows",
+    "no-records-left": "no records were read: all rows were dropped or have faults",
+    "split-unknown": (
+        "split column {column!r} has values other than {known}; name their pools with --pool VALUE=train (or dev, "
+        "test, drop): {values:sizes}{more:and more}"
+    ),
+    "split-incomplete": (
+        "a split needs train and test rows, and has none of {missing}; name the pool of a value with --pool "
+        "VALUE=test, or build without a split; found: {found:sizes}"
+    ),
+    "split-twice": "--train, --dev and --test name all files; give no other source and no --split: {given!r}",
+    "pools-without-split": "--pool says what the values of a split column stand for; name the column with --split",
+}
+GUESSES = {  # why a column is taken for what it is
+    "guess-empty": "filled in {filled:,} of {of:row}",
+    "guess-nested": "holds values that no field can have ({kinds})",
+    "guess-mixed": "holds lists in some rows and single values in others",
+    "guess-constant": "the same in every row ({value})",
+    "guess-addresses": "web addresses",
+    "guess-dates": "dates",
+    "guess-row-numbers": "numbers of rows, without a name",
+    "guess-second": "another column is the {kind}",
+    "guess-beyond": "a {kind}, not used: {most} fields make many tasks already; add it with --field",
+    "guess-split": "all values are names of splits: {values}",
+    "guess-id-name": "{count:value}, all different, and the name of an id",
+    "guess-id-values": "{count:value}, all different, each one word with digits",
+    "guess-list": "lists, of {terms:.1f} terms on average",
+    "guess-list-json": "lists in JSON",
+    "guess-list-separator": "{separator!r} between short terms in {several:,} of {of:,} cells",
+    "guess-number": "numbers, {least} to {most}",
+    "guess-label": "{labels:distinct value}; the most frequent is {most!r} ({count:,})",
+    "guess-label-numbers": "{labels:distinct integer}",
+    "guess-text": "texts, {words:.1f} words on average",
+    "guess-too-few": "fewer than two columns can be fields; name them with `taskloom build fields`: {files}",
+    "guess-files": (
+        "the names of the files don't say which has train and which test rows; name them with `taskloom build fields "
+        "--train FILE --test FILE`, or build from one file: {files}"
+    ),
+}
+COUNTS = {  # of events that learners count
+    "prompt-refused": "prompts refused by the model",
     "prompt-cut": "prompts cut to fit the context",
     "input-cut": "inputs cut to fit the context",
     "instruction-cut": "instructions cut to fit the context",
-    "answer-cut": "answers cut at the most tokens that the learner lets a model write",
-    "answer-picked": "answers picked out of longer ones",
-    "reply-empty": "replies that were empty",
-    "demonstration-is-item": "demonstrations dropped: each the item that was asked about",
-    "demonstration-dropped": "demonstrations dropped because the context is too short",
-    "example-missing": "examples that the encoding asks for and the task does not have",
-    "no-common-word": "no word in common",
-    "not-converged": "not converged",
-    "class-short": "classes with too few examples",
-    "surrogates-replaced": "answers or replies with half a character, replaced by U+FFFD",
+    "answer-cut": "answers cut at the maximum number of tokens",
+    "answer-picked": "answers extracted from a longer output",
+    "reply-empty": "empty replies",
+    "demonstration-is-item": "demonstrations dropped: same as the item to answer",
+    "demonstration-dropped": "demonstrations dropped to fit the context",
+    "example-missing": "examples of the encoding that the task lacks",
+    "no-common-word": "items without a word in common with the support",
+    "not-converged": "fits that did not converge",
+    "majority-tied": "ties between the most frequent answers; one is chosen by a hash of the task's name",
+    "surrogates-replaced": "answers or replies with invalid Unicode (a lone surrogate), replaced by U+FFFD",
 }
-STUDIES = {  # why cells are skipped, or fail
-    "model-unavailable": "model {model} is unavailable ({reason}), and so are learners {learners}",
+STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
+    "study-faults": "the study has {count:error}:",
+    "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
+    "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "chat-score-unable": (
+        "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
+        "endpoint takes completions: {model!r}"
+    ),
     "output-unsupported": "learner {learner} does not support {kind}",
-    "examples-needed": "learner {learner} needs examples for {kind}, and 0 shots have none",
-    "no-fold": "model {model} is not trained for task {task}: none of its folds has it as a test task",
+    "examples-needed": "learner {learner} does not support {kind} with 0 shots",
+    "no-fold": "model {model} is not trained for task {task}: it is a test task of none of the folds",
     "nothing-to-train-on": "model {model} is not trained for task {task}: fold {fold} has no tasks to train on",
-    "no-record-left": "model {model} is not trained for task {task}: its episodes leave no record to train on",
-    "training-failed": "model {model} was not trained, and is needed here|: cell {cell}",
-    "learner-changed": "its file was changed after the run had begun; run again: {learner!r}",
-    "answers-missing": "{items:item} got {answers:answer} of {learner}",
-    "artifact-missing": "what training had made is not there, or not whole; run again: {folder}",
-    "artifact-changed": "a trained model was changed; remove its folder, and run again ({file}): {folder}",
+    "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
+    "training-failed": "training of model {model} failed|: cell {cell}",
+    "learner-changed": "the file of the learner was changed during the run; run again: {learner!r}",
+    "answers-missing": "learner {learner} gave {answers:answer} for {items:item}",
+    "artifact-missing": "a trained model is missing or incomplete; run again: {folder}",
+    "artifact-changed": "a trained model was changed; remove its folder and run again ({file}): {folder}",
+    "predictor-missing": "fit must give an object with predict(items), and gave {given}: {learner}",
+    "answers-not-listed": "predict must give a list with an answer for each item, and gave {given}: {learner}",
+    "answer-unwritable": (
+        "an answer must be a text, a number, a list of these, a mapping or None; item {item!r} got {given}: {learner}"
+    ),
     "learner-raised": "{error}",
-    "draw-differs": "the suite or the sampler was changed after the plan was made; run again",
+    "draw-differs": "the suite or the sampler was changed after planning; run again",
     "artifact-differs": (
-        "training model {model} again made something else than before: copy artifacts/{cell} from where it was trained "
+        "training model {model} again gave a different result: copy artifacts/{cell} from the machine that trained it "
         "first, or run into another folder (-o)"
     ),
     "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
 SCORES = {
-    "depth-missing": "metric {metric!r} needs more: a depth, as in p@5",
-    "labels-missing": "metric {metric!r} needs more: a task with labels",
-    "depth-too-small": "a depth is at least 1: {metric!r}",
-    "option-unknown": "metric {name!r} has no option {options}: {metric!r}",
-    "variant-unknown": "metric has no variant {variant!r}, only {known}: {metric!r}",
-    "metric-without-field": "name the field to score, as in {part}/{metric}: {metric!r}",
-    "metric-unfit": "a metric of {kind} is wanted, one of {fits}: {metric!r}",
-    "positive-unknown": "f1 needs positive= one of {labels}: {positive!r}",
-    "one-ranking-expected": "one gold ranking is needed: {given}",
-    "lengths-differ": "{gold:gold answer}, and {answers:prediction}",
+    "metric-unused": "metric {metric!r} can score no task of the study ({reason})",
+    "no-task": "there are no tasks",
+    "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
+    "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
+    "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
+    "labels-missing": "metric needs a task with labels: {metric!r}",
+    "depth-too-small": "depth must be >= 1: {metric!r}",
+    "option-unknown": "unknown options of metric {name!r}, {options}: {metric!r}",
+    "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
+    "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
+    "metric-unfit": "metric does not apply to {kind}; use one of {fits}: {metric!r}",
+    "positive-unknown": "positive= of f1 must be one of {labels}: {positive!r}",
+    "one-ranking-expected": "exactly one gold ranking is needed: {given}",
+    "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
     "nothing-to-score": "nothing to score",
-    "items-without-gold": "no gold answer for {count:,} of {of:item}, counted from 0: {items}",
+    "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
 }
-REPORTS = {  # what stands beside scores
+REPORTS = {  # warnings beside scores
     "pandas-missing": "data frames need pandas: pip install 'taskloom[pandas]', or use to_arrow()",
     "single-episodes": (
-        "{tasks:,} of {of:task} have a single episode: intervals do not cover what another seed would change, that is "
-        "other examples or another training"
+        "a single episode in {tasks:,} of {of:task}: intervals do not include the variation over seeds "
+        "(other examples, other training)"
     ),
     "few-episodes": (
-        "{tasks:,} of {of:task} have fewer than {least} episodes: the variance between seeds is estimated from few, "
+        "fewer than {least} episodes in {tasks:,} of {of:task}: the variance between seeds is estimated from few, "
         "which makes intervals wide; run more seeds"
     ),
     "incomplete": (
@@ -114,207 +178,244 @@ REPORTS = {  # what stands beside scores
         "other tasks or episodes than that of the ranked learners"
     ),
 }
+FINDINGS = {  # what a run found
+    "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
+    "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
+    "best-shared": (
+        "{metric}, {shots}: {learner} has the highest score, {score}, not significantly different from {others:all}"
+    ),
+    "examples-help": "{learner} improves by {difference} in {metric} from {fewest} to {most}",
+    "examples-hurt": "{learner} changes by {difference} in {metric} from {fewest} to {most}",
+    "no-better-than-baseline": (
+        "{metric}: no learner is significantly better than the best baseline on {tasks:first 5} ({count} of {of:task})"
+    ),
+}
 LEARNERS = {
-    "whole-number-expected": "{name} must be a whole number from {least} on: {given}",
+    "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
-    "wording-missing": "wording must be one at least of {known}: {given}",
-    "support-missing": "this learner needs support examples, and there are none of task {task!r}",
+    "wording-missing": "wording must be one or more of {known}: {given}",
+    "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
+    "support-missing": "learner needs support examples, and there are none: task {task!r}",
 }
 EPISODES = {
-    "sizes-not-whole": "sizes must be whole numbers: {sampler}",
-    "sizes-negative": "sizes can't be negative: {sampler}",
-    "shots-out-of-order": "least must be no more than most: {least}, {most}",
-    "too-few-classes": (
-        "fewer than two classes of task {task!r} have {least} examples or more: there is nothing to choose from: "
-        "{classes}"
+    "prior-empty": (
+        "task {task!r}: no prior, for the query set ({query:item}) has all examples of the pool that support is drawn "
+        "from; make the query set smaller, or give the task a train pool"
     ),
-    "too-few-ways": "{ways} classes wanted, {able} have {least} examples or more",
-    "class-too-small": "classes with fewer than {least} examples: {classes:sizes}",
+    "sizes-not-whole": "sizes must be integers: {sampler}",
+    "sizes-negative": "sizes must be >= 0: {sampler}",
+    "shots-out-of-order": "least must be <= most: {least}, {most}",
+    "too-few-classes": (
+        "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
+        "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "
+        "{classes:sizes 20}"
+    ),
+    "use-fewer-shots": "use fewer shots, or add examples",
+    "add-test-pool": "use fewer shots, add examples, or give the task a test pool",
+    "classes-dropped": (
+        "task {task!r} at {shots} shots: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
+        "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
+    ),
+    "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
+    "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
     "too-few-examples": (
-        "too few examples for the {role} set of task {task!r}: {wanted} wanted, {found} left of {size}; "
-        "make the sets smaller"
+        "too few examples for the {role} set of task {task!r}; make the sets smaller: "
+        "{wanted} needed, {found} of {size} left"
     ),
 }
 MODELS = {
     "budget-spent": (
-        "the budget of ${budget:,.2f} is spent: ${spent:,.4f} so far, and the next one may cost ${most:,.4f}; "
-        "raise `budget` to go on"
+        "the budget of ${budget:money} is spent: ${spent:money} so far, and the next request may cost ${most:money}; "
+        "raise `budget` to continue"
     ),
     "token-budget-spent": (
         "the budget of {budget:,} tokens is spent: {spent:,} so far, and the next request may take {most:,}; "
-        "raise `token_budget` to go on"
+        "raise `token_budget` to continue"
     ),
-    "replies-not-kept": "replies can't be kept ({reason}): {path}",
-    "no-log-probabilities": "the endpoint gives no log-probabilities of what it reads: set `answers: generate`",
-    "no-log-probabilities-in-chat": "chat endpoints don't say how likely an answer is: set `answers: generate`",
-    "no-reply": "no answer from {url} after {tries} tries; the last: {reason}",
-    "unreachable": "can't be reached ({reason})",
+    "replies-not-kept": "replies can't be stored ({reason}): {path}",
+    "no-log-probabilities": "the endpoint gives no log-probabilities of its input; set `answers: generate`",
+    "no-log-probabilities-in-chat": "chat endpoints give no log-probabilities of an answer; set `answers: generate`",
+    "no-reply": "no reply from {url} after {tries} tries; last error: {reason}",
+    "unreachable": "unreachable ({reason})",
     "connection-broken": "{kind} ({reason})",
     "http-error": "HTTP {status} {said}",
     "not-a-completion": "not a completion: {said}",
-    "reply-too-large": "a reply of more than {most:,} bytes",
-    "key-missing": "{url} wants a key, and ${key} has none (HTTP {status}): {said}",
-    "key-refused": "{url} refuses the key of ${key} (HTTP {status}): {said}",
-    "key-malformed": "the key in ${key} has characters that no key has",
-    "request-refused": "{url} refuses the request (HTTP {status}): {said}",
-    "model-refused": "{url} answers HTTP {status} for model {model!r}: {said}",
+    "reply-too-large": "reply is larger than {most:,} bytes",
+    "key-missing": "{url} needs an API key; set ${key} (HTTP {status}): {said}",
+    "key-refused": "{url} rejected the API key in ${key} (HTTP {status}): {said}",
+    "key-malformed": "the API key in ${key} has invalid characters",
+    "request-refused": "{url} rejected the request (HTTP {status}): {said}",
+    "model-refused": "{url} rejected model {model!r} (HTTP {status}): {said}",
+    "key-not-set": "${key} is not set: export {key}=..., or set `key: ''` where the endpoint needs no key ({url})",
+    "hub-out-of-reach": (
+        "can't get {model!r} from the hub or its cache ({kind}: {reason}); fetch it where there is a network (taskloom "
+        "models get), or name a folder: path:FOLDER"
+    ),
 }
 ENDPOINTS = {  # as they are declared
-    "endpoint-numbers-expected": "sizes, prices and budgets are numbers, none below nought: {model!r}",
-    "endpoint-whole-numbers-expected": "concurrency, tries and token_budget are whole numbers: {model!r}",
-    "endpoint-numbers-too-small": "concurrency, tries and timeout are 1 at least: {model!r}",
+    "endpoint-numbers-expected": "sizes, prices and budgets must be numbers >= 0: {model!r}",
+    "endpoint-whole-numbers-expected": "concurrency, tries and token_budget must be integers: {model!r}",
+    "endpoint-numbers-too-small": "concurrency, tries and timeout must be >= 1: {model!r}",
     "price-missing": "a budget in dollars needs price_in and price_out: {model!r}",
-    "budget-without-limit": (
-        "a budget needs a limit of what is written, as max_completion_tokens in `body`: {model!r}"
-    ),
-    "body-not-json": "`body` must be a mapping that JSON can write: {model!r}",
+    "budget-without-limit": ("a budget needs a limit of output tokens, as max_completion_tokens in `body`: {model!r}"),
+    "body-not-json": "`body` must be a mapping that can be written as JSON: {model!r}",
     "body-sets-ours": "`body` can't set {names}: {model!r}",
-    "key-not-a-variable": "`key` names a variable of the environment; a key itself is written nowhere",
-    "address-with-key": "an endpoint's address must hold no key; keys are read from the environment (`key`)",
+    "key-not-a-variable": "`key` must name an environment variable, not hold the key itself",
+    "address-with-key": "the address of an endpoint must not hold a key; keys are read from the environment (`key`)",
+    "model-options-unfit": "options that do not go together ({reason})",
     "address-missing": (
-        "a model at an endpoint is named api:MODEL@https://HOST/v1, or api:MODEL where OPENAI_BASE_URL is set: "
-        "{model!r}"
+        "a model at an endpoint must be api:MODEL@https://HOST/v1, or api:MODEL if OPENAI_BASE_URL is set: {model!r}"
     ),
 }
 WEIGHTS = {
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
-    "weights-missing": "can't be loaded as a language model (it has no weights for {part}): {path}",
+    "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
     "weights-elsewhere": (
-        "{said_by} names weights that are not *.safetensors beside it, so that the model's name would not cover them "
+        "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "
         "({file}): {path}"
     ),
-    "weights-index-unreadable": "not an index of weights, it has no `weight_map` of file names: {path}",
-    "weights-adapter": "an adapter is loaded or not by what is installed; merge it into its model ({file}): {path}",
-    "gguf-unreadable": "not a GGUF file that can be read ({kind}: {reason}): {path}",
-    "gguf-weights-missing": "not a GGUF file that can be read (it has no weights for {part}): {path}",
-    "chat-template-missing": "the model has no chat template; leave `chat` out",
-    "context-too-small": "no room for a prompt: {written} tokens to be written, a context of {context}",
-    "context-too-large": "the model was made for {most:,} tokens, and `context` asks for {wanted:,}",
+    "weights-index-unreadable": "not an index of weights (it has no `weight_map` of file names): {path}",
+    "weights-adapter": "adapters are not supported; merge it into its model ({file}): {path}",
+    "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",
+    "gguf-weights-missing": "GGUF file can't be read (weights of {part} are missing): {path}",
+    "chat-template-missing": "the model has no chat template; remove `chat`",
+    "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
+    "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",
 }
-PEOPLE = {  # what they are not asked about
-    "task-without-text": "tasks that ask for no text",
+PEOPLE = {  # what is skipped in human evaluation
+    "task-without-text": "tasks whose output is not text",
     "learner-without-texts": "learner {learner}: no texts with {shots}",
-    "item-not-answered-by-all": "items that not all learners have answered",
+    "item-not-answered-by-all": "items not answered by all learners",
     "item-without-reference": "items without a reference",
 }
 FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, W are warnings
-    "E001": "the data is not what its digest says",
-    "E101": "an example stands twice in a pool",
-    "E102": "an id stands twice in a pool",
-    "E103": "an answer is empty, or not of its task's form",
+    "E001": "the data differs from its digest",
+    "E101": "duplicate example in a pool",
+    "E102": "duplicate id in a pool",
+    "E103": "an answer is empty or invalid for its task",
     "E104": "an input is empty",
-    "E105": "a document is in no store of the suite, or its store is not there",
-    "E106": "an id stands twice in a store",
-    "E201": "an input is in two pools of its task",
+    "E105": "a document or its store is missing",
+    "E106": "duplicate id in a store",
+    "E201": "an input is in two pools of its task, or a record in two splits",
     "E202": "a group is in two pools of its task",
-    "E203": "pools of a task are neither train and test, with or without dev, nor a single one",
+    "E203": "pools of a task are not train and test, with or without dev, nor a single pool",
     "E301": "a fold names a task that is not in the suite",
     "E302": "a task has two roles in a fold",
     "E303": "tasks of two roles share a source",
     "E304": "texts of two roles overlap",
-    "E401": "a task file or split list can't be read, or a field is missing, of the wrong type or not UTF-8",
+    "E401": "a task file or split list can't be read, or a field is missing or invalid",
     "E402": "a task file has too few or too many instances",
-    "E403": "two instances of a task file have the same input or id",
+    "E403": "duplicate input or id in a task file",
     "E404": "an input or output of a task file is empty",
     "E405": "a positive example of a task file is among its instances",
     "E406": "a task is in two splits, or twice in one",
-    "E407": "a key stands twice in an object of a task file",
-    "E408": "instances of two task files have the same id",
+    "E407": "duplicate key in an object of a task file",
+    "E408": "duplicate id in two task files",
     "W101": "labels are imbalanced",
-    "W102": "a field is not filled in every record",
-    "W103": "a term holds the separator of its list",
-    "W105": "a list has one term nearly everywhere",
-    "W104": "an input has several answers in a pool",
+    "W102": "a field is empty in some records",
+    "W103": "a term contains the separator of its list",
+    "W105": "a list has a single term in nearly all records",
+    "W104": "an input has different answers in a pool",
+    "W106": "labels differ in case or spaces alone",
+    "W107": "records of two splits are near duplicates",
+    "W108": "a label of the test split is in no training record",
     "W401": "labels of a task file are imbalanced",
     "W402": "a task is in no split of any track",
-    "W403": "a category, language or domain is not known",
+    "W403": "unknown category, language or domain",
     "W404": "instances of a task file have no id",
-    "W405": "the output of an example is a list, of which only the first is shown",
+    "W405": "the output of an example is a list; only the first is shown",
     "W406": "a task file has no positive, or no negative example",
-    "W407": "a field of a task file is empty, or its licence is missing",
+    "W407": "a field of a task file is empty, or the licence is missing",
 }
-_UNBALANCED = "normalised entropy {entropy:.2f}, above {wanted} is wanted; {label!r} has {most:,} of {of:,}"
-FAULT_TEXTS = {  # by the fault's code, with a word where it has several texts
+_UNBALANCED = "normalised entropy {entropy:.2f}, below {wanted}; {label!r} has {most:,} of {of:,}"
+FAULT_TEXTS = {  # by the code of a fault, with a word where it has several texts
     "E001-column": "the column's digest differs from the manifest's",
     "E001-view": "the view's digest or size differs from the manifest's",
     "E001-pool": "the pool's digest differs from the manifest's",
-    "E001-rows": "{rows:,} rows, and the manifest says {declared:,}",
-    "E001-labels": "the labels that draws go by are not those of the answers",
-    "E101": "the same content in {count:more row}: {shown}",
-    "E102": "the same id in {count:more row}: {shown}",
-    "E103": "{count:bad answer}: {shown}",
-    "E104": "empty input in {count:row}: {shown}",
-    "E001-linked": "the pool's digest, or its documents', differs from the manifest's",
-    "E105-store": "no store of this name, {hint}: {store!r}",
-    "E105-unlinked": "candidates are in store {store!r}, and the pool is not linked: {kind}",
-    "E105-other": "the pool is linked to a store that is not the suite's: {store!r}",
-    "E105-documents": "store {store!r} does not have {ids:first 5}",
-    "E105-members": "{count:member} that the store does not have: {shown}",
-    "E106": "the same id in {count:more document}: {shown}",
+    "E001-rows": "{rows:,} rows instead of the {declared:,} of the manifest",
+    "E001-labels": "the stored labels differ from those of the answers",
+    "E101": "{count:duplicate row}: {shown}",
+    "E102": "{count:duplicate id}: {shown}",
+    "E103": "{count:invalid answer}: {shown}",
+    "E104": "{count:empty input}: {shown}",
+    "E001-linked": "the digest of the pool or of its documents differs from the manifest's",
+    "E105-store": "unknown store: {store!r}; {hint}",
+    "E105-unlinked": "candidates are in store {store!r}, but the pool is not linked to it: {kind}",
+    "E105-other": "the pool is linked to a store of another suite: {store!r}",
+    "E105-documents": "missing in store {store!r}: {ids:first 5}",
+    "E105-members": "{count:member} missing in the store: {shown}",
+    "E106": "{count:duplicate id}: {shown}",
     "E201": "{count:input} in both: {shown}",
+    "E201-records": "{count:,} of {of:record} of {held_out} have the same text as a record of {learnt}: {shown}",
     "E202": "{count:group} in both: {shown}",
-    "E203": "pools must be train and test, with or without dev, or a single one: {pools}",
-    "E301": "no such task: {task}",
+    "E203": "pools must be train and test, with or without dev, or a single pool: {pools}",
+    "E301": "unknown task: {task}",
     "E302": "{count:task} in both: {shown}",
-    "E302-held-out": "{task} is a {kind} task too",
+    "E302-held-out": "{task} is also a {kind} task",
     "E303": "{task} and {other} share a source: {sources}",
     "E304-overlap": "{task} and {other} share {share:.0%} of a text ({place} ~ {other_place})",
     "E304-equal": "{task} and {other} share a short text ({text!r}; {place} ~ {other_place})",
-    "E401-name": "its name is not UTF-8: rename it",
-    "E401-json": "not JSON ({reason})",
-    "E401-object": "a task file is an object, not {kind}",
-    "E401-half": "holds half a character (a lone surrogate)",
-    "E401-size": "{bytes:,} bytes, and a file may have {most:,}",
+    "E401-name": "the name of the file is not UTF-8; rename it",
+    "E401-json": "invalid JSON ({reason})",
+    "E401-object": "a task file must be an object, not {kind}",
+    "E401-half": "invalid Unicode (a lone surrogate)",
+    "E401-size": "must not be larger than {most:,} bytes: {bytes:,}",
     "E401-unreadable": "can't be read ({reason})",
     "E401-encoding": "not UTF-8 ({reason} at byte {byte}, line {line})",
     "E401-missing": "missing",
-    "E401-definition": "must be a text, or a list of texts, and not empty",
+    "E401-definition": "must be a text or a list of texts, and not empty",
     "E401-kind": "must be {wanted}, not {kind}",
     "E401-part": "must be {wanted}, not {kind} with {part}",
-    "E401-no-text": "an empty list: give at least one text",
-    "E402": "{count:instance}; there must be {fewest} to {most:,}",
-    "E403": "the same as {other}",
+    "E401-no-text": "must not be an empty list",
+    "E402": "must have {fewest} to {most:,} instances: {count:,}",
+    "E403": "duplicate of {other}",
     "E404": "empty",
-    "E405": "stands in {other} too",
-    "E406-lists": "{task} is in {one} and in {other}",
-    "E406-twice": "{task} again, after [{first}]",
-    "E407": "stands twice, and only the last counts",
-    "E408": "the same as {other}",
-    "E408-more": "the same as {other}; {more:more id} of that file too",
+    "E405": "also in {other}",
+    "E406-lists": "{task} is in {one} and {other}",
+    "E406-twice": "{task} is a duplicate of [{first}]",
+    "E407": "duplicate key; only the last is used",
+    "E408": "duplicate of {other}",
+    "E408-more": "duplicate of {other}; and {more:more id} of that file",
     "W101": _UNBALANCED,
-    "W102": "{empty:,} of {of:,} records have none and are left out of the tasks that use it",
+    "W102": "empty in {empty:,} of {of:,} records, which are dropped from tasks that use it",
     "W103": "{separator!r} is in {count:term}: {shown}",
-    "W104": "an input with another answer in {count:more row}",
-    "W105": "try --separator {column}=',' or another: {shown}",
+    "W104": "{count:duplicate input} with a different answer",
+    "W105": "set the separator, as --separator {column}=',': {shown}",
+    "W102-split": "missing in every record of {split}: tasks that use it have none there",
+    "W104-labels": "{count:text} with two labels or more: {shown}",
+    "W106": "{count:label} written in more than one way, kept apart: {shown}",
+    "W106-spaces": "{count:label cell} with other spaces, read as one label: {shown}",
+    "W107": "{count:,} of {of:record} of {held_out} share half of their text or more with one of {learnt}: {shown}",
+    "W108": "{count:label} of test in no training record: {shown}",
     "W401": _UNBALANCED,
     "W402": "{task} is in no split of any track",
-    "W403": "not known: {name!r}; {hint}",
-    "W404": "{count:instance} without an id: one is made; the first: {first}",
-    "W405": "a list of {count:text} where a text is wanted: only the first is shown",
+    "W403": "unknown: {name!r}; {hint}",
+    "W404": "{count:instance} without an id, which is generated; the first: {first}",
+    "W405": "must be a text, not a list of {count:text}; only the first is shown",
     "W406": "empty",
     "W407-missing": "missing",
     "W407-empty": "empty",
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, COUNTS, STUDIES, SCORES, REPORTS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PEOPLE,
-    FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS,
+    ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
-FIELD = "field"  # the value that says of which field of an answer something is told
+FIELD = "field"  # the value that names the field of an answer that a note is about
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a person may be told: a code, and its values in the order of their names."""
+    """A message: a code, and its values in the order of their names."""
 
     code: str
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, code: str, **values: Any) -> Note:
-        """Note something; values are texts, numbers, other notes, and lists of these, and anything else as its text.
+        """Make a note; values are texts, numbers, other notes, and lists of these; anything else is kept as its text.
 
         >>> Note.of("label-unknown", given="'maybe'").values
         (('given', "'maybe'"),)
@@ -322,7 +423,7 @@ class Note:
         return cls(code, tuple((name, _plain(values[name])) for name in sorted(values)))
 
     def of_field(self, name: str) -> Note:
-        """Say of which field of an answer this is told.
+        """Add the field of an answer that the note is about.
 
         >>> str(Note.of("empty-output").of_field("title"))
         'title: empty output'
@@ -331,37 +432,37 @@ class Note:
 
     @property
     def key(self) -> str:
-        """Name what is counted together: the code, and the field where there is one."""
+        """Give what notes are counted by: the code, and the field where there is one."""
         field = dict(self.values).get(FIELD)
         return f"{field}/{self.code}" if field else self.code
 
     def to_json(self) -> dict[str, Any]:
-        """Write a note down; `from_json` reads it back."""
+        """Write a note as JSON; `from_json` reads it back."""
         return {"code": self.code, "values": {name: _to_json(value) for name, value in self.values}}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Note:
+    def from_json(cls, kept: Mapping[str, Any]) -> Note:
         """Read what `to_json` wrote."""
-        return cls(told["code"], tuple((name, _from_json(value)) for name, value in sorted(told["values"].items())))
+        return cls(kept["code"], tuple((name, _from_json(value)) for name, value in sorted(kept["values"].items())))
 
     def __str__(self) -> str:
-        """Put it into words; a code that has none, or that another release gave other values, stands for itself."""
+        """Render the text; a code without one, or with the values of another release, is shown as it is."""
         values = dict(self.values)
         text, _, more = TEXTS.get(self.code, "").partition("|")
         template = text + more if values.keys() - {FIELD} else text
         try:
-            said = WORDS.vformat(template, (), values) if template else self._bare()
+            shown = WORDS.vformat(template, (), values) if template else self._bare()
         except (LookupError, ValueError, TypeError):
-            said = self._bare()
-        return f"{values[FIELD]}: {said}" if FIELD in values and f"{{{FIELD}" not in template else said
+            shown = self._bare()
+        return f"{values[FIELD]}: {shown}" if FIELD in values and f"{{{FIELD}" not in template else shown
 
     def _bare(self) -> str:
-        told = ", ".join(f"{name}: {value}" for name, value in self.values if name != FIELD)
-        return f"{self.code} ({told})" if told else self.code
+        values = ", ".join(f"{name}: {value}" for name, value in self.values if name != FIELD)
+        return f"{self.code} ({values})" if values else self.code
 
 
 def text_of(key: str) -> str:
-    """Put into words what was counted by a note's key; what has no words, such as a learner's own, is said as it is.
+    """Render what was counted by a note's key; a key without a text, such as a learner's own, is shown as it is.
 
     >>> text_of("title/label-unknown"), text_of("rhymes")
     ('title: label not declared', 'rhymes')
@@ -371,7 +472,7 @@ def text_of(key: str) -> str:
 
 
 def counted_notes(notes: Mapping[Note, int]) -> list[dict[str, Any]]:
-    """Write down what was counted, for what keeps JSON.
+    """Write counts as JSON.
 
     >>> counted_notes({Note.of("row-faulty"): 2, Note.of("not-converged"): 0})
     [{'code': 'row-faulty', 'values': {}, 'count': 2}]
@@ -380,16 +481,16 @@ def counted_notes(notes: Mapping[Note, int]) -> list[dict[str, Any]]:
 
 
 def counted_text(kept: Sequence[Mapping[str, Any]]) -> str:
-    """Put into words what `counted_notes` wrote.
+    """Render what `counted_notes` wrote.
 
     >>> counted_text([{"code": "row-faulty", "values": {}, "count": 2}])
-    '2 (rows with faults)'
+    '2 (rows with errors)'
     """
     return ", ".join(f"{one['count']:,} ({Note.from_json(one)})" for one in kept)
 
 
 class _Words(string.Formatter):
-    """Write values for people: lists with commas, `{count:row}` as "3 rows", and other forms that have a name."""
+    """Write values: lists with commas, `{count:row}` as "3 rows", and other named forms."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Write a value in its form; what is neither a form nor a noun is Python's."""
@@ -401,8 +502,18 @@ class _Words(string.Formatter):
         return _listed(value) if isinstance(value, tuple) else str(super().format_field(value, format_spec))
 
 
+def money(dollars: float) -> str:
+    """Write an amount with two decimals, or with two digits that are not 0 where it is small.
+
+    >>> money(1234.5), money(0.25), money(0.0004), money(0.00001234), money(0)
+    ('1,234.50', '0.25', '0.00040', '0.000012', '0.00')
+    """
+    decimals = 2 if abs(dollars) >= 0.1 or not dollars else 1 - math.floor(math.log10(abs(dollars)))
+    return f"{dollars:,.{decimals}f}"
+
+
 def _listed(values: Sequence[object], most: str = "") -> str:
-    """Write a list, or no more than the first so many of it."""
+    """Write a list, or its first items and the number of others."""
     shown = values[: int(most)] if most else values
     texts = [text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..." for text in map(str, shown)]
     return ", ".join(texts) + FORMS["and"](len(values) - len(shown), "more") if values else "none"
@@ -412,9 +523,11 @@ NOUN = re.compile("[a-z][a-z ]+")
 LONGEST = 80  # characters of one thing in a list
 FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
     "first": _listed,
+    "all": lambda values, _: " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values),
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
-    "sizes": lambda pairs, _: ", ".join(f"{name} ({size:,})" for name, size in pairs),
+    "money": lambda dollars, _: money(dollars),
+    "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()
 

@@ -1,8 +1,8 @@
-"""How long work tells how far it is."""
+"""The callback by which long work reports its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-Progress: TypeAlias = Callable[[int, int], None]  # called with how much is done, and how much there is in all
+Progress: TypeAlias = Callable[[int, int], None]  # called with the work done and the total

@@ -1,4 +1,4 @@
-"""Values of plain kinds, as files hold them, to the fields of dataclasses: a field's type says what is taken.
+"""Plain values, as files hold them, to the fields of dataclasses: a field's type decides what is valid.
 
 One reader for all that is declared outside of Python: study files, and the options of views and benchmarks.
 """
@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import TaskloomError, nearest
 
 T = TypeVar("T")
 SHOWN = 40  # characters of a wrong value
 NAMES_IN_TYPES = {"Literal": Literal}  # for aliases that are written as texts
-_NAMES = {str: "text", bool: "true or false", int: "an integer >= 0", float: "a number"}
+_NAMES = {str: "a text", bool: "true or false", int: "an integer >= 0", float: "a number"}
+_PLURALS: Mapping[Any, str] = {str: "texts", int: "integers >= 0", float: "numbers"}
 
 
 def key(default: Any = MISSING, *, default_factory: Any = MISSING, **metadata: Any) -> Any:
@@ -29,18 +30,25 @@ def key(default: Any = MISSING, *, default_factory: Any = MISSING, **metadata: A
     return field(default=default, metadata=metadata)
 
 
-def nowhere(values: Mapping[str, Any], key: str | int | None) -> str:  # noqa: ARG001 (as all that find places)
+class FindPlace(Protocol):
+    """Find where something is written, as file, line and column; "" where that is unknown."""
+
+    def __call__(self, values: Any, key: str | int, *, of_key: bool = False) -> str:
+        """Find the value of a key, an item of a list, or the key itself."""
+
+
+def no_place(values: Any, key: str | int, *, of_key: bool = False) -> str:  # noqa: ARG001 (a FindPlace)
     """Find no place, for values that were not read from a file."""
     return ""
 
 
 @dataclass(slots=True)
 class Node:
-    """A mapping whose values are taken one by one; what is not taken is a fault."""
+    """A mapping whose values are taken one by one; a key that is not taken is a fault."""
 
     values: Mapping[str, Any]
-    note: Callable[[str, str], None]  # is told the place of a fault, and what is wrong
-    find: Callable[[Any, str | int | None], str] = nowhere  # finds the place of a key, or of an item of a list
+    note: Callable[[str, str], None]  # called with the place of a fault, and its text
+    find: FindPlace = no_place
     of: str = ""  # what the mapping belongs to, as in " of protocol"
     at: str = ""  # its own place
     known: list[str] = field(default_factory=list)
@@ -49,13 +57,15 @@ class Node:
         """Go on with a mapping that is a part of this one."""
         return Node(values, self.note, self.find, of, at)
 
-    def place(self, key: str | int | None = None, within: Any = None) -> str:
-        """Say where a key is written, or an item of a list."""
-        return (self.find(self.values if within is None else within, key) if key is not None else "") or self.at
+    def place(self, key: str | int | None = None, within: Any = None, *, of_key: bool = False) -> str:
+        """Find where the value of a key is written, an item of a list, or the key itself."""
+        if key is None:
+            return self.at
+        return self.find(self.values if within is None else within, key, of_key=of_key) or self.at
 
-    def fault(self, key: str | int | None, what: str, within: Any = None) -> None:
-        """Note what is wrong with the value of a key, or an item of a list."""
-        self.note(self.place(key, within), what)
+    def fault(self, key: str | int | None, what: str, within: Any = None, *, of_key: bool = False) -> None:
+        """Note a fault of the value of a key, of an item of a list, or of the key itself."""
+        self.note(self.place(key, within, of_key=of_key), what)
 
     def take(self, key: str, kind: Any, default: Any) -> Any:
         """Take a value of some type, or the default."""
@@ -66,10 +76,14 @@ class Node:
         try:
             found = converted(value, kind)
         except ValueError:
-            self.fault(key, f"{key} must be {described(kind)}: {short(value)}")
+            item = _wrong_item(value, kind)
+            at = (key, None) if item is None else (item, value)
+            self.fault(
+                at[0], f"{key} must be {described(kind)}: {short(value if item is None else value[item])}", at[1]
+            )
             return default
         if found == () and default:
-            self.fault(key, f"{key} must be one or more: {short(value)}")
+            self.fault(key, f"{key} must not be empty: {short(value)}")
         return found
 
     def mapping(self, key: str) -> Node:
@@ -84,7 +98,7 @@ class Node:
         """Note every key that was not taken."""
         for key in self.values:
             if key not in self.known:
-                self.fault(key, f"unknown key {key!r}{self.of}; {nearest(str(key), self.known)}")
+                self.fault(key, f"unknown key {key!r}{self.of}; {nearest(str(key), self.known)}", of_key=True)
 
 
 def read(kind: type[T], node: Node, base: T | None = None) -> T | None:
@@ -169,8 +183,25 @@ def _first(value: Any, kinds: tuple[Any, ...]) -> Any:
     raise ValueError
 
 
+def _wrong_item(value: Any, kind: Any) -> int | None:
+    """Find the item of a list that is of another type than a list of this kind takes."""
+    lists = [part for part in (kind, *get_args(kind)) if get_origin(part) is tuple]
+    if not isinstance(value, list | tuple) or not lists:
+        return None
+    wanted = get_args(lists[0])[0]
+    return next((at for at, one in enumerate(value) if not _is_converted(one, wanted)), None)
+
+
+def _is_converted(value: Any, kind: Any) -> bool:
+    try:
+        converted(value, kind)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_plain(value: Any, kind: type) -> bool:
-    """Tell a value of a plain type: true is no number, and a whole number is one; none is below nought."""
+    """Check the type of a plain value: true is not a number, an integer is one, and integers are not negative."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if kind is int:
@@ -179,23 +210,24 @@ def _is_plain(value: Any, kind: type) -> bool:
 
 
 def described(kind: Any) -> str:
-    """Say which values a type takes.
+    """Describe the values that a type takes.
 
-    >>> described(int | Literal["all"]), described(tuple[str, ...])
-    ('an integer >= 0 or all', 'text, or a list of that')
+    >>> described(int | Literal["all"]), described(tuple[str, ...]), described(int | tuple[int, ...])
+    ('an integer >= 0 or all', 'a text or a list of texts', 'an integer >= 0 or a list of integers >= 0')
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:
         return " or ".join(map(str, parts))
     if origin in (Union, UnionType):
-        return " or ".join(map(described, parts))
+        listed = {get_args(part)[0] for part in parts if get_origin(part) is tuple}
+        return " or ".join(dict.fromkeys(described(part) for part in parts if part not in listed))
     if origin is tuple:
-        return f"{described(parts[0])}, or a list of that"
+        return f"{described(parts[0])} or a list of {_PLURALS.get(parts[0], 'them')}"
     if origin is Mapping:
-        return "a mapping" if parts[1] is Any else f"a mapping to {described(parts[1])}"
+        return "a mapping" if parts[1] is Any else f"a mapping to {_PLURALS.get(parts[1], described(parts[1]))}"
     return _NAMES.get(kind, str(kind))
 
 
 def short(value: Any) -> str:
-    """Show a value that is wrong, the beginning of a long one."""
+    """Show a wrong value; of a long one, the beginning."""
     return repr(value) if isinstance(value, int | float) else repr(str(value)[:SHOWN])

@@ -90,9 +90,9 @@ def filled(sheet: Path, copy: Path, fill: Callable[[int, dict[str, str]], dict[s
 def test_answers_are_compared_from_the_sheet_to_the_sum(taskloom, here: Path):
     made = taskloom("people", "compare", "runs/small", "-o", "sheet.csv", "--items", 16)
     assert made.code == 0
-    assert "eight, four, two with 0 shots on 1 task, for there are no more than 1" in made.err
-    assert "left out: tasks that ask for no text (1)" in made.err
-    assert "keep sheet.key.jsonl from them" in made.err
+    assert "eight, four, two with 0 shots on 1 task (there are only 1)" in made.err
+    assert "skipped: tasks whose output is not text (1)" in made.err
+    assert "do not send sheet.key.jsonl" in made.err
     key = {row["id"]: row for row in map(json.loads, (here / "sheet.key.jsonl").read_text().splitlines())}
     asked = sum(not row["settled"] for row in key.values())
     assert len(key) == 48
@@ -125,7 +125,7 @@ def test_answers_are_compared_from_the_sheet_to_the_sum(taskloom, here: Path):
     assert shown.out.startswith("learner\tas good, %\t95 % interval\tn\n")
     assert "abstract->title\teight\t" in shown.out
     assert "win, tie or loss\tno value\t[no interval]\t0\t0\n" in shown.out
-    assert "unusable, counted as losses without asking" in shown.err
+    assert "unusable: counted as losses, not judged" in shown.err
     counted = "judged: wins\tjudged: ties\tjudged: losses\titems: equal\titems: unusable\titems: not answered"
     assert f"learner\t{counted}\n" in shown.out
 
@@ -180,23 +180,23 @@ def test_a_sheet_needs_force_to_be_replaced(taskloom, here: Path):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("compare", "runs/small", "-o", "s.xlsx"), 2, "a sheet ends in .csv or .jsonl: s.xlsx"),
+        (("compare", "runs/small", "-o", "s.xlsx"), 2, "the name of a sheet must end in .csv or .jsonl: s.xlsx"),
         (("compare", "runs/small", "-o", "s.csv", "--learner", "tow"), 2, "did you mean two"),
-        (("compare", "runs/small", "-o", "s.csv", "--shots", "3"), 2, "0 shots, and none with 3"),
+        (("compare", "runs/small", "-o", "s.csv", "--shots", "3"), 2, "shots must be one of 0: 3"),
         (("compare", "nowhere", "-o", "s.csv"), 2, "not a run"),
         (("rate", "nowhere", "-o", "s.csv"), 2, "no such folder"),
         (("rate", "suite", "-o", "s.csv", "--task", "abstract->titel"), 2, "did you mean abstract->title"),
         (("sum", "gone.csv"), 2, "no such file: gone.csv"),
         (("sum", "empty.csv"), 1, "the file is empty"),
-        (("sum", "odd.csv"), 1, "a sheet has a column id"),
-        (("sum", "choices.csv"), 2, "name the key to the sheet with --key"),
+        (("sum", "odd.csv"), 1, "a sheet needs a column id"),
+        (("sum", "choices.csv"), 2, "use --key FILE"),
         (("sum", "choices.csv", "--key", "gone.jsonl"), 2, "no such file: gone.jsonl"),
-        (("sum", "choices.csv", "--key", "odd.csv"), 1, "not a key to a sheet: odd.csv"),
+        (("sum", "choices.csv", "--key", "odd.csv"), 1, "not the key of a sheet: odd.csv"),
         (("sum", "latin.csv", "--key", "odd.csv"), 1, "latin.csv:2:8: not utf-8; try --file-encoding latin-1"),
-        (("sum", "ratings.csv", "--key", "odd.csv"), 2, "are for comparisons, and these are ratings"),
-        (("sum", "ratings.csv", "choices.csv"), 2, "one kind of sheet at a time"),
-        (("sum", "ratings.csv"), 1, "ratings.csv:2: a rating is a whole number from 1 to 5: '7'"),
-        (("sum", "blank.csv"), 1, "nobody has rated yet"),
+        (("sum", "ratings.csv", "--key", "odd.csv"), 2, "are for comparisons; these sheets are ratings"),
+        (("sum", "ratings.csv", "choices.csv"), 2, "sheets must be of one kind"),
+        (("sum", "ratings.csv"), 1, "ratings.csv:2: rating must be an integer from 1 to 5: '7'"),
+        (("sum", "blank.csv"), 1, "no row has a rating yet"),
     ],
 )
 def test_bad_usage_says_what_to_do(taskloom, here: Path, arguments, code: int, told: str):
@@ -219,7 +219,7 @@ def test_a_key_or_a_run_of_something_else_is_refused(taskloom, here: Path):
         taskloom("people", "compare", "runs/small", "-o", f"{name}.csv", "--seed", seed)
     filled(here / "one.csv", here / "ann.csv", lambda *_: {"choice": "tie"})
     refused = taskloom("people", "sum", "ann.csv", "--key", "two.key.jsonl")
-    assert (refused.code, "is in the key; name the right one with --key" in refused.err) == (2, True)
+    assert (refused.code, "is in the key; use --key FILE" in refused.err) == (2, True)
     text = (here / "one.key.jsonl").read_text().replace('"cell": "', '"cell": "x')
     (here / "one.key.jsonl").write_text(text)
     refused = taskloom("people", "sum", "ann.csv", "--key", "one.key.jsonl", "--run", "runs/small")
@@ -231,7 +231,7 @@ def test_a_run_without_texts_is_refused(taskloom, ran: Path, tmp_path: Path):
     (tmp_path / "study.yaml").write_text(study.replace("words.py", str(ran / "words.py")))
     assert taskloom("run", tmp_path / "study.yaml", "-o", tmp_path / "run").code == 0
     refused = taskloom("people", "compare", tmp_path / "run", "-o", tmp_path / "s.csv")
-    assert (refused.code, "no task of the run asks for a text" in refused.err) == (2, True)
+    assert (refused.code, "no task of the run has text as output" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize("verb", ["compare", "rate", "sum"])

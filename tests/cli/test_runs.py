@@ -58,17 +58,25 @@ def test_a_study_is_planned_run_reported_and_run_again_for_nothing(taskloom, fol
         shown = taskloom("report", "runs/small", "--to", form)
         assert shown.code == 0
         assert "tfidf" in shown.out
+    items = taskloom("report", "runs/small", "--to", "items").out
+    assert items.startswith('"learner","task","shots"')
+    assert "320 rows" in taskloom("report", "runs/small", "--to", "items", "-o", "items.parquet").err
+    assert taskloom("report", "runs/small", "--to", "items", "-o", "items.xls").code == 2
+    plots = taskloom("report", "runs/small", "--plots", "plots")
+    assert (plots.code, "tfidf" in plots.out) == (0, True)
+    assert (folder / "plots" / "accuracy-over-shots.svg").is_file()
 
 
 def test_a_trial_is_named_where_nothing_else_is_known(taskloom, folder: Path):
     planned = taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
     command = "taskloom run study.yaml -o 'my run' --only 'tfidf*' --limit 2"
-    assert f"before a run or a trial (`{command}`)" in planned
+    assert f"until a run or a trial (`{command}`)" in planned
     assert taskloom(*shlex.split(command)[1:]).code == 0
     assert "about" in taskloom("plan", "study.yaml", "-o", "my run", "--only", "tfidf*").out
     shown = taskloom("report", "my run")
     assert (shown.code, "0 cells done" in shown.out) == (0, True)
-    assert "only trials were run, which are kept apart: show one with --limit 2" in shown.err
+    assert "only trials have results; show one with --limit 2" in shown.err
+    assert shown.out.startswith("small: 0 cells done")  # the study's name
     trial = taskloom("report", "my run", "--limit", "2")
     assert (trial.code, "0 cells done" in trial.out, "tfidf" in trial.out) == (0, False, True)
     taskloom("run", "study.yaml", "-o", "my run")
@@ -127,13 +135,13 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
                     process.send_signal(signal.SIGINT)
     os.close(ours)
     assert process.returncode == 130
-    at_once, later = (printed.index(told) for told in ("finishing the cell at hand", "1 cell run"))
+    at_once, later = (printed.index(told) for told in ("finishing the current cell", "1 cell run"))
     assert at_once < later
     assert "1/8" not in printed[:at_once]
-    assert "interrupted; what was finished is kept" in printed
+    assert "interrupted; finished cells are kept" in printed
 
 
-def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder: Path):
+def test_compare_finds_what_differs_and_not_what_does_not(taskloom, folder: Path):
     (folder / "study.yaml").write_text(STUDY.replace("seeds: 2", "seeds: 5"))
     taskloom("run", "study.yaml")
     differ = json.loads(taskloom("compare", "tfidf-linear", "majority", "--json").out)
@@ -150,10 +158,22 @@ def test_compare_tells_apart_what_differs_and_not_what_does_not(taskloom, folder
     assert "accuracy" in taskloom("compare", "runs/small:nearest", "runs/small:again").out
 
 
+def test_compare_says_for_how_many_tests_p_is_corrected_and_compares_trials(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "--limit", 8)
+    refused = taskloom("compare", "nearest", "majority")
+    assert (refused.code, "only trials have results; compare one with --limit 8" in refused.err) == (2, True)
+    found = json.loads(taskloom("compare", "nearest", "majority", "--limit", 8, "--json").out)
+    assert all(of["overall"]["family"] <= 1 for of in found)
+    assert {one["family"] for of in found for one in of["tasks"].values() if one["n"]} == {2}
+    shown = taskloom("compare", "nearest", "majority", "--limit", 8)
+    assert "of tests" in shown.out
+    assert "corrects it for all its pairs of learners" in " ".join(shown.err.split())
+
+
 def test_learners_without_answers_in_common_can_not_be_compared(taskloom, folder: Path):
     taskloom("run", "study.yaml", "--only", "majority")
     found = taskloom("compare", "nearest", "majority", "--run", "runs/small")
-    assert (found.code, "have no answers in common" in found.err) == (1, True)
+    assert (found.code, "no common answers" in found.err) == (1, True)
     assert "NaN" not in taskloom("compare", "nearest", "majority", "--run", "runs/small", "--json").out
 
 
@@ -179,10 +199,10 @@ def test_damaged_results_are_told_and_run_again(taskloom, folder: Path):
         cells = [cell for (cell,) in db.execute("SELECT cell FROM results")]
         db.execute("UPDATE results SET body = x'00' WHERE cell = ?", (cells[0],))
         db.commit()
-    assert "1 cell damaged there and not taken over" in taskloom("ledger", "merge", "one", "two").err
+    assert "1 cell damaged there; skipped" in taskloom("ledger", "merge", "one", "two").err
     assert f"result of cell {cells[0]} is damaged" in taskloom("report", "two", "--to", "md").out
     told = taskloom("run", "study.yaml", "-o", "two", "--only", "nearest").err
-    assert f"damaged in the ledger, and run again: 1 cell, {cells[0]}" in told
+    assert f"ran 1 cell again, damaged in the ledger: {cells[0]}" in told
     assert "1 cell run" in told
 
 
@@ -207,9 +227,12 @@ def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Pa
         (("run", "gone.yaml"), 2, "no such file"),
         (("report", "nowhere"), 2, "not a run"),
         (("compare", "nowhere:a", "b"), 2, "not a run"),
-        (("compare", "a", "b"), 2, "name the run with --run"),
-        (("ledger", "merge", "x", "y"), 2, "no such ledger"),
-        (("run", "study.yaml", "--only", "nothing"), 1, "names no task and no learner"),
+        (("compare", "a", "b"), 2, "name the run, with --run RUN"),
+        (("ledger", "merge", "x", "y"), 2, "not a run (it has no ledger.db): y"),
+        (("ledger", "merge", "x", "study.yaml"), 1, "not a ledger of taskloom: study.yaml"),
+        (("show", "study.yaml"), 2, "a file, not a suite's folder"),
+        (("check", "study.yaml"), 2, "a file, not a suite's folder"),
+        (("run", "study.yaml", "--only", "nothing"), 1, "matches no task and no learner"),
     ],
 )
 def test_bad_usage_says_what_to_do(taskloom, folder: Path, arguments, code, told):
@@ -248,4 +271,4 @@ def test_runs_of_different_tasks_are_not_paired(taskloom, folder: Path):
     (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("[0, 4]", "[0, 1]"))
     taskloom("run", "study.yaml", "-o", "two")
     assert "can't be paired" in taskloom("compare", "one:nearest", "two:nearest").err
-    assert "does not differ from itself" in taskloom("compare", "nearest", "nearest", "--run", "one").err
+    assert "can't be compared with itself" in taskloom("compare", "nearest", "nearest", "--run", "one").err

@@ -67,5 +67,5 @@ def test_a_fake_is_named_and_an_unknown_one_refused():
     assert Fake(load="fake:echo").identity() == "fake:echo"
     with pytest.raises(UnknownNameError, match="unknown fake: 'ecco'; did you mean echo"):
         source("fake:ecco")
-    with pytest.raises(UnknownNameError, match="option of model 'fake:echo': 'dtype'"):
+    with pytest.raises(UnknownNameError, match="unknown option: 'dtype'"):
         source("fake:echo", {"dtype": "float32"})

@@ -235,7 +235,7 @@ def test_a_prompt_that_just_fits_is_not_cut(lm: LM) -> None:
 
 
 def test_no_room_for_a_prompt_is_refused(lm: LM) -> None:
-    with pytest.raises(ModelError, match="no room for a prompt: 128 tokens to be written, a context of 128"):
+    with pytest.raises(ModelError, match="no room for a prompt: 128 output tokens in a context of 128"):
         lm.generate(["the tree"], Decoding(tokens=PLACES))
     with pytest.raises(ModelError, match="no room for a prompt"):
         lm.score(["the tree"], [["bird " * 200]], PLAIN)
@@ -308,7 +308,7 @@ def test_without_chat_a_template_is_left_alone(tmp_path: Path, lm: LM) -> None:
 
 
 def test_a_conversation_with_a_model_that_knows_none_is_refused(lm: LM) -> None:
-    with pytest.raises(ModelError, match="the model has no chat template; leave `chat` out"):
+    with pytest.raises(ModelError, match="the model has no chat template; remove `chat`"):
         lm.generate(["tree"], Decoding(chat=True))
 
 
@@ -346,7 +346,7 @@ def test_a_text_to_text_model_is_loaded_and_answers(tmp_path: Path) -> None:
 def test_a_context_that_the_model_was_not_made_for_is_refused(tmp_path: Path) -> None:
     saved(net(len(tokenizer())), tokenizer(), tmp_path)
     assert LM.load(tmp_path, context=PLACES - 1).context == PLACES - 1
-    with pytest.raises(ModelError, match=f"made for {PLACES} tokens, and `context` asks for {PLACES + 1}"):
+    with pytest.raises(ModelError, match=f"must be <= {PLACES}, the limit of the model: {PLACES + 1}"):
         LM.load(tmp_path, context=PLACES + 1)
 
 

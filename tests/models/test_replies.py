@@ -172,7 +172,7 @@ def test_a_reply_that_can_not_be_kept_was_paid_for_all_the_same(api: Callable[..
 @pytest.mark.parametrize("content", [b"no data base at all, but long enough to be read", b"\x01" * 4096])
 def test_what_is_no_data_base_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes):
     (tmp_path / NAME).write_bytes(content)
-    with pytest.raises(ModelError, match="replies can't be kept"):
+    with pytest.raises(ModelError, match="replies can't be stored"):
         Replies(tmp_path / NAME)
     assert (tmp_path / NAME).read_bytes() == content
 

@@ -219,7 +219,7 @@ def test_nothing_scored_shows_nothing():
     assert summarise(empty).figures == ()
 
 
-def test_a_gain_can_be_told_apart_among_many_tasks():
+def test_a_gain_can_be_significant_among_many_tasks():
     small = suite()
     tasks = {f"t{n:02}": replace(small.tasks["same"], id=f"t{n:02}") for n in range(60)}
     examples = [Example(Item(str(n), {"input": str(n)}), (GOLD,), str(n)) for n in range(20)]
@@ -228,7 +228,7 @@ def test_a_gain_can_be_told_apart_among_many_tasks():
     outcomes = [outcome(of, name, task, answers) for name, answers in given.items() for task in tasks]
     made = replace(results(Gain()), suite=of, outcomes=tuple(outcomes))
     (gain,) = checked(summarise(made, How(count=100)).figures)
-    assert gain.notes[1].startswith("told apart from it on 60: better on 60, worse on 0;")
+    assert gain.notes[1].startswith("significantly different on 60: better on 60, worse on 0;")
 
 
 def test_where_less_is_better_the_lower_score_is_the_gain():

@@ -90,7 +90,7 @@ def test_plots_cope_with_equal_and_extreme_values():
 def test_what_one_seed_hides_stands_beside_the_scores(make, form):
     text = " ".join(render(make(seeds=1), form, How(count=20)).split())
     assert "5 shots: " in text
-    assert "have a single episode: intervals do not cover what another seed would change" in text
+    assert "a single episode in 2 of 2 tasks: intervals do not include the variation over seeds" in text
     assert "a single episode" not in render(make(seeds=2), form, How(count=20))
 
 

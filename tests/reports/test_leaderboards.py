@@ -10,7 +10,7 @@ from taskloom.core import Labels
 from taskloom.messages import Note
 from taskloom.reports import How, compare, differs
 from taskloom.reports.contrasts import ENOUGH, contrast
-from taskloom.reports.leaderboards import leaderboard
+from taskloom.reports.leaderboards import leaderboard, leaderboards, over_groups
 from taskloom.scores import Scored, metric
 from taskloom.stats import standard_error_interval
 from taskloom.studies.costs import Cost
@@ -419,6 +419,37 @@ def test_answers_that_are_all_right_or_all_wrong_have_the_interval_of_wilson(rig
     assert of(made, "a").score.high - of(made, "a").score.low == pytest.approx(1.96**2 / (600 + 1.96**2), abs=1e-5)
     alone = made.tasks["t0"]["a"]
     assert alone.high - alone.low == pytest.approx(1.96**2 / (150 + 1.96**2), abs=1e-5)
+
+
+WILSON_60 = 1.96**2 / (60 + 1.96**2)  # the upper limit of 0 of 60
+
+
+@pytest.mark.parametrize("right", [0, 30, 60])
+def test_two_learners_that_answer_alike_do_not_have_a_difference_that_is_sure_to_be_0(right):
+    units = [1] * right + [0] * (60 - right)
+    found = contrast("a", "b", "exact-match", 0, [outcome(name, 0, units) for name in "ab"], how=QUICK)
+    assert (found.difference, found.low, found.high) == pytest.approx((0, -WILSON_60, WILSON_60), abs=1e-5)
+    assert not differs(found)
+
+
+def test_a_difference_that_few_answers_show_reaches_as_far_as_its_parts_do():
+    """One answer better and none worse, of 60: limits by the two shares of 1 and 0 of 58.4, by Wilson and Newcombe."""
+    outcomes = [outcome("a", 0, [1] + [0] * 59), outcome("b", 0, [0] * 60)]
+    found = contrast("a", "b", "exact-match", 0, outcomes, how=QUICK)
+    assert (found.low, found.high) == pytest.approx((-0.046, 0.089), abs=2e-3)
+    sure = contrast("a", "b", "exact-match", 0, [outcome("a", 0, [1] * 60), outcomes[1]], how=QUICK)
+    assert sure.low == pytest.approx(1 - math.sqrt(2) * WILSON_60, abs=1e-5)
+    assert sure.high == 1
+
+
+def test_no_share_of_any_kind_has_an_interval_of_no_width():
+    outcomes = [outcome("a", 0, [0] * 60, task=task) for task in "tu"]
+    ((_, whole), (_, part)) = leaderboards("exact-match", 0, outcomes, (), QUICK, {"category": ["t"]})
+    shown = [whole.standings[0].score, whole.standings[0].by_instance, *(e["a"] for e in whole.tasks.values())]
+    shown += [part.standings[0].score, part.standings[0].by_instance]
+    grouped = over_groups("exact-match", 0, outcomes, {"one": ["t"], "other": ["u"]}, QUICK)
+    shown += [grouped.mean["a"], *(made.standings[0].by_instance for made in grouped.groups.values())]
+    assert all(e.low == 0 and 0.02 < e.high < 0.07 for e in shown)
 
 
 def test_a_label_that_is_never_right_does_not_make_macro_f1_sure():

@@ -110,11 +110,11 @@ def test_all_that_is_wrong_with_lines_is_named(lines: Callable[..., Path]):
     with pytest.raises(SourceError) as refused:
         read(lines({"id": "a1", "prediction": "1"}, "{", [1], {"prediction": "x"}, {"id": "a"}, {"id": "a", "task": 1}))
     assert refused.value.faults == (
-        "predictions.jsonl:2:2: not JSON (Expecting property name enclosed in double quotes)",
-        "predictions.jsonl:3: a JSON object is needed on each line",
-        "predictions.jsonl:4: no id of an item (item or id)",
-        "predictions.jsonl:5: no answer (answer, prediction, Prediction)",
-        "predictions.jsonl:6: the task is a number, and its name is wanted",
+        "predictions.jsonl:2:2: invalid JSON (Expecting property name enclosed in double quotes)",
+        "predictions.jsonl:3: must be a JSON object",
+        "predictions.jsonl:4: id of the item is missing (item or id)",
+        "predictions.jsonl:5: answer is missing (answer or prediction or Prediction)",
+        "predictions.jsonl:6: task must be a text, not a number",
     )
 
 
@@ -133,12 +133,12 @@ def test_half_a_character_is_replaced_and_its_line_counted(lines: Callable[..., 
 def test_of_many_faults_the_first_are_named(lines: Callable[..., Path]):
     with pytest.raises(SourceError) as refused:
         read(lines({}, *[[]] * 25))
-    assert refused.value.faults[-2:] == ("predictions.jsonl:20: a JSON object is needed on each line", "and 6 more")
+    assert refused.value.faults[-2:] == ("predictions.jsonl:20: must be a JSON object", "and 6 more")
 
 
 def test_a_line_has_a_limit(lines: Callable[..., Path], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(files, "MAX_LINE", 100)
-    with pytest.raises(SourceError, match="jsonl:2: a line of more than 100 characters"):
+    with pytest.raises(SourceError, match="jsonl:2: line is longer than 100 characters"):
         read(lines({"id": "a", "prediction": ""}, {"id": "b", "prediction": "x" * 100}))
 
 
@@ -187,9 +187,18 @@ def test_a_prediction_that_is_no_answer_counts_as_wrong_and_is_told(lines: Calla
     assert over(found, "accuracy") == 0.5
     assert found.missing == {"a": 1}
     assert found.unlike == {
-        "a": {"a1": "a number where a text is wanted", "a3": "a list where a text is wanted"},
-        "b": {"b0": "an object where a text is wanted"},
+        "a": {"a1": "a number where a text is expected", "a3": "a list where a text is expected"},
+        "b": {"b0": "an object where a text is expected"},
     }
+
+
+def test_answers_that_are_no_label_are_counted(lines: Callable[..., Path], tmp_path: Path, taskloom: Any):
+    made = labelled(a=("pos neg", "pos neg pos"))
+    path = lines(*({"id": f"a{n}", "prediction": said} for n, said in enumerate(["pos", "perhaps", "POS"])))
+    found = score_predictions(made, read(path))
+    assert found.unusable == {"label-unknown": {"a1": "perhaps", "a2": "POS"}}
+    write(made, tmp_path / "suite")
+    assert "2 predictions can't be used" in taskloom("score", tmp_path / "suite", path).err
 
 
 def test_a_task_with_null_alone_is_scored_as_wrong(lines: Callable[..., Path]):
@@ -200,20 +209,20 @@ def test_a_task_with_null_alone_is_scored_as_wrong(lines: Callable[..., Path]):
 @pytest.mark.parametrize(
     ("output", "value", "told"),
     [
-        (Text(), True, "true or false where a text is wanted"),
+        (Text(), True, "true or false where a text is expected"),
         (Labels(("a",), many=True), ["a"], ""),
-        (Labels(("a",), many=True), "a", "a text where a list of texts is wanted"),
-        (Terms(), ["a", 1], "a list where a list of texts is wanted"),
+        (Labels(("a",), many=True), "a", "a text where a list of texts is expected"),
+        (Terms(), ["a", 1], "a list where a list of texts is expected"),
         (Number(), 1, ""),
         (Number(), "1.5", ""),
-        (Number(), "one", "a text where a finite number is wanted"),
-        (Number(), math.nan, "a number where a finite number is wanted"),
+        (Number(), "one", "a text where a finite number is expected"),
+        (Number(), math.nan, "a number where a finite number is expected"),
         (Ranking(), [["a", 1.5]], ""),
-        (Ranking(), {"a": 1}, "an object where a list of pairs (candidate, grade) is wanted"),
+        (Ranking(), {"a": 1}, "an object where a list of pairs (candidate, grade) is expected"),
         (Fields({"t": Text(), "n": Number()}), {"t": "x", "n": None}, ""),
         (Fields({"t": Text(), "n": Number()}), {"t": "x"}, "an object without n"),
-        (Fields({"t": Text(), "n": Number()}), {"t": [], "n": 1}, "t: a list where a text is wanted"),
-        (Fields({"t": Text(), "n": Number()}), "x", "a text where an object of t, n is wanted"),
+        (Fields({"t": Text(), "n": Number()}), {"t": [], "n": 1}, "t: a list where a text is expected"),
+        (Fields({"t": Text(), "n": Number()}), "x", "a text where an object of t, n is expected"),
     ],
 )
 def test_what_is_of_another_kind_is_said(output: Output, value: Any, told: str):
@@ -321,13 +330,13 @@ def test_tasks_without_predictions_are_told_by_role(lines: Callable[..., Path], 
     assert (found.untouched, found.aside) == (tests[2:], ("t0", "t1"))
     write(made, tmp_path / "suite")
     told = " ".join(taskloom("score", tmp_path / "suite", path).err.split())
-    assert "6 test tasks (t4, t5, t6, t7, t8 and 1 more); means are over the others" in told
+    assert "means are over the others: t4, t5, t6, t7, t8 and 1 more" in told
     assert "2 tasks that are not test tasks" in told
-    assert "1 prediction of another kind than the task's answers (a list where a text is wanted)" in told
-    assert "they count as wrong; the first: t2-0" in told
-    assert "intervals are for these tasks, as those of a report are" in told
+    assert "1 prediction of the wrong type, counted as wrong (a list where a text is expected)" in told
+    assert "(a list where a text is expected): t2-0" in told
+    assert "intervals are for these tasks, as in a report" in told
     shown = json.loads(taskloom("score", tmp_path / "suite", path, "--json").out)
-    assert shown["unlike"] == {"t2": {"t2-0": "a list where a text is wanted"}}
+    assert shown["unlike"] == {"t2": {"t2-0": "a list where a text is expected"}}
 
 
 def test_rankings_are_cut_at_their_depth_as_those_of_a_run_are(lines: Callable[..., Path]):
@@ -340,7 +349,7 @@ def test_rankings_are_cut_at_their_depth_as_those_of_a_run_are(lines: Callable[.
 
 
 def test_predictions_of_another_suite_are_refused(lines: Callable[..., Path]):
-    with pytest.raises(ScoreError, match=r"whose items are named as .*; the first of 1 is for"):
+    with pytest.raises(ScoreError, match=r"its ids are like .*, and that of the first prediction is"):
         score_predictions(suite(), read(lines({"id": "zz", "prediction": "1"})))
 
 
@@ -411,7 +420,7 @@ def test_a_task_is_named_where_several_ask_about_an_item(lines: Callable[..., Pa
     with pytest.raises(SourceError) as refused:
         score_predictions(papers(), read(lines(named, {"id": "r1", "prediction": ""}, {"id": "zz", "prediction": ""})))
     assert refused.value.faults == ("predictions.jsonl:2: 12 tasks ask about item 'r1', such as 'title->kind'",)
-    assert 'name it on each line ("task": ...)' in str(refused.value)
+    assert 'name the task on each line ("task": ...)' in str(refused.value)
 
 
 def test_a_task_that_the_suite_does_not_have_is_refused_once(lines: Callable[..., Path]):
@@ -473,8 +482,13 @@ def test_copying_the_input_scores_what_the_reference_package_says(
 def test_an_array_a_folder_and_ids_that_are_numbers_are_told_for_what_they_are(tmp_path: Path):
     path = tmp_path / "predictions.jsonl"
     path.write_text('\n[{"id": "a", "prediction": "x"}]')
-    with pytest.raises(SourceError, match="a JSON array, and one object on each line is wanted"):
+    with pytest.raises(SourceError) as refused:
         read(path)
+    assert (refused.value.note.code, refused.value.faults) == ("json-lines-expected", ())
+    path.write_text('{\n "id": "a",\n "prediction": "x"\n}\n' * 2000)
+    with pytest.raises(SourceError) as refused:
+        read(path)
+    assert str(refused.value) == (f"must be JSON Lines, one object on each line (jq -c '.' FILE converts it): {path}")
     path.write_text('{"id": 3, "prediction": "x"}')
     with pytest.raises(SourceError, match="the id must be a text: 3"):
         read(path)

@@ -174,7 +174,7 @@ def test_unknown_variants_and_options_and_missing_ones_are_named(typed, code, va
 
 @pytest.mark.parametrize("typed", ["f1", "f1:positive=z"])
 def test_f1_of_one_label_needs_one_of_the_task(typed):
-    with pytest.raises(ScoreError, match="f1 needs positive= one of a, b, c"):
+    with pytest.raises(ScoreError, match="positive= of f1 must be one of a, b, c"):
         made(typed)
 
 
@@ -203,17 +203,29 @@ def test_a_metric_scores_the_kinds_of_outputs_that_it_takes_and_refuses_others(t
         found = score(metric(typed, OUTPUTS[kind]), [(ANSWERS[kind],)], [ANSWERS[kind]], OUTPUTS[kind])
         assert found.unusable == {}
     else:
-        with pytest.raises(ScoreError, match=f"a metric of {kind} is wanted, one of .*: {typed!r}$"):
+        with pytest.raises(ScoreError, match=f"metric does not apply to {kind}; use one of .*: {typed!r}$"):
             metric(typed, OUTPUTS[kind])
 
 
 @pytest.mark.parametrize(
     ("typed", "output", "told"),
     [
-        ("ndcg@10", Text(), "a metric of text is wanted, one of exact-match, accuracy, rouge-l, bleu-4: 'ndcg@10'"),
-        ("macro-f1", Text(), "a metric of text is wanted, one of exact-match, accuracy, rouge-l, bleu-4: 'macro-f1'"),
-        ("rouge-l", Terms(), "a metric of terms is wanted, one of list-f1, character-f1, bpref, b-cubed: 'rouge-l'"),
-        ("rouge-l", Fields({"title": Text()}), "name the field to score, as in title/rouge-l: 'rouge-l'"),
+        (
+            "ndcg@10",
+            Text(),
+            "metric does not apply to text; use one of exact-match, accuracy, rouge-l, bleu-4: 'ndcg@10'",
+        ),
+        (
+            "macro-f1",
+            Text(),
+            "metric does not apply to text; use one of exact-match, accuracy, rouge-l, bleu-4: 'macro-f1'",
+        ),
+        (
+            "rouge-l",
+            Terms(),
+            "metric does not apply to terms; use one of list-f1, character-f1, bpref, b-cubed: 'rouge-l'",
+        ),
+        ("rouge-l", Fields({"title": Text()}), "metric needs a field, as in title/rouge-l: 'rouge-l'"),
     ],
 )
 def test_metrics_that_fit_are_named_where_one_does_not(typed, output, told):
@@ -346,7 +358,7 @@ def test_scores_have_their_metric_units_and_value():
 
 
 def test_as_many_answers_as_gold_ones_are_needed():
-    with pytest.raises(ScoreError, match="1,001 gold answers, and 2 predictions"):
+    with pytest.raises(ScoreError, match="1,001 gold answers, 2 predictions"):
         score(metric("accuracy"), [("a",)] * 1001, ["a", "b"])
 
 

@@ -246,7 +246,7 @@ def test_the_order_of_many_labels_does_not_count_when_the_acceptable_one_is_chos
 
 
 def test_f1_without_a_positive_label_says_which_there_are():
-    with pytest.raises(ScoreError, match="f1 needs positive= one of a, b: 'c'"):
+    with pytest.raises(ScoreError, match="positive= of f1 must be one of a, b: 'c'"):
         F1(labels=("a", "b"), average="binary", positive="c")
 
 
@@ -312,7 +312,7 @@ def test_b_cubed_without_an_answer_takes_each_element_for_a_cluster_of_its_own()
 
 
 def test_b_cubed_needs_a_cluster_for_each_element():
-    with pytest.raises(ScoreError, match="3 elements have 2 clusters"):
+    with pytest.raises(ScoreError, match="3 elements, 2 clusters"):
         BCubed().unit((("a", "a", "b"),), ("x", "x"))
     with pytest.raises(ScoreError, match="not a tuple of labels: 'xxx'"):
         BCubed().unit((("a", "a", "b"),), "xxx")

@@ -37,5 +37,5 @@ def test_a_field_that_is_none_is_refused_with_the_nearest():
         list(parts_of(task(Fields({"kind": KIND}), "kin/accuracy")))
     with pytest.raises(UnknownNameError, match="'kind'; known: none"):
         list(parts_of(task(KIND, "kind/accuracy")))
-    with pytest.raises(ScoreError, match="name the field to score, as in kind/accuracy"):
+    with pytest.raises(ScoreError, match="metric needs a field, as in kind/accuracy"):
         list(parts_of(task(Fields({"kind": KIND}), "accuracy")))

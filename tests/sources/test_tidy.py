@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from taskloom.sources.files import Row
-from taskloom.sources.tidy import NSF_DIRECTORATES, TIDY, arxiv, nsf, orange, rotten_tomatoes
+from taskloom.sources.tidy import NSF_DIRECTORATES, TIDY, arxiv, nsf, opening, orange, rotten_tomatoes
 
 
 def paper(id_: str, query: str, **other: str) -> Row:
@@ -31,6 +31,19 @@ def test_versions_and_queries_of_one_arxiv_paper_are_one_row() -> None:
     assert found[0][1]["title"] == "New"
 
 
+def test_the_opening_is_the_first_sentence() -> None:
+    assert opening("A rate of 3.5 was found. It\nfell. Why?") == "A rate of 3.5 was found."
+    assert opening("No stop") == "No stop"
+
+
+def test_papers_of_all_astronomy_categories_have_one_topic() -> None:
+    rows = [("a:1", paper("2412.1v1", "q", category="astro-ph.GA")), ("a:2", paper("2412.2v1", "q", category="cs.CL"))]
+    assert [(row["topic"], row["parity"]) for _, row in arxiv(iter(rows))] == [
+        ("astronomy", "odd"),
+        ("language", "even"),
+    ]
+
+
 def test_an_arxiv_paper_has_its_archive_and_year_and_only_arxiv_categories() -> None:
     row = paper("math/0601001v3", "q", categories="math.CO,05C10,hep-th,F.2.2,cs.CL", category="math.CO")
     (_, found), *_ = arxiv(iter([("a:2", row)]))
@@ -38,6 +51,9 @@ def test_an_arxiv_paper_has_its_archive_and_year_and_only_arxiv_categories() -> 
         "id": "math/0601001",
         "title": "T",
         "abstract": "A",
+        "opening": "A",
+        "topic": None,
+        "parity": "odd",
         "categories": ["math.CO", "hep-th", "cs.CL"],
         "category": "math.CO",
         "archive": "math",

@@ -191,7 +191,7 @@ def test_a_document_that_no_store_has_is_named_before_any_work(tmp_path: Path):
     (tmp_path / "other" / "store-papers.arrow").replace(tmp_path / "suite" / "store-papers.arrow")
     manifest["files"]["store-papers.arrow"] = (tmp_path / "suite" / "store-papers.arrow").stat().st_size
     (tmp_path / "suite" / "suite.json").write_text(json.dumps(manifest))
-    with pytest.raises(SuiteError, match="search/test: store 'papers' does not have d00077"):
+    with pytest.raises(SuiteError, match="search/test: missing in store 'papers': d00077"):
         prepare(parse(STUDY, folder=tmp_path), tmp_path / "run")
 
 

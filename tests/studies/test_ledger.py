@@ -209,7 +209,7 @@ def test_scores_of_other_answers_are_not_taken_over(tmp_path: Path, ledger: Ledg
 
 def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledger: Ledger):
     for path in (ledger.path, tmp_path / "typo.db"):
-        with pytest.raises(LedgerError, match="no other ledger"):
+        with pytest.raises(LedgerError, match="can't be merged with itself"):
             merge(ledger, path)
     assert not (tmp_path / "typo.db").exists()
 
@@ -302,7 +302,7 @@ def test_a_flipped_byte_of_the_index_never_gives_the_answers_of_another_cell(tmp
     content[at + 5 : at + 6] = b"3"  # cell-2 has no entry now, and what is no cell has its row
     path.write_bytes(content)
     with Ledger(path) as ledger:
-        with pytest.raises(LedgerError, match=r"damaged in .*run its study again.*: cell-3"):
+        with pytest.raises(LedgerError, match=r"damaged cell in .*run the study again.*: cell-3"):
             ledger.result("cell-3")
         assert [id_ for id_, _ in ledger.bodies(0)] == ["cell-1"]
         assert discard_damaged(ledger, ["cell-1", "cell-2", "cell-3"]) == ()  # the index is made anew of the rows

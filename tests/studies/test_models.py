@@ -177,9 +177,9 @@ def test_an_endpoint_that_answers_nothing_stops_its_learners_alone_and_the_run_g
     endpoint = start()
     study = study_of(endpoint.url)
     told = {
-        "key": "refuses the key of $OPENAI_API_KEY (HTTP 401)",
-        "unreachable": f"no answer from {endpoint.url} after 2 tries; the last: can't be reached",
-        "budget": "raise `token_budget` to go on",
+        "key": "rejected the API key in $OPENAI_API_KEY (HTTP 401)",
+        "unreachable": f"no reply from {endpoint.url} after 2 tries; last error: unreachable",
+        "budget": "raise `token_budget` to continue",
     }[trouble]
     if trouble == "key":
         endpoint.always = "401"
@@ -219,7 +219,7 @@ def test_a_model_that_can_not_be_had_leaves_out_an_optional_learner_and_stops_an
     ran = taskloom("run", study, "-o", study.parent / "run")
     assert ran.code == 0
     assert "skipped: model remote is unavailable" in " ".join(ran.err.split())
-    assert "and so are learners written" in " ".join(ran.err.split())
+    assert "skipped learners: written" in " ".join(ran.err.split())
     assert done(study.parent / "run") == {"majority": CELLS["majority"]}
     assert taskloom("report", study.parent / "run").code == 0
     study = study_of(**gone, written=written.replace(", optional: true", ""))
@@ -231,7 +231,7 @@ def test_an_endpoint_that_answers_nothing_leaves_out_an_optional_learner(study_o
     study = study_of(written="  written: {in-context: {model: remote, answers: generate}, optional: true}", scored="")
     code, out = ran(study)
     assert code == 0, out
-    assert "written stopped: no answer from" in out
+    assert "written stopped: no reply from" in out
     assert done(tmp_path / "run") == {"majority": CELLS["majority"]}
     assert ran(study_of(scored=""))[0] == 1
 
@@ -274,6 +274,6 @@ def test_a_ledger_of_an_older_format_is_refused_with_what_to_do_and_left_as_it_i
     old.close()
     before = (tmp_path / "run" / LEDGER).read_bytes()
     for verb in (library.run, lambda _, folder: library.open_run(folder)):
-        with pytest.raises(LedgerError, match=r"format 2 is of an older taskloom.* run into another folder \(-o\)"):
+        with pytest.raises(LedgerError, match=r"format 2 is of an older release.* run into another folder \(-o\)"):
             verb(study, tmp_path / "run")
     assert (tmp_path / "run" / LEDGER).read_bytes() == before

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from taskloom.core import Example, Fields, Item, Number, Output, Suite, Task, Text
+from taskloom.core import Example, Fields, Item, Labels, Number, Output, Suite, Task, Text
 from taskloom.episodes import Sampler
 from taskloom.errors import StudyError
 from taskloom.learners.instructed import Instructed
-from taskloom.studies.api import run
+from taskloom.messages import Note
+from taskloom.reports import render, summarise
+from taskloom.reports.views.agreement import Agreement
+from taskloom.studies.api import open_run, prepare, run
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
 from taskloom.suites import rows, store
@@ -44,7 +48,10 @@ def task(name: str, output: Output | None = None, metrics: Sequence[str] = ("rou
 
 def study(folder: Path, tasks: Sequence[str] = ("*",), **learners: StudyLearner) -> Study:
     chosen = learners or {"copy": StudyLearner(learner="copy-input")}
-    return Study(name="s", suite=str(folder), tasks=tuple(tasks), protocol=ONE, learners=chosen, folder=folder.parent)
+    return Study(
+        name="s", suite=str(folder), tasks=tuple(tasks), protocol=ONE, learners=chosen, baselines=False,
+        folder=folder.parent,
+    )  # fmt: skip
 
 
 def ids(of: Plan) -> dict[str, str]:
@@ -141,7 +148,7 @@ def test_tasks_are_named_by_role_or_by_fold_and_role_and_folds_may_have_slashes(
 
 def test_a_fold_of_a_suite_without_folds_is_refused(tmp_path: Path):
     suite(tmp_path / "suite", task("a"))
-    with pytest.raises(StudyError, match="no fold of the suite has tasks for '@f/test'; its folds: none"):
+    with pytest.raises(StudyError, match="no fold has such tasks; folds of the suite: none: '@f/test'"):
         plan(study(tmp_path / "suite", ["@f/test"]), tmp_path)
 
 
@@ -152,9 +159,9 @@ def test_tasks_of_folds_hide_no_unknown_names(tmp_path: Path):
         plan(study(tmp_path / "suite", ["@test", "@tset", "@train", "nonsuch"]), tmp_path)
     told = refused.value.faults
     assert [fault.partition(":")[0] for fault in told] == [
-        "no such role in a fold",
-        "no fold of the suite has tasks for '@train'; its folds",
-        "unknown tasks",
+        "unknown role of a fold",
+        "no fold has such tasks; folds of the suite",
+        "unknown task",
     ]
 
 
@@ -209,6 +216,124 @@ def test_tasks_beside_learners_and_in_protocols_must_be_there(tmp_path: Path):
     with pytest.raises(StudyError) as refused:
         plan(replace(made, protocol=own), tmp_path)
     assert [fault.partition(";")[0] for fault in refused.value.faults] == [
-        "learner 'copy': unknown tasks: 'abstract->titel'",
-        "protocol: unknown tasks: 'abstrakt->*'",
+        "learner 'copy': unknown task: 'abstract->titel'",
+        "protocol: unknown task: 'abstrakt->*'",
     ]
+
+
+# baselines, metrics and classes
+
+
+def labelled(folder: Path, sizes: Mapping[str, int], **pools: Mapping[str, int]) -> Path:
+    """Write a suite of one task of labels, whose pools have so many examples of each class."""
+    of = task("t", Labels(("cs", "hep", "math", "nlin")), ["accuracy", "macro-f1"])
+    made = {}
+    for name, counts in (pools or {"all": sizes}).items():
+        golds = [label for label, n in counts.items() for _ in range(n)]
+        items = [Item(f"{name}{n}", {"input": f"text {n}"}) for n in range(len(golds))]
+        examples = [Example(item, (gold,), item.id) for item, gold in zip(items, golds, strict=True)]
+        made[name] = rows.pool(of, examples)
+    store.write(Suite(id="s", tasks={"t": of}, pools={"t": made}), folder, replace=True)
+    return folder
+
+
+def test_baselines_that_no_task_can_use_are_no_part_of_a_plan_unless_they_are_named(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
+    made = replace(study(folder, nearest=StudyLearner(learner="nearest")), baselines=True)
+    found = plan(replace(made, protocol=replace(ONE, shots={0: 1, 1: 1})), tmp_path)
+    assert list(found.learners) == ["nearest", "majority", "random", "copy-demonstration"]
+    assert found.baselines == ("majority", "random", "copy-demonstration")
+    named = plan(replace(made, baselines=("copy-input", "random")), tmp_path)
+    assert list(named.learners) == ["nearest", "copy-input", "random"]
+    assert Note.of("output-unsupported", learner="copy-input", kind="labels") in named.skipped
+
+
+def test_a_baseline_under_another_name_is_one_too(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
+    made = study(folder, chance=StudyLearner(learner="random", options={"prior": "pool"}))
+    assert plan(made, tmp_path).baselines == ("chance",)
+
+
+def test_classes_that_are_dropped_are_named_with_their_sizes_and_how_many_remain(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", {"cs": 9, "hep": 5, "math": 4})
+    made = study(folder, most=StudyLearner(learner="majority"))
+    (note,) = plan(replace(made, protocol=replace(ONE, shots={0: 1, 4: 1})), tmp_path).dropped
+    assert note == Note.of(
+        "classes-dropped", task="t", shots=[0, 4], least=5, count=2, of=4, remain=2,
+        classes=[("math", 4), ("nlin", 0)],
+    )  # fmt: skip
+    assert not plan(replace(made, protocol=replace(ONE, shots={0: 1})), tmp_path).skipped
+
+
+def test_dropped_classes_are_in_the_report_of_a_run(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", {"cs": 9, "hep": 5, "math": 4})
+    made = study(folder, most=StudyLearner(learner="majority"))
+    found = run(replace(made, protocol=replace(ONE, shots={4: 1})), tmp_path / "run")
+    assert [note.code for note in found.dropped] == ["classes-dropped"]
+    assert open_run(tmp_path / "run").dropped == found.dropped
+    assert all("math (4), nlin (0)" in render(found, form) for form in ("md", "html"))
+    (told,) = json.loads(render(found, "json"))["counts"]["dropped"]
+    assert (told["code"], told["values"]["remain"]) == ("classes-dropped", 2)
+
+
+def test_majority_is_run_at_any_shots_from_the_pool_and_named_by_all_of_it(tmp_path: Path):
+    made = study(tmp_path / "suite", most=StudyLearner(learner="majority"))
+    made = replace(made, protocol=replace(ONE, shots={0: 1, 2: 1}))
+    cells = set()
+    for more in (6, 30):
+        labelled(tmp_path / "suite", {}, train={"cs": 20, "hep": more}, test={"cs": 2, "hep": 2})
+        found = run(made, tmp_path / "run")
+        assert [o.answers for o in found.outcomes] == [(("cs" if more == 6 else "hep"),) * 2] * 2
+        cells |= {o.cell for o in found.outcomes}
+    assert len(cells) == 4
+
+
+def test_an_episode_that_asks_about_all_there_is_skips_majority_and_says_why(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 3))
+    made = study(folder, most=StudyLearner(learner="majority"), chance=StudyLearner(learner="random"))
+    found = run(replace(made, protocol=replace(ONE, sampler=Sampler(query="all"))), tmp_path / "run")
+    assert [o.learner for o in found.outcomes] == ["chance"]
+    assert [note.code for note in found.skipped] == ["prior-empty"]
+
+
+def test_metrics_of_a_study_that_fit_no_task_and_tasks_that_none_fits_are_faults(tmp_path: Path):
+    suite(tmp_path / "suite", task("a"), task("b", Number(), ["mse"]))
+    made = replace(study(tmp_path / "suite", most=StudyLearner(learner="majority")), metrics=("ndcg", "bleu-4"))
+    with pytest.raises(StudyError) as refused:
+        plan(made, tmp_path)
+    assert [fault.partition(" (")[0] for fault in refused.value.faults] == [
+        "metric 'ndcg' can score no task of the study",
+        "no metric of the study can score b; add one, such as mse",
+    ]
+
+
+def test_other_metrics_run_no_cell_again(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
+    made = study(folder, most=StudyLearner(learner="majority"))
+    first = run(made, tmp_path / "run")
+    chosen = prepare(replace(made, metrics=("micro-f1", "accuracy")), tmp_path / "run")
+    done, found = chosen.run()
+    assert done.ran == 0
+    assert [o.cell for o in found.outcomes] == [o.cell for o in first.outcomes]
+    assert [list(o.scores) for o in found.outcomes] == [["micro-f1", "accuracy"]]
+    assert [list(o.scores) for o in open_run(tmp_path / "run").outcomes] == [["micro-f1", "accuracy"]]
+    assert summarise(found).metrics == ("micro-f1", "accuracy")
+    assert found.suite.fingerprint == first.suite.fingerprint
+
+
+def test_a_report_can_be_made_by_other_metrics_and_refuses_those_that_fit_nothing(tmp_path: Path):
+    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
+    run(study(folder, most=StudyLearner(learner="majority")), tmp_path / "run")
+    found = open_run(tmp_path / "run", metrics=["micro-f1"])
+    assert [list(o.scores) for o in found.outcomes] == [["micro-f1"]]
+    for wrong, told in (("mikro-f1", "did you mean micro-f1"), ("mse", "can score no task")):
+        with pytest.raises(StudyError, match=told):
+            open_run(tmp_path / "run", metrics=[wrong])
+
+
+def test_a_metric_of_a_view_that_no_task_has_is_a_fault_before_any_work(tmp_path: Path):
+    suite(tmp_path / "suite", task("t"))
+    made = replace(study(tmp_path / "suite"), views=(Agreement(x="rouge-l", y="exact-match"),))
+    with pytest.raises(StudyError, match="no task of the study has metric 'exact-match'"):
+        plan(made, tmp_path)
+    assert plan(replace(made, metrics=("rouge-l", "exact-match")), tmp_path).cells

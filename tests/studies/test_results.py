@@ -180,7 +180,7 @@ def test_a_run_in_a_folder_that_can_not_be_written_is_read(tmp_path: Path):
 def test_a_suite_that_was_changed_since_the_run_is_told(tmp_path: Path):
     said(tmp_path, Text(), ["exact-match"], "yes")
     suite(tmp_path / "suite", Number(), ["mse"])
-    with pytest.raises(StudyError, match=r"the suite was changed since the run; run it again\. Tasks that differ: t"):
+    with pytest.raises(StudyError, match=r"the suite has changed since the run; run it again; tasks that differ: t"):
         open_run(tmp_path / "run")
 
 

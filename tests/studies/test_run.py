@@ -272,7 +272,7 @@ def test_only_keeps_some_tasks_or_learners(study: Make):
     path = study()
     assert {cell.learner for cell in planned(path, only=["majority"]).to_run} == {"majority"}
     assert {cell.task for cell in planned(path, only=["*->title"]).to_run} == {"abstract->title"}
-    with pytest.raises(StudyError, match="names no task and no learner"):
+    with pytest.raises(StudyError, match="matches no task and no learner"):
         planned(path, only=["nothing"])
 
 
@@ -282,7 +282,7 @@ def test_faults_are_named_before_any_work(study: Make):
     with pytest.raises(StudyError, match="did you mean majority"):
         planned(path)
     path.write_text(path.read_text().replace("majorty", "majority").replace("abstract->*", "abstrakt->title"))
-    with pytest.raises(StudyError, match=r"study.yaml:6:1: unknown tasks: .* did you mean abstract->title"):
+    with pytest.raises(StudyError, match=r"study.yaml:6:9: unknown task: .* did you mean abstract->title"):
         planned(path)
 
 

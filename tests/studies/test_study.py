@@ -12,8 +12,10 @@ from taskloom.episodes import Sampler
 from taskloom.errors import StudyError, UsageError
 from taskloom.reports.views.agreement import Agreement
 from taskloom.reports.views.gain import Gain
+from taskloom.studies.plan import plan
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol, chosen_tasks, load, names, parse
 from taskloom.studies.yaml_writer import written
+from taskloom.suites.store import write
 
 GOOD = """
 format: 1
@@ -70,7 +72,8 @@ def test_a_written_study_can_be_read_by_people():
         'suite: {"build": "csl", "from": "records.jsonl"}',
         'tasks: ["abstract->title"]',
         'protocol: {"shots": [0, 1, 2], "seeds": [0, 1, 2, 3, 4, 5, 6, 7], "dev": 64, "query": 64}',
-        "baselines: false",
+        "baselines: true",
+        "metrics: []",
         "learners:",
         '  "标题 😀": {"tfidf-linear": {"C": 10.0}}',
         "models: {}",
@@ -81,9 +84,9 @@ def test_a_written_study_can_be_read_by_people():
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"protocol": StudyProtocol(seeds=(0, 0))}, "would not be read as the same study; write otherwise: protocol"),
+        ({"protocol": StudyProtocol(seeds=(0, 0))}, "reads as the same study: protocol"),
         ({"learners": {"a": StudyLearner(learner="tasks")}}, "tasks must be"),
-        ({"learners": {"a": StudyLearner(learner="b", options={"k" * 2000: 1})}}, "not YAML"),
+        ({"learners": {"a": StudyLearner(learner="b", options={"k" * 2000: 1})}}, "invalid YAML"),
     ],
 )
 def test_a_study_that_would_be_read_as_another_is_not_written(changes: dict[str, Any], told: str):
@@ -91,11 +94,40 @@ def test_a_study_that_would_be_read_as_another_is_not_written(changes: dict[str,
         written(replace(parse(GOOD), **changes))
 
 
-def test_baselines_are_always_run_unless_a_study_says_no():
-    assert list(parse(GOOD).learners) == ["majority", "better", "random", "copy-input", "copy-demonstration"]
-    assert list(parse(GOOD + "baselines: false").learners) == ["majority", "better"]
-    renamed = parse(GOOD.replace("majority: {}", "most: {majority: {}}"))
-    assert list(renamed.learners) == ["most", "better", "random", "copy-input", "copy-demonstration"]
+def test_baselines_are_always_run_unless_a_study_says_no_or_chooses():
+    def learners(text: str) -> list[str]:
+        return list(parse(text).with_baselines().learners)
+
+    assert learners(GOOD) == ["majority", "better", "random", "copy-input", "copy-demonstration"]
+    assert learners(GOOD + "baselines: false") == ["majority", "better"]
+    assert learners(GOOD + "baselines: [random]") == learners(GOOD + "baselines: random")
+    assert learners(GOOD + "baselines: [random]") == ["majority", "better", "random"]
+    chance = GOOD.replace("majority: {}", "chance: {random: {prior: pool}}")
+    assert learners(chance + "baselines: [random]") == ["chance", "better", "random"]
+    assert learners(chance) == ["chance", "better", "majority", "copy-input", "copy-demonstration"]
+    renamed = GOOD.replace("majority: {}", "most: {majority: {}}")
+    assert learners(renamed) == ["most", "better", "random", "copy-input", "copy-demonstration"]
+
+
+def test_a_study_has_the_same_baselines_from_python_as_from_a_file():
+    written_by_hand = parse(GOOD)
+    made = Study(name="mine", learners=written_by_hand.learners)
+    assert made.with_baselines().learners == written_by_hand.with_baselines().learners
+    assert made.with_baselines() == made.with_baselines().with_baselines()
+    chosen = replace(written_by_hand, baselines=("random",), metrics=("rouge-l",))
+    assert parse(written(chosen)) == chosen
+
+
+def test_unknown_baselines_and_metrics_are_named_with_the_nearest():
+    text = GOOD + "baselines: [majorty, random]\nmetrics: [rouge, title/acuracy, p@5]\n"
+    with pytest.raises(StudyError) as refused:
+        parse(text)
+    told = refused.value.faults
+    assert [fault.partition("; ")[2] for fault in told] == [
+        "did you mean majority?", "did you mean rouge-l?", "did you mean accuracy?",
+    ]  # fmt: skip
+    with pytest.raises(StudyError):
+        written(replace(parse(GOOD), baselines=("majorty",)))
 
 
 def test_all_faults_are_named_at_once_with_line_and_column():
@@ -113,7 +145,7 @@ learners:
         parse(text, "s.yaml")
     faults = [line.strip() for line in str(refused.value).splitlines()[1:]]
     assert [fault.split(": ")[0] for fault in faults] == [
-        "s.yaml:1:1", "s.yaml:2:1", "s.yaml:4:3", "s.yaml:5:3", "s.yaml:6:3", "s.yaml:8:3", "s.yaml:9:3",
+        "s.yaml:1:7", "s.yaml:2:8", "s.yaml:4:14", "s.yaml:5:10", "s.yaml:6:3", "s.yaml:8:6", "s.yaml:9:6",
     ]  # fmt: skip
     assert any("did you mean query" in fault for fault in faults)
 
@@ -121,16 +153,19 @@ learners:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("name: a\ab", r"s\.yaml: not YAML .unacceptable character #x0007"),
-        ("name: [", r"s\.yaml:\d+:\d+: not YAML"),
-        ("name: a\nname: b", r"s\.yaml:2:1: not YAML .*duplicate key"),
-        ("", "a study is a mapping"),
-        ("- a", "a study is a mapping"),
-        ("name: a\nsuite: x", "needs learners"),
-        ("name: a\nsuite: x\nformat: 2\nlearners: {a: {}}", "newer than the 1 known here"),
+        ("name: a\ab", r"s\.yaml: invalid YAML .unacceptable character #x0007"),
+        ("name: [", r"s\.yaml:\d+:\d+: invalid YAML"),
+        ("name: a\nname: b", r"^s\.yaml:2:1: duplicate key: 'name'$"),
+        ("", "a study must be a mapping"),
+        ("- a", "a study must be a mapping"),
+        ("name: a\nsuite: x", r"s\.yaml:1:1: learners must not be empty"),
+        ("name: a\nsuite: x\nformat: 2\nlearners: {a: {}}", r"s\.yaml:3:9: study format must be at most 1"),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {query: 0}", "query must be an integer >= 1, or all: 0"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {shots: -1}", r"s\.yaml:4:12: shots must be"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {seeds: 0}", r"s\.yaml:4:12: seeds must be one or more: 0"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {shots: -1}", r"s\.yaml:4:19: shots must be"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {seeds: 0}",
+            r"yaml:4:19: seeds must be an integer >= 1.*: 0",
+        ),
         ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {short_class: never}", "skip or refuse"),
         ("name: !!python/object:os.system x\nsuite: x", "s.yaml"),
         (
@@ -138,23 +173,26 @@ learners:
             r"s\.yaml:5:5: unknown view 'gian'; did you mean gain",
         ),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [7]", r"s\.yaml:4:9: unknown view 7"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: {}, scaling: {}}]", "a view is written NAME"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: 7}]", "a view is written NAME"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: {}, scaling: {}}]", "a view must be NAME"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nviews: [{gain: 7}]", "a view must be NAME"),
         (
             "name: a\nsuite: x\nlearners: {a: {}}\nviews: [agreement: {x: m}]",
-            "s.yaml:4:9: missing key 'y' of view 'agreement'",
+            r"s\.yaml:4:9: missing key 'y' of view 'agreement'",
         ),
         (
             "name: a\nsuite: x\nlearners: {a: {}}\nviews: [gain: {ovr: b}]",
             "unknown key 'ovr' of view 'gain'",
         ),
         ("name: a\nsuite: x\nlearners: {a: {}}\nviews: {gain: {}}", "views must be a list"),
-        ("name: a\nsuite: x\ntasks: []\nlearners: {a: {}}", r"s\.yaml:3:1: tasks must be one or more"),
-        ("name: a\nsuite: {from: x}\nlearners: {a: {}}", r"s\.yaml:2:1: suite must be a folder, or"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {load: a, train: b}}", r"s\.yaml:4:10: a model is written"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {dtype: b}}", r"s\.yaml:4:10: a model is written"),
-        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {least: 9}", "least must be no more than most: 9, 5"),
-        ("name: a\nsuite: x\nlearners: {a: {shots: 7}}", r"s\.yaml:3:12: shots of 'a' that the protocol"),
+        ("name: a\nsuite: x\ntasks: []\nlearners: {a: {}}", r"s\.yaml:3:8: tasks must not be empty"),
+        ("name: a\nsuite: {from: x}\nlearners: {a: {}}", r"s\.yaml:2:8: suite must be a folder or"),
+        (
+            "name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {load: a, train: b}}",
+            r"s\.yaml:4:13: a model must be NAME",
+        ),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nmodels: {m: {dtype: b}}", r"s\.yaml:4:13: a model must be NAME"),
+        ("name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {least: 9}", "least must be <= most: 9, 5"),
+        ("name: a\nsuite: x\nlearners: {a: {shots: 7}}", r"s\.yaml:3:23: shots of learner 'a' that the protocol"),
         (
             "name: a\nsuite: x\nlearners: {a: {}}\nprotocol: {for: {b: {qery: 1}}}",
             "unknown key 'qery' of b; did you mean query",
@@ -195,7 +233,7 @@ def test_an_unknown_study_gets_the_nearest_names(tmp_path: Path):
 
 def test_a_huge_study_is_refused(tmp_path: Path):
     (tmp_path / "s.yaml").write_text("#" * (1 << 21))
-    with pytest.raises(StudyError, match="more than"):
+    with pytest.raises(StudyError, match="larger than"):
         load(str(tmp_path / "s.yaml"))
 
 
@@ -212,7 +250,7 @@ def test_a_name_is_taken_for_itself_before_it_is_for_a_pattern():
     assert chosen_tasks(known, ["*"]) == ["*"]
     assert chosen_tasks(known, ["price [E]->t"]) == known[1:2]
     assert chosen_tasks(known, ["price*", "*"]) == known
-    with pytest.raises(UsageError, match=r"'x'; known: .*; 'prise E->t'; did you mean price E->t"):
+    with pytest.raises(UsageError, match=r"task: 'x'; known: .*; unknown task: 'prise E->t'; did you mean price E->t"):
         chosen_tasks(known, ["x", "*", "prise E->t"])
 
 
@@ -233,3 +271,33 @@ def test_settings_have_numbers_of_episodes_and_tasks_may_have_a_protocol_of_thei
 def test_settings_that_are_none_are_refused_by_place(wrong: str):
     with pytest.raises(StudyError, match=r"shots must be .*"):
         parse(GOOD.replace("shots: [0, 1, 2]", f"shots: {wrong}"))
+
+
+FAULTY = """name: mine
+suite: suite
+tasks: [title->keywords, title->keywrds]
+protocol: {shots: [0, 1], query: 4, for: {"titel->*": {query: 2}}}
+learners:
+  nearst: {}
+  mine: {nearest: {}, tasks: [title->keywords, abstrac->*]}
+  other: {in-context: {model: gone}}
+views:
+  - gain
+"""
+
+
+def test_faults_of_names_are_all_listed_by_line_at_the_value(small_suite, tmp_path: Path):
+    write(small_suite, tmp_path / "suite")
+    with pytest.raises(StudyError) as refused:
+        plan(parse(FAULTY, "s.yaml", tmp_path), tmp_path / "run")
+    assert refused.value.note.code == "study-faults"
+    assert [fault.split(": ")[0] for fault in refused.value.faults] == [
+        "s.yaml:3:26", "s.yaml:4:43", "s.yaml:6:3", "s.yaml:7:48", "s.yaml:8:11",
+    ]  # fmt: skip
+
+
+def test_a_fault_of_a_view_names_the_view_and_is_at_its_option(small_suite, tmp_path: Path):
+    write(small_suite, tmp_path / "suite")
+    text = "name: mine\nsuite: suite\nlearners: {nearest: {}}\nviews:\n  - gain: {over: [neerest]}\n"
+    with pytest.raises(StudyError, match=r"s\.yaml:5:18: view 'gain': unknown learner: 'neerest'; did you mean"):
+        plan(parse(text, "s.yaml", tmp_path), tmp_path / "run")

@@ -64,8 +64,8 @@ def test_faults_of_options_are_named_at_once_with_those_of_learners(films: Path,
     with pytest.raises(StudyError) as refused:
         plan(parse(text, "s.yaml", films), tmp_path)
     line = text.splitlines()[2]
-    keys = [f"s.yaml:3:{line.index(key) + 1}" for key in ("fields: [", "where", "on_error", "id_colum")]
-    assert [fault.split(": ")[0] for fault in refused.value.faults] == ["s.yaml:5:12", *keys]
+    keys = [f"s.yaml:3:{line.index(written) + 1}" for written in ("[plot", "7", "stopp", "id_colum")]
+    assert [fault.split(": ")[0] for fault in refused.value.faults] == [*keys, "s.yaml:5:12"]
     for told in ("unknown kind of field", "where must be a mapping", "must be stop or skip", "did you mean id_column"):
         assert told in str(refused.value)
 

@@ -265,9 +265,9 @@ def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[...,
 @pytest.mark.parametrize(
     ("replaced", "told"),
     [
-        ({"meta": "meta: {train: more}"}, r"study.yaml:\d+:3: a model is trained from itself: "),
-        ({"base": 'base: {load: "fake:echo"}'}, "model 'meta' can't be trained, for its base can't be: 'base'"),
-        ({"meta": "meta: {train: base, tasks: [nothing]}"}, "unknown tasks"),
+        ({"meta": "meta: {train: more}"}, r"study.yaml:\d+:17: a model is trained from itself: "),
+        ({"base": 'base: {load: "fake:echo"}'}, "model 'meta': its base can't be trained: 'base'"),
+        ({"meta": "meta: {train: base, tasks: [nothing]}"}, "unknown task: 'nothing'"),
         ({"meta": "meta: {train: base, folds: [three]}"}, "model 'meta': unknown fold: 'three'"),
         (
             {"meta": 'meta: {train: base, tasks: ["@train", "@devv"]}'},
@@ -275,8 +275,8 @@ def test_a_worker_refuses_a_draw_that_the_plan_did_not_name(study: Callable[...,
         ),
         ({"meta": "meta: {train: base, encoding: nonsense}"}, "an encoding joins"),
         ({"meta": "meta: {train: base, mst: 3}"}, "did you mean most"),
-        ({"meta": "meta: {train: base, most: 0}"}, "most must be a whole number from 1 on"),
-        ({"meta": "meta: {train: bsae}"}, r"study.yaml:9:3: model 'meta': unknown model: 'bsae'; did you mean base"),
+        ({"meta": "meta: {train: base, most: 0}"}, "most must be an integer >= 1 on"),
+        ({"meta": "meta: {train: bsae}"}, r"study.yaml:9:17: model 'meta': unknown model: 'bsae'; did you mean base"),
     ],
 )
 def test_what_can_not_be_trained_is_told_before_any_work(
@@ -295,7 +295,7 @@ def test_a_task_that_two_folds_of_a_model_ask_about_is_a_fault(study: Callable[.
     again = Suite(id="s", tasks=suite.tasks, pools=dict(suite.pools), folds=folds)
     store.write(again, tmp_path / "other")
     path.write_text(path.read_text().replace("suite: suite", "suite: other"))
-    with pytest.raises(StudyError, match="several of its folds ask about task 'left'; name one of: one, two"):
+    with pytest.raises(StudyError, match="task 'left' is in several folds; set `folds` to one of: one, two"):
         planned(path)
     path.write_text(path.read_text().replace("train: base,", "train: base, folds: [two],"))
     path.write_text(path.read_text().replace("train: meta,", "train: meta, folds: [two],"))

@@ -155,10 +155,10 @@ class Near(Learner):
 @pytest.mark.parametrize(
     ("learner", "told"),
     [
-        ('"near.py:Near": {model: smollm2}', "learner 'near' needs a model that can vectors, and 'smollm2' can't"),
+        ('"near.py:Near": {model: smollm2}', "learner 'near': needs a model that can vectors, and 'smollm2' can't"),
         ('"near.py:Near": {model: minilm, other: smollm2}', "needs a model that can vectors, and 'smollm2' can't"),
-        ("in-context: {model: minilm}", "learner 'near' needs a model that can score, and 'minilm' can't"),
-        ("instructed: {model: minilm}", "learner 'near' needs a model that can generate, and 'minilm' can't"),
+        ("in-context: {model: minilm}", "learner 'near': needs a model that can score, and 'minilm' can't"),
+        ("instructed: {model: minilm}", "learner 'near': needs a model that can generate, and 'minilm' can't"),
     ],
 )
 def test_a_model_that_can_not_do_what_a_learner_needs_is_refused_before_any_work(folder: Path, learner: str, told: str):
@@ -166,7 +166,7 @@ def test_a_model_that_can_not_do_what_a_learner_needs_is_refused_before_any_work
     (folder / "study.yaml").write_text(
         STUDY.partition("learners:")[0] + f"tasks: [kind]\nlearners:\n  near: {{{learner}}}\n"
     )
-    with pytest.raises(StudyError, match=rf"study.yaml:\d+:3: .*{told}"):
+    with pytest.raises(StudyError, match=rf"study.yaml:\d+:10: .*{told}"):
         prepare(folder / "study.yaml", folder / "other")
     assert not (folder / "other").exists()
 

@@ -94,7 +94,7 @@ def test_a_field_that_is_unknown_or_holds_no_labels_is_refused(asked: dict[str, 
 def test_a_suite_without_a_table_has_no_card(example: Callable[..., Example]) -> None:
     task = Task(id="t", instruction="", output=Text(), metrics=())
     pools = {"t": {"all": rows.pool(task, [example("1", "x", "y")])}}
-    with pytest.raises(SuiteError, match="for tasks that were made from a table, and those of 's' were not"):
+    with pytest.raises(SuiteError, match="only for suites that were built from a table: 's'"):
         card(Suite(id="s", tasks={"t": task}, pools=pools))
 
 
@@ -166,7 +166,7 @@ def test_codes_of_languages_are_languages() -> None:
 def test_a_table_is_described_before_tags_and_without_either_there_is_no_card() -> None:
     assert is_tagged(tagged())
     assert not is_tagged(suite_of())
-    with pytest.raises(SuiteError, match="a card needs tags such as category or domain, and has none: 'papers'"):
+    with pytest.raises(SuiteError, match="a card needs tasks with tags, such as category or domain: 'papers'"):
         task_card(suite_of())
 
 

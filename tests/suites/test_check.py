@@ -10,10 +10,11 @@ import pytest
 from taskloom.core import Example, Folds, Labels, Ranking, Stored, Suite, Task, Text
 from taskloom.messages import FAULT_TEXTS, FAULTS, TEXTS
 from taskloom.sources.table import Field
-from taskloom.suites import check as checks
 from taskloom.suites import columns, contributed, fields, rows
-from taskloom.suites.check import Fault, check, imbalance
+from taskloom.suites import faults as kinds
+from taskloom.suites.check import check
 from taskloom.suites.documents import Documents, documents
+from taskloom.suites.faults import Fault, imbalance
 
 Make = Callable[..., Example]
 
@@ -46,6 +47,10 @@ def papers(**changes: Sequence[Any]) -> fields.Records:
     }
     values |= changes
     return fields.records(COLUMNS, [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)])
+
+
+def split_papers(**changes: Sequence[Any]) -> fields.Records:
+    return papers(**{":split": ["train", "train", "test", "test"], "topic": ["maths", "earth"] * 2} | changes)
 
 
 def table_suite(of: fields.Records, folds: Folds | None = None) -> Suite:
@@ -109,7 +114,11 @@ def one_suite_per_code(example: Make) -> dict[str, tuple[Suite, str]]:
         "W103": (table_suite(papers(keywords=[["a;b"], ["c"], ["d"], ["e"]])), "records/keywords"),
         "W105": (table_suite(papers(keywords=[["a, b"], ["c, d"], ["e, f"], ["g, h"]])), "records/keywords"),
         "W104": (suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "b")]), "t/all"),
-    }
+        "W106": (table_suite(papers(topic=["maths", "Maths", "earth", "earth"])), "records/topic"),
+        "W107": (table_suite(split_papers(title=["On trees and on graphs", "x", "On trees, and on graphs!", "y"])),
+                 "records/train+test"),
+        "W108": (table_suite(split_papers(topic=["maths", "earth", "maths", "sea"])), "records/topic"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("code", [code for code in FAULTS if code[1] != "4"])  # those are of task files
@@ -166,11 +175,11 @@ def test_an_imbalanced_label_field_is_found() -> None:
         COLUMNS, [{"id": str(n), "title": f"t{n}", "keywords": [f"k{n}"], "topic": "ab"[n == 0]} for n in range(9)]
     )
     assert faults(table_suite(many)) == [("W101", "records/topic")]
-    assert messages(table_suite(many)) == ["normalised entropy 0.50, above 0.8 is wanted; 'a' has 8 of 9"]
+    assert messages(table_suite(many)) == ["normalised entropy 0.50, below 0.8; 'a' has 8 of 9"]
 
 
 def test_labels_must_be_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "BALANCED", 1.0)
+    monkeypatch.setattr(kinds, "BALANCED", 1.0)
     assert [fault.code for fault in imbalance("W101", "p", ["a", "b"], ("a", "b"))] == ["W101"]
     assert [fault.code for fault in imbalance("W401", "p", ["a", "b"])] == ["W401"]
 
@@ -188,7 +197,7 @@ def test_labels_of_a_suite_and_of_a_task_file_are_judged_alike(example: Make, tm
 def test_a_pool_of_one_label_alone_is_imbalanced(example: Make) -> None:
     alone = [example(str(n), f"x{n}", "no") for n in range(9)]
     assert faults(suite_of(CHOICE, all=alone)) == [("W101", "t/all")]
-    assert messages(suite_of(CHOICE, all=alone)) == ["normalised entropy 0.00, above 0.8 is wanted; 'no' has 9 of 9"]
+    assert messages(suite_of(CHOICE, all=alone)) == ["normalised entropy 0.00, below 0.8; 'no' has 9 of 9"]
 
 
 def test_no_label_at_all_is_an_answer_where_many_may_be_given(example: Make) -> None:
@@ -278,7 +287,7 @@ def test_faults_are_values_and_rewording_them_changes_nothing_but_words(
     suite = suite_of(TEXT, all=[example("1", "x", "a"), example("2", "x", "a")])
     before = list(check(suite))
     assert before == [Fault.of("E101", "t/all", count=1, shown=("1 = 2",))]
-    assert str(before[0]) == "E101 t/all: the same content in 1 more row: 1 = 2"
+    assert str(before[0]) == "E101 t/all: 1 duplicate row: 1 = 2"
     monkeypatch.setitem(TEXTS, "E101", "doppelt: {shown}")
     assert list(check(suite)) == before
     assert str(before[0]) == "E101 t/all: doppelt: 1 = 2"

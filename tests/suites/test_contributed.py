@@ -12,8 +12,8 @@ import pytest
 
 from taskloom.messages import FAULTS, Note
 from taskloom.sources.task_files import KEYS, TAGS
-from taskloom.suites.check import Fault
 from taskloom.suites.contributed import check, known_names
+from taskloom.suites.faults import Fault
 
 
 def instances(count: int = 30) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def test_unknown_names_are_named_by_field_and_index_with_the_nearest(found):
         unknown("Input_language[0]", "Mandarin Chinese", "Chinese"),
         unknown("Output_language[0]", "Klingon"),
     ]
-    assert str(found(Domains=["news"])[0].note) == "not known: 'news'; did you mean News?"
+    assert str(found(Domains=["news"])[0].note) == "unknown: 'news'; did you mean News?"
 
 
 def test_the_released_names_are_known(found):
@@ -153,7 +153,7 @@ def test_empty_fields_are_a_warning(found, key: str):
 def test_broken_instances_are_counted_too(found):
     some = [*instances(18), 3, {"id": "x"}]
     assert [str(fault.note) for fault in found(Instances=some) if fault.code == "E402"] == [
-        "20 instances; there must be 26 to 6,500"
+        "must have 26 to 6,500 instances: 20"
     ]
     assert "E402" not in [fault.code for fault in found(Instances=[*instances(25), 3])]
 
@@ -167,7 +167,7 @@ def test_instances_without_id_are_one_warning(found):
     some = [*instances(), {"input": "x", "output": ["no"]}, {"id": "", "input": "y", "output": ["yes"]}]
     assert found(Instances=some) == [Fault.of("W404", "one.json: Instances", count=2, first="Instances[30]")]
     (one,) = found(Instances=[*instances(), {"id": "", "input": "y", "output": ["yes"]}])
-    assert str(one.note) == "1 instance without an id: one is made; the first: Instances[30]"
+    assert str(one.note) == "1 instance without an id, which is generated; the first: Instances[30]"
 
 
 def test_positive_examples_that_are_none_or_lists_are_warnings(found):
@@ -230,7 +230,7 @@ def test_the_same_ids_in_several_files_are_one_fault_for_each_pair(tmp_path: Pat
     one, other = check(tmp_path)
     assert one == Fault.of("E408-more", "c.json: Instances[0].id", other="a.json: Instances[28].id", more=1)
     assert other == Fault.of("E408-more", "c.json: Instances[12].id", other="b.json: Instances[0].id", more=17)
-    assert str(one.note) == "the same as a.json: Instances[28].id; 1 more id of that file too"
+    assert str(one.note) == "duplicate of a.json: Instances[28].id; and 1 more id of that file"
 
 
 def test_only_tasks_in_no_split_of_any_track_are_warned_of(tmp_path: Path):

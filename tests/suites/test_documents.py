@@ -40,9 +40,9 @@ def test_documents_of_several_batches_are_found():
 @pytest.mark.parametrize("papers", [PAPERS, []])
 def test_missing_documents_are_named_with_their_store(papers: Sequence[Stored]):
     store = documents("papers", papers)
-    with pytest.raises(SuiteError, match=r"store 'papers' does not have this document: 'x'$"):
+    with pytest.raises(SuiteError, match=r"missing in store 'papers': 'x'$"):
         store.take([*(one.id for one in papers), "x", "x"])
-    with pytest.raises(SuiteError, match=r"these documents: '0', '1', '2', '3', '4' and 5 more$"):
+    with pytest.raises(SuiteError, match=r"'papers': '0', '1', '2', '3', '4' and 5 more$"):
         store.take([str(n) for n in range(10)])
 
 
@@ -71,11 +71,11 @@ def test_a_digest_covers_members_and_theirs():
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
-        ([Stored("a", {}), Stored("b", {}), Stored("a", {})], "an id stands twice: 'a'"),
+        ([Stored("a", {}), Stored("b", {}), Stored("a", {})], "duplicate ids: 'a'"),
         ([Stored("a", {"id": "1"})], "the name of a column of the store: 'id'"),
         ([Stored("a", {"title": None})], "a field is not a text in this document: 'a'"),  # type: ignore[dict-item]
-        ([Stored("a", {"title": "\ud800"})], "half a character .* in this document: 'a'"),
-        ([Stored("a", {}, ("x",))], "members of documents that store 'papers' does not have: 'x'"),
+        ([Stored("a", {"title": "\ud800"})], "invalid Unicode .* in this document: 'a'"),
+        ([Stored("a", {}, ("x",))], "members that are missing in store 'papers': 'x'"),
     ],
 )
 def test_bad_documents_are_refused_by_id(bad: Sequence[Stored], told: str):

@@ -195,7 +195,7 @@ ODD_NAMES = ["../../../escaped", "..", ".", "", "a/b", "a\\b", "C:a", "a..b", "a
 def test_tracks_that_lead_out_of_the_folder_are_refused_before_anything_is_written(name: str, tmp_path: Path):
     made = instructions.suite([], {name: {"train": ["away"]}}, id="s")
     for odd in (made, replace(made, about={}, folds={name: {"train": ("away",)}})):
-        with pytest.raises(SuiteError, match="can't be written as files, or in lists") as refused:
+        with pytest.raises(SuiteError, match="can't be names of files") as refused:
             instructions.write(odd, tmp_path / "a" / "b" / "c" / "to")
         assert repr(name) in str(refused.value)
     assert not list(tmp_path.iterdir())
@@ -204,7 +204,7 @@ def test_tracks_that_lead_out_of_the_folder_are_refused_before_anything_is_writt
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_tasks_that_lead_out_of_the_folder_are_refused_too(name: str, tmp_path: Path):
     made = instructions.suite([task_files.TaskFile(name, content())], {}, id="s")
-    with pytest.raises(SuiteError, match="can't be written as files, or in lists") as refused:
+    with pytest.raises(SuiteError, match="can't be names of files") as refused:
         instructions.write(made, tmp_path / "to")
     assert repr(name) in str(refused.value)
     assert not list(tmp_path.iterdir())
@@ -213,8 +213,8 @@ def test_tasks_that_lead_out_of_the_folder_are_refused_too(name: str, tmp_path: 
 @pytest.mark.parametrize(
     ("kept", "told"),
     [
-        ({"default": {"../../train": ["a"]}}, "no other: '../../train'"),
-        ({"default": {"train": ["a b"]}}, "in lists: 'a b'"),
+        ({"default": {"../../train": ["a"]}}, "must be train, dev, test, excluded: '../../train'"),
+        ({"default": {"train": ["a b"]}}, "names of files: 'a b'"),
         ({"default": {"train": "a"}}, "must be lists of names"),
         ({"default": {"train": [1]}}, "must be lists of names"),
         ({"default": ["train"]}, "must be lists of names"),
@@ -271,24 +271,24 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
     for fault in [
         "a.json: Definition: missing",
         "a.json: Source: must be a list, not a text",
-        "b.json: Definition: must be a text, or a list of texts, and not empty",
+        "b.json: Definition: must be a text or a list of texts, and not empty",
         "b.json: Instances[0].input: must be a text, not a number",
         "b.json: Instances[0].id: must be a text, not a number",
         "b.json: Instances[0].output: must be a text, or a list of texts, not a number",
         "b.json: Instances[1]: must be an object, not a text",
-        "b.json: Instances[2].output: an empty list: give at least one text",
+        "b.json: Instances[2].output: must not be an empty list",
         "b.json: Instances[3].input: missing",
         "b.json: Instances[3].output: must be a text, or a list of texts, not a list with null",
         "c.json: Positive Examples[0].output: missing",
         "c.json: Positive Examples[0].explanation: missing",
         "c.json: Negative Examples: must be a list, not an object",
-        "g.json: Positive Examples[0].output: an empty list: give at least one text",
+        "g.json: Positive Examples[0].output: must not be an empty list",
         "g.json: Positive Examples[0].explanation: must be a text, not null",
-        "j.json: Definition[0]: holds half a character (a lone surrogate)",
-        "j.json: Contributors[0]: holds half a character (a lone surrogate)",
-        "d.json: not JSON",
+        "j.json: Definition[0]: invalid Unicode (a lone surrogate)",
+        "j.json: Contributors[0]: invalid Unicode (a lone surrogate)",
+        "d.json: invalid JSON",
         "e.json: not UTF-8 (invalid start byte at byte 0, line 1)",
-        "f.json: a task file is an object, not a list",
+        "f.json: a task file must be an object, not a list",
         "h.json: can't be read (Is a directory)",
         "i.json: can't be read (No such file or directory)",
         "splits/default/train_tasks.txt: not UTF-8 (invalid continuation byte at byte 7, line 2)",

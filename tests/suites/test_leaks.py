@@ -43,7 +43,7 @@ def test_tasks_of_the_same_source_or_text_are_left_out_and_told():
     assert kept.folds == {"default": {"train": ("fine",), "test": ("test",), "excluded": ("same", "overlap")}}
     certificate, *told = told_of(kept)
     assert certificate == (
-        "default: 2 left out; 3 training tasks and 1 test task were compared by source, and by the texts of their "
+        "default: 2 dropped; 3 training tasks and 1 test task were compared by source, and by the texts of their "
         "first 100 instances and of the examples shown in training (half of one in another, by runs of 13 words or "
         "30 characters; texts of half a run and more as a whole; shorter ones, from 4 words or 8 characters on, for "
         "being equal)"
@@ -51,8 +51,8 @@ def test_tasks_of_the_same_source_or_text_are_left_out_and_told():
     assert told == [
         "default: too short to compare: 2 of 3 training texts and 0 of 1 test text",
         "default: compared by source alone, for no text of theirs could be: 2 training tasks and 0 test tasks",
-        "default: left out: same and test share a source: a",
-        "default: left out: overlap and test share 100% of a text (overlap-0 ~ test-0)",
+        "default: dropped: same and test share a source: a",
+        "default: dropped: overlap and test share 100% of a text (overlap-0 ~ test-0)",
     ]
 
 
@@ -61,7 +61,7 @@ def test_a_suite_without_leaks_has_a_certificate_too():
     kept = without_leaks(made)
     assert kept.folds == made.folds
     (certificate,) = told_of(kept)
-    assert certificate.startswith("default: none left out; ")
+    assert certificate.startswith("default: none dropped; ")
 
 
 def test_a_suite_without_folds_stays_as_it_is():
@@ -72,7 +72,7 @@ def test_a_suite_without_folds_stays_as_it_is():
 def test_a_task_is_named_once():
     made = suite(test=("a", LONG), both=("a", LONG))
     assert [text for text in told_of(without_leaks(made)) if "both" in text] == [
-        "default: left out: both and test share a source: a"
+        "default: dropped: both and test share a source: a"
     ]
 
 
@@ -80,13 +80,13 @@ def test_short_texts_are_compared_for_being_equal_and_told_in_words_of_their_own
     made = suite(test=("a", "Why did he leave?"), same=("b", "why did HE leave"), near=("c", "Why did she leave?"))
     _, *told = told_of(without_leaks(made))
     text = "'why did HE leave'; same-0 ~ test-0"
-    assert told == [f"default: left out: same and test share a short text ({text})"]
+    assert told == [f"default: dropped: same and test share a short text ({text})"]
 
 
 def test_texts_that_are_too_short_to_compare_are_counted():
     made = suite(test=("a", "Yes."), same=("b", "yes"), other=("c", "Is this a question?"))
     certificate, *told = told_of(without_leaks(made))
-    assert certificate.startswith("default: none left out; ")
+    assert certificate.startswith("default: none dropped; ")
     assert told == [
         "default: too short to compare: 1 of 2 training texts and 1 of 1 test text",
         "default: compared by source alone, for no text of theirs could be: 1 training task and 1 test task",
@@ -117,7 +117,7 @@ def test_sources_are_compared_by_their_letters(source: str):
     made = suite(test=("Sñli" if "\u00f1" in source or "\u0303" in source else "Snli", LONG), other=(source, "other"))
     kept = without_leaks(made)
     assert kept.folds["default"]["excluded"] == ("other",)
-    assert told_of(kept)[-1] == f"default: left out: other and test share a source: {source}"
+    assert told_of(kept)[-1] == f"default: dropped: other and test share a source: {source}"
 
 
 @pytest.mark.parametrize("source", ["e-SNLI", "eSNLI", "e_snli", "E SNLI", "(e.snli)"])
@@ -139,7 +139,7 @@ def test_a_short_text_that_stands_in_a_longer_one_is_a_leak(text: str):
     made = suite(test=("a", text), other=("b", f"Read this: {text} Then say {LONG}."), fine=("c", LONG))
     kept = without_leaks(made)
     assert kept.folds["default"]["excluded"] == ("other",)
-    assert told_of(kept)[-1] == "default: left out: other and test share 100% of a text (other-0 ~ test-0)"
+    assert told_of(kept)[-1] == "default: dropped: other and test share 100% of a text (other-0 ~ test-0)"
 
 
 def test_the_strongest_pair_of_texts_is_told():
@@ -154,9 +154,9 @@ def test_the_strongest_pair_of_texts_is_told():
         "task": {"all": pool(of["task"], f"{LONG} and never comes back", "nothing", other, other)},
     }
     (told,) = [
-        text for text in told_of(without_leaks(replace(made, pools=pools, folds=folds))) if "left out: task" in text
+        text for text in told_of(without_leaks(replace(made, pools=pools, folds=folds))) if "dropped: task" in text
     ]
-    assert told == "default: left out: task and more share 100% of a text (task-2 ~ more-1)"
+    assert told == "default: dropped: task and more share 100% of a text (task-2 ~ more-1)"
 
 
 @pytest.mark.parametrize(("right", "place"), [(True, "Positive Examples[0]"), (False, "Negative Examples[0]")])
@@ -166,7 +166,7 @@ def test_the_examples_of_training_tasks_are_compared_too(right: bool, place: str
     shows, test = (replace(made.tasks[name], examples=(shown,)) for name in ("shows", "test2"))
     folds: Folds = {"default": {"train": ("shows",), "test": ("test", "test2")}}
     kept = without_leaks(replace(made, tasks={**made.tasks, "shows": shows, "test2": test}, folds=folds))
-    assert told_of(kept)[1:] == [f"default: left out: shows and test share 100% of a text ({place} ~ test-0)"]
+    assert told_of(kept)[1:] == [f"default: dropped: shows and test share 100% of a text ({place} ~ test-0)"]
 
 
 def test_a_task_that_is_listed_twice_is_counted_once():
@@ -174,7 +174,7 @@ def test_a_task_that_is_listed_twice_is_counted_once():
     folds: Folds = {"default": {"train": ("fine", "fine"), "test": ("test", "test")}}
     kept = without_leaks(replace(made, folds=folds))
     assert kept.folds["default"]["train"] == ("fine",)
-    assert told_of(kept)[0].startswith("default: none left out; 1 training task and 1 test task ")
+    assert told_of(kept)[0].startswith("default: none dropped; 1 training task and 1 test task ")
     of = {**made.pools, "test": {"all": pool(made.tasks["test"], "yes")}}
     assert told_of(without_leaks(replace(made, folds=folds, pools=of)))[1].endswith("and 1 of 1 test text")
 
@@ -201,7 +201,7 @@ def test_a_task_that_is_tested_is_not_trained_on():
     folds: Folds = {"default": {"train": ("test",), "test": ("test",)}}
     kept = without_leaks(replace(made, tasks={**made.tasks, "test": of}, pools=pools, folds=folds))
     assert kept.folds["default"] == {"train": (), "test": ("test",)}
-    assert told_of(kept)[-1] == "default: left out: test is a test task too"
+    assert told_of(kept)[-1] == "default: dropped: test is also a test task"
 
 
 def test_a_fold_with_nothing_to_compare_is_told_too():
@@ -210,8 +210,8 @@ def test_a_fold_with_nothing_to_compare_is_told_too():
     kept = without_leaks(made)
     assert kept.folds == made.folds
     assert told_of(kept) == [
-        "xlingual: no training tasks at hand, nothing to compare",
-        "mine: no test tasks at hand, nothing to compare",
+        "xlingual: no training tasks: nothing to compare",
+        "mine: no test tasks: nothing to compare",
     ]
 
 
@@ -247,8 +247,8 @@ def test_check_finds_what_the_certificate_leaves_out_and_nothing_after_that():
     ]
     assert {fault.place for fault in faults} == {"default/train+test"}
     kept = without_leaks(leaky())
-    told = [text for text in told_of(kept) if "left out: " in text]
-    assert told == [f"default: left out: {fault.note}" for fault in faults]
+    told = [text for text in told_of(kept) if "dropped: " in text]
+    assert told == [f"default: dropped: {fault.note}" for fault in faults]
     assert kept.folds["default"]["excluded"] == ("same", "overlap", "short", "shows")
     assert [fault for fault in check(kept) if fault.is_error] == []
 

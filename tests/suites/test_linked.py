@@ -112,13 +112,13 @@ def test_an_empty_pool_is_kept(tmp_path: Path):
 @pytest.mark.parametrize(
     ("bad", "by_id", "named"),
     [
-        (example("1", "p9", ["p2"], (("p2", 1.0),)), True, "this document: 'p9'"),
-        (example("1", "p1", ["p2", "x", "y"], (("p2", 1.0),)), True, "these documents: 'x', 'y'"),
-        (example("1", "a query", ["x"], (("x", 1.0),)), False, "this document: 'x'"),
+        (example("1", "p9", ["p2"], (("p2", 1.0),)), True, "'p9'"),
+        (example("1", "p1", ["p2", "x", "y"], (("p2", 1.0),)), True, "'x', 'y'"),
+        (example("1", "a query", ["x"], (("x", 1.0),)), False, "'x'"),
     ],
 )
 def test_a_document_that_the_store_does_not_have_is_named_when_a_pool_is_made(bad: Example, by_id: bool, named: str):
-    with pytest.raises(SuiteError, match=f"store 'papers' does not have {named}"):
+    with pytest.raises(SuiteError, match=f"missing in store 'papers': {named}"):
         linked.pool(NEAR, [bad], documents("papers", PAPERS), by_id=by_id)
 
 
@@ -132,7 +132,7 @@ def test_a_pool_that_names_no_document_is_read_as_it_is(tmp_path: Path):
 
 def test_a_query_by_id_is_one_id():
     two = Example(Item("1", {"a": "p1", "b": "p2"}), ("land",), "g")
-    with pytest.raises(SuiteError, match="one field, the id of its document: a, b"):
+    with pytest.raises(SuiteError, match="single field, the id of its document: a, b"):
         linked.pool(TOPIC, [two], documents("papers", PAPERS), by_id=True)
 
 
@@ -158,10 +158,10 @@ def broken(kind: str) -> Suite:
 
 
 BROKEN = [
-    ("no store", "near", r"no store of this name, did you mean paper\?: 'papers'"),
-    ("another store", "near/test", "the pool is linked to a store that is not the suite's: 'papers'"),
-    ("not linked", "near/test", "candidates are in store 'papers', and the pool is not linked: Rows"),
-    ("missing document", "near/test", "store 'papers' does not have p1"),
+    ("no store", "near", r"unknown store: 'papers'; did you mean paper\?"),
+    ("another store", "near/test", "the pool is linked to a store of another suite: 'papers'"),
+    ("not linked", "near/test", "candidates are in store 'papers', but the pool is not linked to it: Rows"),
+    ("missing document", "near/test", "missing in store 'papers': p1"),
 ]
 
 
@@ -215,7 +215,7 @@ def test_check_compares_the_texts_of_documents_between_roles():
 
 def test_a_store_of_another_name_or_kind_is_not_written(tmp_path: Path):
     suite = Suite(id="s", tasks={}, pools={}, stores={"b": documents("a", PAPERS)})
-    with pytest.raises(StoreError, match="of another name: 'b'"):
+    with pytest.raises(StoreError, match="can't be stored: 'b'"):
         store.write(suite, tmp_path / "s")
 
 
@@ -245,7 +245,7 @@ def test_a_file_that_is_no_store_is_refused_by_name(tmp_path: Path):
 def test_files_of_somebodys_own_are_left_alone_beside_a_store(tmp_path: Path):
     store.write(suite_of(), tmp_path / "s")
     (tmp_path / "s" / "store-notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"left alone: store-notes.txt"):
+    with pytest.raises(UsageError, match=r"not overwritten: store-notes.txt"):
         store.write(suite_of(), tmp_path / "s", replace=True)
 
 
@@ -259,6 +259,6 @@ def test_opening_reads_no_text(tmp_path: Path):
     assert isinstance(papers, Documents)
     assert papers.missing(["p1", "p2", "x"]) == ["x"]
     linked.refuse_broken(opened, opened.tasks)
-    with pytest.raises(SuiteError, match="texts can't be read, their file is damaged"):
+    with pytest.raises(SuiteError, match="texts can't be read: the file is damaged"):
         papers.take(["p2"])
     assert [str(fault.place) for fault in check(opened)] == ["store-papers/title"]

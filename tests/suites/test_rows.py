@@ -35,7 +35,7 @@ def test_rows_are_read_in_the_order_asked_for_and_as_often(three: rows.Rows) -> 
 
 @pytest.mark.parametrize("row", [3, -1])
 def test_a_row_that_is_not_there_is_refused(three: rows.Rows, row: int) -> None:
-    with pytest.raises(SuiteError, match=f"rows {row} to {row} were asked for, and there are 3"):
+    with pytest.raises(SuiteError, match=f"rows must be below 3: {row} to {row}"):
         three.take([row])
 
 
@@ -119,11 +119,11 @@ def test_all_faults_are_told_at_once_with_row_and_id(example: Make) -> None:
     with pytest.raises(SuiteError) as caught:
         rows.pool(CHOICE, bad)
     assert str(caught.value).splitlines() == [
-        "bad examples in task 'choice':",
+        "invalid examples in task 'choice':",
         "  row 1 (q): label not declared: 'maybe'",
         "  row 1 (q): label not declared: 'so'",
-        "  row 2 (r): has no gold answer",
-        "  row 3 (s): has the fields body, the first row text",
+        "  row 2 (r): gold answer is missing",
+        "  row 3 (s): fields differ from those of the first row, text: body",
     ]
 
 
@@ -142,7 +142,7 @@ def test_at_most_twenty_faults_are_shown_and_the_others_counted(example: Make) -
 def test_a_ranking_may_grade_only_the_items_candidates(example: Make) -> None:
     ranking = replace(TEXT, output=Ranking())
     rows.pool(ranking, [example("1", "x", (("a", 1.0),), candidates=("a", "b"))])
-    with pytest.raises(SuiteError, match=r"row 0 \(1\): graded candidate is not among the item's: 'a'"):
+    with pytest.raises(SuiteError, match=r"row 0 \(1\): not a candidate of the item: 'a'"):
         rows.pool(ranking, [example("1", "x", (("a", 1.0),), candidates=("b",))])
 
 

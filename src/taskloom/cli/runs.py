@@ -1,4 +1,4 @@
-"""The verbs of studies: plan, run, report, compare, ledger."""
+"""The verbs of studies: plan, run, report, score, compare, ledger merge."""
 
 from __future__ import annotations
 
@@ -6,52 +6,58 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import console
+from ..messages import money
 from ..texts import counted
 from . import shell_completion as complete
+from .arguments import AsJson, RunFolder, StudyName, SuiteFolder
 
 if TYPE_CHECKING:
     from ..messages import Note
     from ..models.load import Source
+    from ..reports import Summary
     from ..studies.api import Prepared
     from ..studies.cells import Cell
     from ..studies.plan import Plan
     from ..studies.results import Results
+    from ..studies.tokens import TokenEstimate
 
 REPORT = "report.html"
-
-
-StudyName = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study's file, or its name.", autocompletion=complete.studies)
-]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FEW_NOTES = 3  # notes of dropped classes that a run shows one by one
 Only = Annotated[
     list[str],
     typer.Option(
-        help="A task or a learner, or a pattern of them; say it again for more.",
+        metavar="NAME",
+        help="Only this task or learner, or those that match a pattern such as 'abstract->*'.",
         autocompletion=complete.parts_of_study,
     ),
 ]
-Limit = Annotated[int, typer.Option(min=0, help="Ask about so few items only: a trial, kept apart from the real run.")]
+Limit = Annotated[
+    int, typer.Option(metavar="N", min=0, help="A trial: only N items of each episode, kept apart from the real run.")
+]
 OnSuite = Annotated[
-    Path | None, typer.Option("--suite", help="A suite's folder, in the place of the one that the study names.")
+    Path | None, typer.Option("--suite", metavar="SUITE", help="A suite's folder, instead of the study's.")
 ]
 OnModel = Annotated[
     str,
     typer.Option(
         "--model",
-        help="A model in the place of the study's: a short name, hf:ORG/NAME, path:FOLDER ...",
+        metavar="MODEL",
+        help="A model instead of the study's: a name of `list models`, hf:ORG/NAME, path:FOLDER or api:NAME@URL.",
         autocompletion=complete.models,
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="The run's folder, if not runs/NAME, or runs/NAME-SUITE-MODEL.")
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="RUN", help="The run's folder, if not runs/NAME (or runs/NAME-SUITE-MODEL)."
+    ),
 ]
 
 
@@ -65,12 +71,12 @@ def plan(
     limit: Limit = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Name the cells of a study, and every fault, before any work; estimate the time from what was measured."""
+    """Check a study, count its cells and estimate the time of a run."""
     from ..studies.api import Overrides, prepare
 
     prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit)
     found, ahead = prepared.plan, prepared.forecast()
-    told: dict[str, console.Value] = {
+    shown: dict[str, console.Value] = {
         "study": found.study.name,
         "run": str(prepared.folder),
         "suite": found.suite.fingerprint,
@@ -80,11 +86,28 @@ def plan(
         "seconds": ahead.seconds,
     }
     if as_json:
-        console.as_json({**told, "cells": [_row(cell) for cell in found.to_run], "skipped": _noted(found.skipped)})
+        console.as_json(
+            {
+                **shown,
+                "tokens": [asdict(estimate) for estimate in ahead.tokens],
+                "cells": [_row(cell) for cell in found.to_run],
+                "skipped": _noted(found.skipped),
+                "dropped": [{"code": n.code, "values": dict(n.values), "text": str(n)} for n in found.dropped],
+            }
+        )
         return
-    known = f"not known before a run or a trial (`{_trial(prepared, only)}`)"
-    console.pairs({**told, "seconds": known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, by one worker"})
-    _tell_skipped(found)
+    known = f"unknown until a run or a trial (`{_trial(prepared, only)}`)"
+    shown["seconds"] = known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, with one worker"
+    console.pairs({**shown, **{f"tokens of {of.model}": _tokens(of) for of in ahead.tokens}})
+    _note_skipped(found)
+
+
+def _tokens(of: TokenEstimate) -> str:
+    """Write what a model will read and write, and cost."""
+    text = f"estimate: about {of.read:,} read, {of.written:,} written at most"
+    if of.dollars_in is None or of.dollars_out is None:
+        return text
+    return f"{text}; about ${money(of.dollars_in)} for input, ${money(of.dollars_out)} at most for output"
 
 
 def _row(cell: Cell) -> dict[str, Any]:
@@ -112,22 +135,24 @@ def run(
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that share the cores.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", metavar="N", min=1, help="The number of processes.")] = 1,
 ) -> None:
-    """Run what is missing of a study, and write its report; the same command goes on where it was stopped."""
+    """Run a study, or resume it, and write its report."""
     from ..reports import render, summarise
     from ..studies.api import Overrides, prepare
 
     prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit, get=_get_model)
     found, folder = prepared.plan, prepared.folder
-    _tell_skipped(found, briefly=True)
+    _note_skipped(found, briefly=True)
     if prepared.is_changed:
-        console.note(f"not the study that was run last in {folder}: cells of that one stay in the ledger, unseen")
+        console.note(
+            f"the study has changed since the last run; cells of the old one stay in the ledger, not shown: {folder}"
+        )
     with console.progress(found.study.name) as progress:
-        done, gathered = prepared.run(workers=workers, progress=progress, stopping=_tell_stopping)
+        done, gathered = prepared.run(workers=workers, progress=progress, stopping=_note_stopping)
     if done.damaged:
         shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
-        console.note(f"damaged in the ledger, and run again: {counted(len(done.damaged), 'cell')}, {shown}")
+        console.note(f"ran {counted(len(done.damaged), 'cell')} again, damaged in the ledger: {shown}")
     console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.to_run):,} in all")
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)
@@ -138,7 +163,7 @@ def run(
     for name, reason in done.waiting.items():
         console.note(f"{name} stopped: {reason}")
     if done.interrupted:
-        console.error("interrupted; what was finished is kept, and the same command goes on")
+        console.error("interrupted; finished cells are kept; the same command resumes the run")
         raise typer.Exit(130)
     if gathered.failures:
         news = (f for f in gathered.failures if f.learner not in done.waiting)
@@ -146,20 +171,20 @@ def run(
         for cause, count in causes.most_common(5):
             console.note(f"{cause} ({counted(count, 'cell')})")
         console.error(
-            f"{counted(len(gathered.failures), 'cell')} failed; the report has the tracebacks; run again to retry"
+            f"{counted(len(gathered.failures), 'cell')} failed; see the report for tracebacks; the same command retries"
         )
         raise typer.Exit(1)
 
 
-def _tell_stopping() -> None:
+def _note_stopping() -> None:
     sys.stderr.write(
-        "finishing the cell at hand; press Ctrl-C again to stop at once\n"
+        "finishing the current cell; press Ctrl-C again to stop at once\n"
     )  # above the bar, if there is one
 
 
 def _get_model(name: str, model: Source) -> None:
-    """Fetch a model unless it is here, and show how far that is."""
-    with console.progress(f"making model {name} ready", of_bytes=True) as progress:
+    """Fetch a model unless it is in the cache, and show the progress."""
+    with console.progress(f"fetching model {name}", of_bytes=True) as progress:
         model.get(progress)
 
 
@@ -167,34 +192,46 @@ def report(
     run: RunFolder,
     *,
     to: Annotated[
-        str, typer.Option(help="terminal, md, csv, tex, json, html, or items.", autocompletion=complete.forms)
+        str,
+        typer.Option(
+            metavar="FORMAT", help="terminal, md, csv, tex, json, html or items.", autocompletion=complete.forms
+        ),
     ] = "terminal",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file, instead of standard output.")] = None,
-    plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Write each plot to this folder as SVG.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Show the trial that asked about so many items.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write, instead of standard output."),
+    ] = None,
+    plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write each plot to this folder as SVG.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Show the trial with this --limit.")] = 0,
+    metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of the study's.")] = [],  # noqa: B006
 ) -> None:
-    """Show what a run has found so far."""
-    from ..reports import ITEMS, render, summarise
-    from ..studies.api import open_run
+    """Show the results of a run, or export them."""
+    from ..reports import ITEMS, check_form, summarise
+    from ..studies.api import open_run, trials_of
 
-    gathered = open_run(run, limit=limit)
+    check_form(to)
+    gathered = open_run(run, limit=limit, metrics=metric)
     if to == ITEMS:
         _write_items(gathered, output)
-        return
-    summary = summarise(gathered)
-    text = render(summary, to)
-    if plots:
-        from ..reports.plot_files import write_plots
+    if plots or to != ITEMS:
+        _write_report(summarise(gathered), to, output, plots)
+    if not gathered.outcomes and (trials := [n for n in trials_of(run) if n != limit]):
+        console.note(f"only trials have results; show one with --limit {' or '.join(map(str, trials))}")
 
+
+def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
+    """Write a report, and its plots where a folder for them is named."""
+    from ..reports import FORMS, render
+    from ..reports.plot_files import write_plots
+
+    if plots:
         console.note(f"{plots}: {counted(len(write_plots(summary, plots)), 'plot')}")
-    if output:
+    text = render(summary, to) if to in FORMS else ""
+    if output and text:
         output.write_text(text, encoding="utf-8")
         console.note(str(output))
-    else:
+    elif text:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    if not gathered.outcomes and (trials := sorted(run.glob("trial-*.html"))):
-        sizes = [trial.stem.removeprefix("trial-") for trial in trials]
-        console.note(f"only trials were run, which are kept apart: show one with --limit {' or '.join(sizes)}")
 
 
 def _write_items(gathered: Results, output: Path | None) -> None:
@@ -208,13 +245,18 @@ def _write_items(gathered: Results, output: Path | None) -> None:
 
 
 def score(
-    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")],
-    predictions: Annotated[Path, typer.Argument(help="JSON lines: {item, answer}, {id, prediction} or Tk-Instruct's.")],
+    suite: SuiteFolder,
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Predictions as JSON Lines: {item, answer}, {id, prediction} or those of Tk-Instruct."
+        ),
+    ],
     *,
-    metric: Annotated[list[str], typer.Option(help="A metric instead of the tasks' own; say it again for more.")] = [],  # noqa: B006
+    metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of those of the tasks.")] = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
-    """Score predictions that were made elsewhere: over instances, tasks and categories, with intervals."""
+    """Score predictions that were made by another program."""
     from ..reports.predictions import score_predictions
     from ..scores.predictions import read
     from ..suites.store import open_suite
@@ -226,47 +268,56 @@ def score(
 def compare(
     a: Annotated[
         str,
-        typer.Argument(help="A learner: its name in the run, or RUN:NAME.", autocompletion=complete.learners_of_run),
+        typer.Argument(
+            metavar="A", help="A learner: its name in the run, or RUN:NAME.", autocompletion=complete.learners_of_run
+        ),
     ],
-    b: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete.learners_of_run)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another learner.", autocompletion=complete.learners_of_run)],
     *,
-    run: Annotated[Path | None, typer.Option(help="The run's folder; needed where runs/ has several.")] = None,
+    run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run's folder, if runs/ has several.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Compare in the trial with this --limit.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two learners on the same items, task by task and overall: a - b, with intervals."""
+    """Compare two learners on the same items, paired, with intervals."""
     from ..reports import compare as compared
     from ..studies.api import paired
     from . import listings_runs
 
-    listings_runs.show_contrasts(compared(paired(a, b, run), a, b), as_json=as_json)
+    listings_runs.show_contrasts(compared(paired(a, b, run, limit=limit), a, b), as_json=as_json)
 
 
 def merge(
-    into: Annotated[Path, typer.Argument(help="The run's folder or ledger that takes over.")],
-    others: Annotated[list[Path], typer.Argument(metavar="FROM...", help="Those that it takes from.")],
+    into: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a ledger: results are added to it.")],
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Runs or ledgers whose results are copied.")],
 ) -> None:
-    """Take over what other ledgers have finished; nothing is counted twice."""
+    """Copy the results of other runs into a run; duplicates are skipped."""
     from ..studies.api import merge_runs
 
     for other in others:
         found = merge_runs(into, other)
         console.line(f"{other}: {counted(found.new, 'new cell')}")
         if found.differ:
-            console.note(f"{other}: {counted(found.differ, 'cell')} gave other answers there; ours are kept")
+            console.note(f"{other}: {counted(found.differ, 'cell')} with other answers there; those of {into} are kept")
         if found.damaged:
-            console.note(f"{other}: {counted(found.damaged, 'cell')} damaged there and not taken over")
+            console.note(f"{other}: {counted(found.damaged, 'cell')} damaged there; skipped")
 
 
-UNSUPPORTED = ("output-unsupported", "examples-needed")  # codes that say what a learner can't do
+UNSUPPORTED = ("output-unsupported", "examples-needed")  # what a learner can't do
 
 
-def _tell_skipped(found: Plan, *, briefly: bool = False) -> None:
-    """Say what is not run, and why; that learners can't do all tasks is no news, and told in a line."""
+def _note_skipped(found: Plan, *, briefly: bool = False) -> None:
+    """Print what is skipped, and why; briefly, learners that do not support a task are counted in one line."""
     able = {note: n for note, n in found.skipped.items() if note.code in UNSUPPORTED}
-    told = {str(note): n for note, n in found.skipped.items() if not briefly or note not in able}
-    for text, count in sorted(told.items()):
+    texts = {str(note): n for note, n in found.skipped.items() if not briefly or note not in able}
+    for text, count in sorted(texts.items()):
         console.note(f"skipped: {text}" + (f" ({count:,} times)" if count > 1 else ""))
     if briefly and able:
         console.note(f"skipped {counted(sum(able.values()), 'unsupported learner-task pair')} (see: taskloom plan)")
+    if briefly and len(found.dropped) > FEW_NOTES:
+        tasks = {dict(note.values)["task"] for note in found.dropped}
+        console.note(f"classes with too few examples dropped in {counted(len(tasks), 'task')} (see: taskloom plan)")
+    else:
+        for dropped in found.dropped:
+            console.note(str(dropped))
     if note := found.suite.about.get("note"):
         console.note(str(note))

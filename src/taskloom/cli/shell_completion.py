@@ -1,4 +1,4 @@
-"""Tab completion of the values of arguments and options; what can't be read completes to nothing."""
+"""Tab completion of the values of arguments and options; errors complete to nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import typer
 
 if TYPE_CHECKING:
     from ..studies.study import Study
-
-FAKES = ("fake:echo", "fake:noise")
 
 
 def benchmarks(incomplete: str) -> list[str]:
@@ -39,7 +37,7 @@ def tasks(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete tasks of the suite that is named before."""
     from ..suites.store import open_suite
 
-    with suppress(Exception):  # what can't be opened is told when it is shown
+    with suppress(Exception):  # `show` reports what can't be opened
         return [name for name in open_suite(Path(ctx.params["suite"])).tasks if name.startswith(incomplete)]
     return []
 
@@ -61,18 +59,18 @@ def studies(incomplete: str) -> list[str]:
 
 
 def _named_before(ctx: typer.Context, parameter: str) -> str | Path:
-    """Give what stands before the words that are completed; after an option without its value it is not yet read."""
+    """Give an argument before the completed word; after an option without its value it is not yet parsed."""
     return ctx.params.get(parameter) or next(iter(ctx.args), "")
 
 
 def parts_of_study(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete learners and tasks of the study that is named, as far as they can be told without any work."""
+    """Complete learners and tasks of the named study, if they are known without building its suite."""
     from ..studies.study import load
 
     found: list[str] = []
-    with suppress(Exception):  # what can't be read is told when it is run
+    with suppress(Exception):  # `run` reports what can't be read
         study = load(str(_named_before(ctx, "study")))[0]
-        found += study.learners
+        found += study.with_baselines().learners
         found += _tasks_of_study(study, ctx.params.get("suite"))
     return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
 
@@ -115,8 +113,10 @@ def short_models(incomplete: str) -> list[str]:
 
 
 def models(incomplete: str) -> list[str]:
-    """Complete a model's name: a short one, a fake, or a prefix that something is to follow."""
+    """Complete a model's name: a short one, a test model, or a prefix."""
+    from ..models.fake import KINDS
     from ..models.load import NAMED, PREFIXES
 
     prefixes = [prefix for prefix in PREFIXES if prefix != "fake:"]
-    return [name for name in (*NAMED, *prefixes, *FAKES) if name.startswith(incomplete)]
+    fakes = [f"fake:{name}" for name in KINDS]
+    return [name for name in (*NAMED, *prefixes, *fakes) if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""The verbs of suites: build, show, check, bridge; and list, which says what goes by a name."""
+"""The verbs of suites: build, show, check, bridge; and list, which lists what has a name."""
 
 from __future__ import annotations
 
@@ -14,65 +14,122 @@ from ..errors import UsageError
 from ..messages import counted_text
 from ..texts import counted
 from . import shell_completion as complete
+from .arguments import AsJson, SuiteFolder
 
-LISTED = ("benchmarks", "data", "learners", "metrics", "models", "studies")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-FLAGS = {"fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id"}  # by option
-SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
+AUTO = "auto"
+LISTED = {
+    "benchmarks": "what `taskloom build` can build",
+    "data": "data sets that come inside packages",
+    "learners": "baselines and ways to adapt a model, for studies",
+    "metrics": "how answers are scored, and what each metric was checked against",
+    "models": "models that have a short name",
+    "studies": "studies that come with taskloom",
+}
+FLAGS = {  # by option
+    "fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id", "pools": "--pool",
+}  # fmt: skip
 
 
 def build(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="BENCHMARK", help="One of `taskloom list benchmarks`.", autocompletion=complete.benchmarks
+            metavar="BENCHMARK", help="A name of `taskloom list benchmarks`.", autocompletion=complete.benchmarks
         ),
     ],
     source: Annotated[
-        str,
+        list[str],
         typer.Argument(
+            metavar="SOURCE",
             help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
             autocompletion=complete.sources,
         ),
-    ] = "",
+    ] = [],  # noqa: B006
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    field: Annotated[list[str], typer.Option(help="name:kind[:title]; kinds: text, list, label, number.")] = [],  # noqa: B006
-    column: Annotated[list[str], typer.Option(help="field=column, where their names differ.")] = [],  # noqa: B006
-    where: Annotated[list[str], typer.Option(help="column=value: keep only these rows.")] = [],  # noqa: B006
-    id_column: Annotated[
-        str, typer.Option("--id", help="The column that names a record; else rows are numbered.")
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write; for auto: suites/NAME."),
+    ] = None,
+    field: Annotated[
+        list[str], typer.Option(metavar="NAME:KIND[:TITLE]", help="A field; KIND is text, list, label or number.")
+    ] = [],  # noqa: B006
+    column: Annotated[
+        list[str], typer.Option(metavar="FIELD=COLUMN", help="The column of a field, where their names differ.")
+    ] = [],  # noqa: B006
+    where: Annotated[
+        list[str], typer.Option(metavar="COLUMN=VALUE", help="Keep only the rows that have this value.")
+    ] = [],  # noqa: B006
+    split: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column that says train, dev (or validation) or test.")
     ] = "",
-    venues: Annotated[str, typer.Option(help="A table that adds labels by the value of its first column.")] = "",
-    language: Annotated[str, typer.Option(help="en, zh, ...: how texts are measured.")] = "",
-    separator: Annotated[list[str], typer.Option(help="field=text that stands between the terms of a list.")] = [],  # noqa: B006
-    file_encoding: Annotated[str, typer.Option(help="The file's encoding, if not UTF-8.")] = "",
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file, if not a comma.")] = "",
+    pool: Annotated[
+        list[str],
+        typer.Option(metavar="VALUE=POOL", help="The pool of a value of the split column: train, dev, test or drop."),
+    ] = [],  # noqa: B006
+    train: Annotated[
+        list[str], typer.Option(metavar="FILE", help="A file of training rows, instead of a split column.")
+    ] = [],  # noqa: B006
+    dev: Annotated[list[str], typer.Option(metavar="FILE", help="A file of development rows.")] = [],  # noqa: B006
+    id_column: Annotated[
+        str, typer.Option("--id", metavar="COLUMN", help="The column with the ids of records; else row numbers.")
+    ] = "",
+    venues: Annotated[
+        str, typer.Option(metavar="FILE", help="A table that adds labels: its first column holds venues.")
+    ] = "",
+    language: Annotated[
+        str, typer.Option(metavar="CODE", help="The language of texts, as en or zh: how they are tokenised.")
+    ] = "",
+    separator: Annotated[
+        list[str], typer.Option(metavar="FIELD=TEXT", help="The text between the terms of a list.")
+    ] = [],  # noqa: B006
+    file_encoding: Annotated[str, typer.Option(metavar="NAME", help="The encoding of the file, if not UTF-8.")] = "",
+    delimiter: Annotated[str, typer.Option(metavar="CHAR", help="The delimiter of a CSV file, if not a comma.")] = "",
     test: Annotated[
-        list[str], typer.Option(help="Of task files: a task, pattern or category to hold out, instead of the splits.")
+        list[str],
+        typer.Option(
+            metavar="FILE", help="A file of test rows; for task files: a task, pattern or category to hold out."
+        ),
     ] = [],  # noqa: B006
     on_error: Annotated[
-        str, typer.Option(help="stop: name all faults, the default; skip: leave those rows out and count them.")
+        str,
+        typer.Option(metavar="stop|skip", help="Rows with errors: stop and list them (default), or skip and count."),
     ] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace a suite that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing suite.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="For auto: print the guesses and the command, build nothing.")
+    ] = False,
 ) -> None:
-    """Build a suite of tasks and write it to a folder."""
+    """Build a suite of tasks from data, and write it to a folder."""
     from ..benchmarks import benchmark
+    from ..benchmarks.auto import Auto
     from ..suites.store import refuse_to_clobber, write
+    from ..suites.table_faults import table_faults
+    from .listings_build import show_guesses, show_table_faults
 
-    given = {
+    wanted = {
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
+        "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
     }  # fmt: skip
-    options = {option: value for option, value in given.items() if value}
+    options = {option: value for option, value in wanted.items() if value}
     _refuse_flags(name, options)
-    of = benchmark(name, source, options)
+    if len(source) > 1 and name != AUTO:
+        raise UsageError(f"{name} is built from one source: {', '.join(source)}")
+    of = benchmark(name, source if name == AUTO else "".join(source), options)
+    if isinstance(of, Auto):
+        output = output or Path("suites") / of.name
+        show_guesses(of, str(output), dry_run=dry_run)
+    if output is None or (dry_run and name != AUTO):
+        raise UsageError("name the folder to write: -o SUITE" if output is None else f"--dry-run is for {AUTO}: {name}")
+    if dry_run:
+        return
     refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
     suite = write(of.build(), output, replace=force)
-    for told in ("note", DROPPED, "leakage", "faults"):
-        if suite.about.get(told):
-            console.note(f"{told}: {_told(suite.about[told])}")
+    for part in ("note", DROPPED, "leakage", "faults"):
+        if suite.about.get(part):
+            console.note(f"{part}: {_as_text(suite.about[part])}")
+    show_table_faults(table_faults(suite))
     console.line(f"{output}: {counted(len(suite.tasks), 'task')}, fingerprint {suite.fingerprint}")
 
 
@@ -82,8 +139,8 @@ def _refuse_flags(name: str, options: Iterable[str]) -> None:
 
     known = option_names(name)
     if odd := [_flag(option) for option in options if option not in known]:
-        taken = ", ".join(_flag(option) for option in known if option != "source")
-        raise UsageError(f"{name} takes a source and {taken}, but not {', '.join(odd)}")
+        taken = ", ".join(_flag(option) for option in known if option not in ("source", "files"))
+        raise UsageError(f"{name} does not take {', '.join(odd)}; it takes SOURCE, {taken}")
 
 
 def _flag(option: str) -> str:
@@ -93,11 +150,11 @@ def _flag(option: str) -> str:
 def _assignments(texts: Sequence[str]) -> dict[str, str]:
     split = [text.partition("=") for text in texts]
     if wrong := [text for text, (_, equals, _) in zip(texts, split, strict=True) if not equals]:
-        raise UsageError(f"not of the form name=value: {', '.join(wrong)}")
+        raise UsageError(f"must be NAME=VALUE: {', '.join(wrong)}")
     return {name: value for name, _, value in split}
 
 
-def _told(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, list):
         return counted_text(value) if isinstance(value[0], dict) else "\n  ".join(["", *value])
     return str(value)
@@ -105,41 +162,51 @@ def _told(value: object) -> str:
 
 def show(
     suite: SuiteFolder,
-    task: Annotated[str, typer.Argument(help="A task of it.", autocompletion=complete.tasks)] = "",
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="A task of the suite.", autocompletion=complete.tasks)
+    ] = "",
     *,
-    card: Annotated[bool, typer.Option("--card", help="Describe the table behind the tasks, or their tags.")] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="Describe the suite: its records, or the tags of its tasks.")
+    ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --card: a page, instead of standard output.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="With --card: write an HTML page to this file."),
     ] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of an item.")] = False,
-    item: Annotated[str, typer.Option(help="With --prompt: the item's id, instead of the first.")] = "",
+    item: Annotated[str, typer.Option(metavar="ID", help="With --prompt: the item, if not the first.")] = "",
     encoding: Annotated[
         str,
         typer.Option(
-            help="Which parts of an instruction: def+pos2, id, def+pos2+neg2+expl, none, ...",
+            metavar="PARTS",
+            help="With --prompt: parts of an instruction, as def+pos2, def+pos2+neg2+expl, id or none.",
             autocompletion=complete.encodings,
         ),
     ] = "",
     model: Annotated[
         str,
-        typer.Option(help="Fit the prompt to this model's context, and count tokens.", autocompletion=complete.models),
+        typer.Option(
+            metavar="MODEL",
+            help="With --prompt: cut the prompt to this model's context, and count tokens.",
+            autocompletion=complete.models,
+        ),
     ] = "",
-    everything: Annotated[bool, typer.Option("--all", help="List all on a terminal, too.")] = False,
-    examples: Annotated[int, typer.Option("-n", min=0, help="How many examples of a task.")] = 3,
+    everything: Annotated[bool, typer.Option("--all", help="List all on a terminal.")] = False,
+    examples: Annotated[int, typer.Option("-n", metavar="N", min=0, help="The number of examples of a task.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Show a suite's tasks, one task with examples, or the suite's card."""
+    """Show a suite's tasks, a task with examples, a prompt or a card."""
     from ..suites.store import open_suite
     from . import listings
 
     if prompt and (as_json or not task):
-        raise UsageError("--prompt is for a task, and prints plain text")
+        raise UsageError("--prompt needs a TASK, and can't be used with --json")
     if (encoding or model or item) and not prompt:
-        raise UsageError("--encoding, --model and --item go with --prompt")
+        raise UsageError("--encoding, --model and --item need --prompt")
     if card and task:
-        raise UsageError("--card is for the whole suite, not for a task")
+        raise UsageError(f"--card describes a whole suite; remove the task: {task!r}")
     if output and not card:
-        raise UsageError(f"-o goes with --card: {str(output)!r}")
+        raise UsageError(f"-o needs --card: {str(output)!r}")
     opened = open_suite(suite)
     if card:
         listings.show_card(opened, everything=everything, as_json=as_json, to=output)
@@ -153,14 +220,14 @@ def show(
 
 def check(
     suite: Annotated[
-        Path | None, typer.Argument(metavar="SUITE", help="A suite's folder, or task files: a folder, or one of them.")
+        Path | None, typer.Argument(metavar="SUITE", help="A suite's folder, a folder of task files, or a task file.")
     ] = None,
     *,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as faults.")] = False,
-    codes: Annotated[bool, typer.Option("--codes", help="List what is checked.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
+    codes: Annotated[bool, typer.Option("--codes", help="List the codes of errors and warnings.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read a whole suite, verify its fingerprint, and name its faults; ends with 1 if there are any."""
+    """Check a suite or task files; exit code 1 if there are errors."""
     from ..messages import FAULTS
     from ..suites.check import check as faults_of
     from ..suites.contributed import check as check_files
@@ -172,7 +239,7 @@ def check(
         listings_names.show_rows(["code", "meaning"], list(FAULTS.items()), as_json=as_json)
         return
     if suite is None:
-        raise UsageError("name a suite's folder")
+        raise UsageError("SUITE is missing: a suite's folder, a folder of task files, or a task file")
     if is_contribution(suite):
         faults = list(check_files(suite))
         listings.show_faults(str(suite), faults, as_json=as_json)
@@ -189,13 +256,15 @@ def check(
 def bridge(
     suite: SuiteFolder,
     *,
-    target: Annotated[str, typer.Option(help="The task that is to be helped.")] = "",
-    meta: Annotated[list[str], typer.Option(help="A meta task; say it again for each.")] = [],  # noqa: B006
-    propose: Annotated[str, typer.Option(help="List partitions: single-leap, two-leap or broken.")] = "",
-    limit: Annotated[int, typer.Option("-n", min=1, help="How many proposals.")] = 20,
+    target: Annotated[str, typer.Option(metavar="TASK", help="The target task.")] = "",
+    meta: Annotated[list[str], typer.Option(metavar="TASK", help="A meta task.")] = [],  # noqa: B006
+    propose: Annotated[
+        str, typer.Option(metavar="SHAPE", help="List partitions of a shape: single-leap, two-leap or broken.")
+    ] = "",
+    limit: Annotated[int, typer.Option("-n", metavar="N", min=1, help="The number of partitions to list.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Tell whether meta tasks bridge a target task, and in how many leaps; or propose such partitions."""
+    """Classify how meta tasks bridge a target task, or propose meta tasks."""
     from ..suites.store import open_suite
     from . import listings
 
@@ -205,23 +274,28 @@ def bridge(
     elif target and meta:
         listings.show_bridge(opened, target, meta, as_json=as_json)
     else:
-        raise UsageError("give --target and one --meta or more, or --propose with a shape")
+        raise UsageError("give --target and at least one --meta, or --propose SHAPE")
 
 
 def list_(
     what: Annotated[
         str,
         typer.Argument(
-            help="benchmarks, data, learners, metrics, models or studies", autocompletion=lambda: list(LISTED)
+            metavar="WHAT",
+            help="benchmarks, data, learners, metrics, models or studies; nothing lists these.",
+            autocompletion=lambda: list(LISTED),
         ),
-    ],
+    ] = "",
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List what taskloom knows by name."""
+    """List benchmarks, data, learners, metrics, models or studies."""
     from ..errors import UnknownNameError
     from . import listings_names
 
+    if not what:
+        listings_names.show_rows(["list", "about"], list(LISTED.items()), as_json=as_json)
+        return
     known = {name: getattr(listings_names, f"list_{name}") for name in LISTED}
     if what not in known:
         raise UnknownNameError("listing", what, known)

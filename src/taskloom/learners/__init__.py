@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
@@ -21,6 +22,7 @@ from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
 from ..models import Ability, LanguageModel
+from ..priors import Prior
 from ..texts import without_surrogates
 
 
@@ -35,6 +37,13 @@ class Tools(Protocol):
 
     def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
         """Read documents of a store of the suite by id, in this order."""
+
+    def prior(self, field: str = "") -> Prior:
+        """Count the gold answers of the pool that support is drawn from, without the records of the query set.
+
+        A learner that answers the fields of a task one by one gets the prior of the field at hand; one that answers
+        all together names the field.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,7 @@ LEARNERS: Mapping[str, str] = {
     "in-context": "in_context:InContext",
     "instructed": "instructed:Instructed",
 }
-BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown in every report as lines to be above
+BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown beside learners, and never ranked
 ENTRY_POINTS = "taskloom.learners"
 DECLARED = ("version", "outputs", "unaided", "takes_examples", "models", "needs", "facets", "shown", "fit")
 SURROGATES = "surrogates-replaced"  # counted of texts with half a character
@@ -230,7 +239,8 @@ def _module(path: Path) -> ModuleType:
     module = sys.modules[name] = ModuleType(name)  # dataclasses look their module up
     module.__file__ = str(path)
     try:
-        exec(code, vars(module))  # noqa: S102 - as importing it would
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            exec(code, vars(module))  # noqa: S102 - as importing it would
     except BaseException:
         del sys.modules[name]
         raise
@@ -249,7 +259,7 @@ def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
 def answer(of: Learner, episode: Episode, *, seed: int, tools: Toolbox) -> list[Response]:
     """Adapt to an episode's support set and answer its queries."""
     if isinstance(episode.task.output, Fields) and Fields.kind not in of.outputs:
-        parts = {name: _answers(of, _part(episode, name), seed, tools) for name in episode.task.output.parts}
+        parts = {name: _answers(of, _part(episode, name), seed, tools, name) for name in episode.task.output.parts}
         return [_together({name: found[at] for name, found in parts.items()}) for at in range(len(episode.query))]
     return _answers(of, episode, seed, tools)
 
@@ -258,15 +268,40 @@ def _together(parts: Mapping[str, Response]) -> Response:
     return Response({name: part.answer for name, part in parts.items()}, parts=parts)
 
 
-def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox) -> list[Response]:
+def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: str = "") -> list[Response]:
     items = [example.item for example in episode.query]
+    tools.part = field
     start = time.perf_counter()
     fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
+    if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
+        raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
     tools.fitting += time.perf_counter() - start
-    found = list(fitted.predict(items))
+    answers = fitted.predict(items)
+    if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
+        raise LearnerError(Note.of("answers-not-listed", given=_described(answers), learner=repr(of)))
+    found = list(answers)
     if len(found) != len(items):
         raise LearnerError(Note.of("answers-missing", items=len(items), answers=len(found), learner=repr(of)))
-    return [_response(one, episode.task.output, tools) for one in found]
+    responses = [_response(one, episode.task.output, tools) for one in found]
+    for item, response in zip(items, responses, strict=True):
+        if not _is_writable(response.answer):
+            given = _described(response.answer)
+            raise LearnerError(Note.of("answer-unwritable", item=item.id, given=given, learner=repr(of)))
+    return responses
+
+
+def _described(value: object) -> str:
+    """Say what a value is, without asking it for its text."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _is_writable(answer: object) -> bool:
+    """Tell what a ledger can keep; whether it is an answer of the task's form, scoring says."""
+    if isinstance(answer, Mapping):
+        return all(isinstance(name, str) and _is_writable(part) for name, part in answer.items())
+    if isinstance(answer, tuple):
+        return all(_is_writable(part) for part in answer)
+    return answer is None or isinstance(answer, str | int | float)
 
 
 def _response(given: Any, output: Output, tools: Tools) -> Response:
@@ -318,14 +353,20 @@ def _no_model(name: str) -> LanguageModel:
     raise LearnerError(f"no model was made ready: {name!r}")
 
 
+def _no_prior(field: str) -> Prior:  # noqa: ARG001
+    raise LearnerError(Note.of("prior-missing"))
+
+
 @dataclass(slots=True)
 class Toolbox:
-    """Tools that count, and give the models that were made ready and the documents of a suite."""
+    """Tools that count, and give the models that were made ready, the documents of a suite and the prior."""
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
     fitting: float = 0.0  # seconds that learners took to adapt
     stores: Mapping[str, Store] = field(default_factory=dict)
+    priors: Callable[[str], Prior] = _no_prior  # of each field; "" where a task has none
+    part: str = ""  # the field that is being answered
 
     def model(self, name: str) -> LanguageModel:
         """Give a model."""
@@ -336,6 +377,10 @@ class Toolbox:
         if store not in self.stores:
             raise UnknownNameError("store", store, self.stores)
         return self.stores[store].take(ids)
+
+    def prior(self, field: str = "") -> Prior:
+        """Count gold answers."""
+        return self.priors(field or self.part)
 
     def count(self, what: str, n: int = 1) -> None:
         """Add to a count."""

@@ -1,23 +1,25 @@
-"""Baselines: what can be had without a model, and so what a model must be above."""
+"""Baselines and simple learners: what can be reached without a model."""
 
 # ruff: noqa: ARG002 - learners are all given the same, and a baseline needs little of it
 
 from __future__ import annotations
 
 import math
-import statistics
 import warnings
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from itertools import accumulate
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
-from ..errors import LearnerError
+from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, raw_bits, shuffled
 from ..messages import Note
+from ..priors import Prior
 from ..texts import tokens
 from . import Learner, Predictor, Tools
 
@@ -25,35 +27,51 @@ Examples: TypeAlias = Sequence[Example]
 Answers: TypeAlias = "list[Answer | None]"
 SparseRows: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
 Rule: TypeAlias = "Callable[[SparseRows], Answers]"
+PriorKind: TypeAlias = Literal["uniform", "pool"]
 ANY_GOLD = frozenset({"text", "labels", "terms", "number"})  # outputs whose gold answers fit any item of the task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Majority(Learner):
-    """The most frequent answer of the support, or the mean of its numbers; ties go to the first."""
+    """The most frequent answer of the pool that support is drawn from, or the mean of its numbers; ties are counted.
 
-    version: ClassVar[int] = 1
+    Of tied answers one is chosen by a hash of the task's name, so that over many tasks no label is favoured.
+    """
+
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = ANY_GOLD
-    unaided: ClassVar[frozenset[str]] = frozenset({"labels"})
+    unaided: ClassVar[frozenset[str]] = ANY_GOLD
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
-        """Count the support's answers."""
-        answer = _majority(task, _golds(support))
+        """Take the prior's most frequent answer."""
+        prior = tools.prior()
+        answer = _mean(prior) if isinstance(task.output, Number) else _most_frequent(prior, task, tools)
         return _Each(lambda _: answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Random(Learner):
-    """A random label, random grades, or else the answer of a random support example."""
+    """A random label, all alike (uniform) or as frequent as in the pool; random grades; or a random support answer.
+
+    With `prior: pool`, answers of any kind are drawn as frequently as they occur in the pool of the support.
+    """
 
     version: ClassVar[int] = 1
     outputs: ClassVar[frozenset[str]] = ANY_GOLD | {"ranking"}
     unaided: ClassVar[frozenset[str]] = frozenset({"labels", "ranking"})
+    prior: PriorKind = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.prior not in get_args(PriorKind):
+            raise UnknownNameError("prior", str(self.prior), get_args(PriorKind))
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep what is to be chosen from."""
         if isinstance(task.output, Ranking):
             return _Each(lambda item: _random_grades(item, "random", seed, task.id, item.id))
+        if self.prior == "pool":
+            answers, upto = list(prior := tools.prior()), list(accumulate(prior.values()))
+            return _Each(lambda item: answers[_weighted(upto, "random", seed, task.id, item.id)])
         choices = _golds(support)
         if isinstance(task.output, Labels) and not (task.output.many and choices):
             choices = [(name,) if task.output.many else name for name in task.output.names]
@@ -302,17 +320,25 @@ def _number(fitting: _Fitting, golds: Sequence[Any]) -> Rule:
     return answers
 
 
-def _majority(task: Task, golds: Sequence[Any]) -> Answer | None:
-    match task.output:
-        case Number():
-            return float(statistics.mean(golds)) if golds else None
-        case Labels(names=names, many=False):
-            counts = Counter(golds)
-            return max(names, key=lambda name: counts[name], default=None)
-        case Labels(names=names):
-            golds = [tuple(name for name in names if name in gold) for gold in golds] or [names[:1]]
-    common: list[tuple[Answer, int]] = Counter(golds).most_common(1)
-    return common[0][0] if common else None
+def _mean(prior: Prior) -> float:
+    """Give the mean of numbers, scaled by a power of two so that no sum is too large for a float."""
+    counts: Mapping[Any, int] = prior
+    _, power = math.frexp(max(map(abs, counts)))
+    total = math.fsum(math.ldexp(number, -power) * count for number, count in counts.items())
+    return math.ldexp(total / sum(counts.values()), power)
+
+
+def _most_frequent(prior: Prior, task: Task, tools: Tools) -> Answer | None:
+    most = max(prior.values())
+    tied = [answer for answer, count in prior.items() if count == most]
+    if len(tied) > 1:
+        tools.count("majority-tied")
+    return _choice(tied, "majority", task.id)
+
+
+def _weighted(upto: Sequence[int], *key: Json) -> int:
+    """Choose a place with the chances that running totals of counts give."""
+    return bisect_right(upto, (next(raw_bits(*key)) * upto[-1]) >> 64)
 
 
 def _golds(support: Examples) -> list[Any]:

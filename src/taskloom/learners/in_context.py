@@ -77,7 +77,7 @@ class InContext(Learner):
     def needs(self, task: Task) -> Mapping[str, frozenset[Ability]]:
         """Ask for what the way to answer takes."""
         scored = isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
-        return {self.model: frozenset({"score" if scored else "generate"})}
+        return {self.model: frozenset({"generate" if not scored else "chat-score" if self.chat else "score"})}
 
     def fit(
         self,

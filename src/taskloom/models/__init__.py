@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, Protocol, TypeAlias
 
-Ability: TypeAlias = Literal["generate", "score", "vectors", "train"]  # what a model can do, or is needed for
-LANGUAGE: frozenset[Ability] = frozenset({"generate", "score"})
+# What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation.
+Ability: TypeAlias = Literal["generate", "score", "chat-score", "vectors", "train"]
+LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

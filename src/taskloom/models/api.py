@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 import json
 import math
@@ -28,6 +29,7 @@ AGAIN = frozenset({408, 409, 425, 429})  # and all from 500: worth another try
 REFUSED = frozenset({400, 413, 422})  # what is wrong with one prompt, or with all
 WAIT = 60.0  # seconds between two tries, at most
 LARGEST = 16 << 20  # bytes of a reply
+KEY = "OPENAI_API_KEY"
 JSON = {"Content-Type": "application/json"}
 OVERHEAD = 64  # tokens that a chat's frame may add to a prompt
 OURS = frozenset({"model", "messages", "prompt", "stream"})  # what `body` must leave alone
@@ -39,7 +41,7 @@ class Endpoint:
     """A model at an address: `api:MODEL@https://HOST/v1`. The key is read from the environment, and kept nowhere."""
 
     load: str
-    key: str = "OPENAI_API_KEY"  # the variable's name
+    key: str = KEY  # the variable's name; "": the endpoint needs none
     body: Mapping[str, Any] = field(default_factory=dict)  # more of each request's; null leaves a field out
     revision: str = ""  # whatever tells apart what the same address served at another time
     concurrency: int = 8  # requests under way
@@ -104,7 +106,14 @@ class Endpoint:
     @property
     def can(self) -> frozenset[Ability]:
         """Say that it can do all that endpoints do: which this one offers, it says when it is asked."""
-        return LANGUAGE
+        return LANGUAGE - {"chat-score"}
+
+    def lacks(self) -> Sequence[Note]:
+        """Tell of a key that is not set; an endpoint on this machine or network needs none, unless one is named."""
+        _, url = self.address
+        if not self.key or _key(self.key) or (self.key == KEY and _is_local(httpx.URL(url).host)):
+            return ()
+        return (Note.of("key-not-set", key=self.key, url=url),)
 
     def identity(self) -> Json:
         """Name the model by where it is; what is behind an address can't be known."""
@@ -319,6 +328,18 @@ class _StoppedError(Exception):
 
 def _key(variable: str) -> str:
     return os.environ.get(variable, "").strip()
+
+
+def _is_local(host: str) -> bool:
+    """Tell an address of this machine or of a private network.
+
+    >>> [_is_local(host) for host in ("localhost", "127.0.0.1", "::1", "10.1.2.3", "gpu7", "example.org")]
+    [True, True, True, True, True, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))
 
 
 def _headers(variable: str) -> dict[str, str]:

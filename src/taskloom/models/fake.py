@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..errors import UnknownNameError
 from ..ids import Json, canonical, shuffled
+from ..messages import Note
 from ..progress import Progress
 from ..texts import tokens
 from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Odds, Reply, Usage
@@ -39,6 +40,10 @@ class Fake:
     def can(self) -> frozenset[Ability]:
         """Say what the fake can do."""
         return LANGUAGE | {"train"} if self.kind == "pupil" else LANGUAGE
+
+    def lacks(self) -> Sequence[Note]:
+        """Lack nothing."""
+        return ()
 
     @property
     def kind(self) -> str:

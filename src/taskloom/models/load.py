@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json
+from ..messages import Note
 from ..progress import Progress
 from ..sources import packages
 from . import LANGUAGE, Ability, LanguageModel, Lesson
@@ -37,6 +39,9 @@ class Source(Protocol):
     @property
     def can(self) -> frozenset[Ability]:
         """Say what the model can do, as far as that is known without it."""
+
+    def lacks(self) -> Sequence[Note]:
+        """Say what is missing before it can be asked, such as a key; what can be fetched is not missing."""
 
     def identity(self) -> Json:
         """Name the model by its content, without loading it."""
@@ -100,6 +105,10 @@ class Weights:
             return frozenset().union(*ABILITIES.values())  # not known before it is fetched
         return LANGUAGE if any(kind.endswith(WRITES) for kind in kinds) else ABILITIES["encoder"]
 
+    def lacks(self) -> Sequence[Note]:
+        """Lack nothing that can't be fetched."""
+        return ()
+
     def identity(self) -> Json:
         """Name the weights by their content."""
         found: dict[str, Json] = {"weights": digest(self.load)}
@@ -145,13 +154,13 @@ def source(
     known = [f.name for f in fields(kind)]
     for option in given:
         if option not in known:
-            raise UnknownNameError(f"option of model {name!r}", option, known)
+            raise UnknownNameError("option", option, known)
     if kind is Weights:
         load = _known(load, folder, others)
     try:
         made: Source = kind(load=load, **given)
     except TypeError as error:
-        raise UsageError(f"model {name!r} can't be described so ({error})") from None
+        raise UsageError(Note.of("model-options-unfit", reason=error)) from None
     return made
 
 
@@ -329,13 +338,13 @@ def _hub(load: str, *, local: bool) -> Path:
     with _hub_errors(load):
         try:
             here = Path(snapshot_download(name, **wanted, local_files_only=True))
-        except OSError:
+        except _failures():
             if local:
                 raise
             return Path(snapshot_download(name, **wanted))
         if local or COMMIT.fullmatch(revision) or os.environ.get("HF_HUB_OFFLINE"):
             return here
-        with suppress(OSError):  # a branch may have moved on; without a network, what is here will do
+        with suppress(*_failures()):  # a branch may have moved on; without a network, what is here will do
             return Path(snapshot_download(name, **wanted))
         return here
 
@@ -348,17 +357,23 @@ def _commit(load: str, name: str, revision: str) -> str:
     with _hub_errors(load):
         try:
             return str(model_info(name, revision=revision).sha)
-        except OSError:
+        except _failures():
             return _hub(load, local=True).name
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Give the errors that a hub out of reach ends in: those of the system, and those of the client that was loaded."""
+    clients = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
+    return (OSError, ValueError, *(client.HTTPError for client in clients))
 
 
 @contextmanager
 def _hub_errors(load: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError) as error:
-        first = (str(error).strip().splitlines() or [""])[0][:200]
-        raise FetchError(f"can't get {load!r} from the hub or its cache ({type(error).__name__}: {first})") from None
+    except _failures() as error:
+        first = (str(error).strip().splitlines() or [""])[0][:100]
+        raise FetchError(Note.of("hub-out-of-reach", model=load, kind=type(error).__name__, reason=first)) from None
 
 
 # --- GGUF ------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from ..errors import UnknownNameError, UsageError
+from ..messages import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +33,13 @@ class Trained:
             raise UsageError(f"train and encoding of a trained model must be texts: {self.train!r}, {self.encoding!r}")
 
 
-def trained(name: str, options: Mapping[str, Any]) -> Trained:
+def trained(options: Mapping[str, Any]) -> Trained:
     """Make what a study's file says of a model that it trains."""
     known = [f.name for f in fields(Trained)]
     for option in options:
         if option not in known:
-            raise UnknownNameError(f"option of model {name!r}", option, known)
+            raise UnknownNameError("option", option, known)
     try:
         return Trained(**options)
     except TypeError as error:
-        raise UsageError(f"model {name!r} can't be described so ({error})") from None
+        raise UsageError(Note.of("model-options-unfit", reason=error)) from None

@@ -60,8 +60,8 @@ class Answers(Generic[Said]):
 def read_sheets(paths: Sequence[Path], encoding: str = "utf-8-sig") -> Sheets:
     """Read sheets that people filled in.
 
-    Rows without a name in the column `rater` are by the only one whom the file names; where it names nobody, the rater
-    goes by the file's name; where it names several, nobody can tell.
+    A row without a `rater` is by the only rater that its file names; if it names none, the name of the file is the
+    rater; if it names several, that is a fault.
     """
     faults: list[str] = []
     found: list[Line] = []
@@ -72,13 +72,13 @@ def read_sheets(paths: Sequence[Path], encoding: str = "utf-8-sig") -> Sheets:
         kinds.setdefault(_kind(path, rows, faults), path)
         names = {line.rater for line in rows if line.rater}
         if not names and unnamed.setdefault(path.stem, path) != path:
-            told = "two files of one name, and no rater in either: fill in the column, or rename one"
-            raise UsageError(f"{told}: {unnamed[path.stem]}, {path}")
+            what = "two files with the same name and without raters; fill in the column rater, or rename one"
+            raise UsageError(f"{what}: {unnamed[path.stem]}, {path}")
         whose = "" if len(names) > 1 else next(iter(names), path.stem)
         found += [line if line.rater else replace(line, rater=whose) for line in rows]
     if len(kinds) > 1:
-        told = " and ".join(f"{kind} ({path})" for kind, path in kinds.items())
-        raise UsageError(f"one kind of sheet at a time: {told}")
+        found_kinds = " and ".join(f"{kind} ({path})" for kind, path in kinds.items())
+        raise UsageError(f"sheets must be of one kind: {found_kinds}")
     return Sheets(next(iter(kinds)), tuple(found), tuple(faults))
 
 
@@ -91,7 +91,7 @@ def _different(paths: Sequence[Path]) -> list[Path]:
 
 
 def _rows(path: Path, encoding: str, faults: list[str]) -> list[Line]:
-    """Read one file, but for empty rows; places are told with its folder, for copies often have one name."""
+    """Read one file, but for empty rows; places include its folder, as copies often have the same name."""
     own = RowFaults("skip")
     inert = path.is_file() and format_of(path) != "jsonl"
     layout = Layout(encoding=encoding, delimiter=_delimiter(path, encoding))
@@ -142,12 +142,12 @@ def _delimiter(path: Path, encoding: str) -> str:
 def _kind(path: Path, rows: Sequence[Line], faults: Sequence[str]) -> Kind:
     """Tell a sheet by its columns."""
     if not rows:
-        raise SourceError(f"no rows that can be read: {path}", faults)
+        raise SourceError(f"no readable rows: {path}", faults)
     columns = {name for line in rows for name in line.cells}
     found = [kind for column, kind in KINDS.items() if column in columns]
     if "id" not in columns or len(found) != 1:
         shown = ", ".join(sorted(columns)[:12])
-        raise SourceError(f"a sheet has a column id, and either choice or rating; {path} has: {shown}")
+        raise SourceError(f"a sheet needs a column id, and either choice or rating; columns of {path}: {shown}")
     return found[0]
 
 
@@ -158,12 +158,12 @@ def comparisons(sheets: Sheets, key: Mapping[str, Pair]) -> Answers[Comparison]:
     """Give what people said of the questions of a key."""
     ids = {line.text("id") for line in sheets.lines}
     if not any(id_ in key for id_ in ids):
-        raise UsageError(f"none of the {len(ids):,} ids is in the key; name the right one with --key")
+        raise UsageError(f"none of the {len(ids):,} ids is in the key; use --key FILE")
 
     def said(line: Line, wrong: list[str]) -> Comparison:
         pair = key.get(line.text("id"))
         if pair is None or pair.settled:
-            wrong.append(f"no id of the key: {line.text('id')[:40]!r}")
+            wrong.append(f"id is not in the key: {line.text('id')[:40]!r}")
         return Comparison(line.text("id"), line.rater, _choice(line, wrong), line.text("comment"))
 
     return _answers(sheets, said, _merged_comparison)
@@ -174,7 +174,7 @@ def ratings(sheets: Sheets) -> Answers[Rating]:
 
     def said(line: Line, wrong: list[str]) -> Rating:
         if not line.text("id"):
-            wrong.append("no id of a task")
+            wrong.append("id of the task is missing")
         return Rating(line.text("id"), line.rater, _score(line, wrong), line.text("typos"), line.text("clarity"))
 
     return _answers(sheets, said, _merged_rating)
@@ -194,7 +194,7 @@ def _answers(
         about, rater, mark, *words = astuple(one)
         silent = not any(words) and not any(map(line.text, KINDS))
         if not rater and not silent:
-            wrong.append(f"no rater, and the file has several; fill in who said this: {about[:40]!r}")
+            wrong.append(f"rater is missing, and the file has several: {about[:40]!r}")
         faults += [f"{line.place}: {what}" for what in wrong]
         if wrong:
             continue
@@ -205,10 +205,10 @@ def _answers(
         place, before = found.get((about, rater), (line.place, one))
         both = merged(before, one)
         if both is None:
-            faults.append(f"{line.place}: another answer of {rater!r} than at {place}: {about!r}")
+            faults.append(f"{line.place}: {rater!r} answered differently at {place}: {about!r}")
         else:
             found[about, rater] = place, both
-    _settle(faults, "the sheets can't be used as they are")
+    _settle(faults, "the sheets have errors")
     return Answers(tuple(one for _, one in found.values()), blank, tuple(sorted(things)))
 
 
@@ -222,7 +222,7 @@ def _settle(faults: Sequence[str], message: str) -> None:
 def _choice(line: Line, wrong: list[str]) -> Choice | None:
     typed = line.text("choice").casefold()
     if typed and typed not in CHOICES:
-        wrong.append(f"a choice is one of {', '.join(CHOICES)}: {line.text('choice')[:40]!r}")
+        wrong.append(f"choice must be one of {', '.join(CHOICES)}: {line.text('choice')[:40]!r}")
     return next((choice for choice in CHOICES if choice == typed), None)
 
 
@@ -233,7 +233,7 @@ def _score(line: Line, wrong: list[str]) -> int | None:
     try:
         return SCALE[SCALE.index(float(typed))]  # type: ignore[arg-type]  # 4.0 is 4
     except ValueError:
-        wrong.append(f"a rating is a whole number from {SCALE[0]} to {SCALE[-1]}: {typed[:40]!r}")
+        wrong.append(f"rating must be an integer from {SCALE[0]} to {SCALE[-1]}: {typed[:40]!r}")
         return None
 
 
@@ -265,8 +265,8 @@ def find_key(sheets: Sequence[Path]) -> Path:
         return beside
     there = sorted(sheets[0].parent.glob(f"*{KEY}"))
     if len(there) != 1:
-        told = ", ".join(map(str, there)) or "none"
-        raise UsageError(f"name the key to the sheet with --key; in {sheets[0].parent} there are: {told}")
+        names = ", ".join(map(str, there)) or "none"
+        raise UsageError(f"use --key FILE to name the key of the sheet; keys in {sheets[0].parent}: {names}")
     return there[0]
 
 
@@ -277,10 +277,10 @@ def read_key(path: Path) -> dict[str, Pair]:
     for place, row in read(path, odd, Layout(format="jsonl")):
         pair = _pair(row)
         if pair is None or pair.id in found:
-            faults.append(f"{place}: " + ("no row of a key" if pair is None else f"stands twice: {pair.id!r}"))
+            faults.append(f"{place}: " + ("invalid row" if pair is None else f"duplicate id: {pair.id!r}"))
         else:
             found[pair.id] = pair
-    _settle([*odd.shown, *faults, *_surrogates(path, odd)], f"not a key to a sheet: {path}")
+    _settle([*odd.shown, *faults, *_surrogates(path, odd)], f"not the key of a sheet: {path}")
     if not found:
         raise SourceError(f"the key is empty: {path}")
     return found

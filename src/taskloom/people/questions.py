@@ -85,7 +85,7 @@ def draw(
     Learners are all but baselines, where none are named; shots are the most that there are.
     """
     if tasks < 1 or items < 1:
-        raise UsageError(f"at least one task, and one item of each: {tasks} and {items}")
+        raise UsageError(f"tasks and items must be >= 1: {tasks}, {items}")
     left_out: Counter[Note] = Counter()
     texts = _texts(results, left_out)
     shots = _shots(texts, shots)
@@ -112,7 +112,7 @@ def _texts(results: Results, left_out: Counter[Note]) -> list[Outcome]:
         raise UsageError(f"the run has no answers yet: {results.name!r}")
     found = [o for o in results.outcomes if isinstance(results.suite.tasks[o.task].output, Text)]
     if not found:
-        raise UsageError(f"no task of the run asks for a text, which is what people can compare: {results.name!r}")
+        raise UsageError(f"no task of the run has text as output: {results.name!r}")
     left_out[Note.of("task-without-text")] += len({o.task for o in results.outcomes} - {o.task for o in found})
     return found
 
@@ -120,7 +120,7 @@ def _texts(results: Results, left_out: Counter[Note]) -> list[Outcome]:
 def _shots(texts: Sequence[Outcome], wanted: Shots | None) -> Shots:
     there = sorted({outcome.shots for outcome in texts}, key=shots_order)
     if wanted is not None and wanted not in there:
-        raise UsageError(f"the run has texts with {', '.join(map(str, there))} shots, and none with {wanted}")
+        raise UsageError(f"shots must be one of {', '.join(map(str, there))}: {wanted}")
     return there[-1] if wanted is None else wanted
 
 
@@ -149,10 +149,10 @@ def _answers(texts: Sequence[Outcome], names: Sequence[str], left_out: Counter[N
             found.setdefault(place, {}).setdefault(outcome.learner, Given(outcome, at))
     whole = {place: by for place, by in found.items() if len(by) == len(names)}
     if not whole:
-        raise UsageError(f"no item was answered by all of them; name those to ask about: {', '.join(names)}")
+        raise UsageError(f"no item was answered by all learners; choose some with --learner: {', '.join(names)}")
     kept = {place: by for place, by in whole.items() if by[names[0]].reference}
     if not kept:
-        raise UsageError(f"no item has a reference to compare with: {whole.popitem()[0][0]!r}")
+        raise UsageError(f"no item has a reference: {whole.popitem()[0][0]!r}")
     left_out[Note.of("item-not-answered-by-all")] += len(found) - len(whole)
     left_out[Note.of("item-without-reference")] += len(whole) - len(kept)
     return kept
@@ -224,4 +224,4 @@ def _read(suite: Suite, task: str, golds: Mapping[str, tuple[Answer, ...]]) -> I
                     del missing[example.item.id]
                     yield example.item
     if missing:
-        raise SuiteError(f"the suite has no such items of task {task!r}: {', '.join(sorted(missing)[:5])}")
+        raise SuiteError(f"items missing in task {task!r} of the suite: {', '.join(sorted(missing)[:5])}")

@@ -74,7 +74,7 @@ def key_path(sheet: Path) -> Path:
 def write_comparisons(questions: Questions, path: Path, *, replace: bool = False) -> None:
     """Write a sheet of questions, and beside it the key, which is not for raters."""
     if not questions.asked:
-        raise UsageError(f"nothing to ask: all {len(questions.key):,} answers equal the reference, or are unusable")
+        raise UsageError(f"nothing to compare: all answers equal the reference or are unusable: {len(questions.key):,}")
     refuse_to_clobber(path, key_path(path), replace=replace)
     write_whole(key_path(path), _jsonl([asdict(pair) for pair in questions.key]))
     write_whole(path, _text(path, comparison_rows(questions)))
@@ -83,7 +83,7 @@ def write_comparisons(questions: Questions, path: Path, *, replace: bool = False
 def write_ratings(tasks: Sequence[Task], path: Path, *, replace: bool = False) -> None:
     """Write a sheet of instructions."""
     if not tasks:
-        raise UsageError(f"nothing to rate: no tasks for the sheet {path}")
+        raise UsageError(f"no tasks to rate: {path}")
     refuse_to_clobber(path, replace=replace)
     write_whole(path, _text(path, rating_rows(tasks)))
 
@@ -91,12 +91,12 @@ def write_ratings(tasks: Sequence[Task], path: Path, *, replace: bool = False) -
 def refuse_to_clobber(*paths: Path, replace: bool) -> None:
     """Refuse a sheet of an unknown kind, and files that are there unless they are to be replaced."""
     if paths[0].suffix.lower() not in ENDINGS:
-        raise UsageError(f"a sheet ends in {' or '.join(ENDINGS)}: {paths[0]}")
+        raise UsageError(f"the name of a sheet must end in {' or '.join(ENDINGS)}: {paths[0]}")
     there = [path for path in paths if path.exists()]
     if folders := [path for path in there if path.is_dir()]:
-        raise UsageError(f"a folder, and no sheet: {folders[0]}")
+        raise UsageError(f"a folder, not a sheet: {folders[0]}")
     if there and not replace:
-        raise UsageError(f"there already; pass --force to replace it: {', '.join(map(str, there))}")
+        raise UsageError(f"exists; use --force to replace it: {', '.join(map(str, there))}")
 
 
 def too_long(rows: Rows) -> int:

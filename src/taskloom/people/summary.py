@@ -56,7 +56,7 @@ class Judged:
     losses: int
     equal: int  # items whose answer is the reference: ties, without asking
     unusable: int  # items without an answer: losses, without asking
-    unanswered: int  # items that nobody judged
+    unanswered: int  # items without a judgement
     tasks: Mapping[str, Estimate]
 
 
@@ -187,7 +187,7 @@ def _share(pairs: Sequence[Pair], credits: Mapping[str, float], records: Mapping
 def _weights(pairs: Sequence[Pair], judged: Container[str]) -> dict[str, float]:
     """Say how much each item counts that is judged or settled; none does where people were asked, and judged none.
 
-    What nobody judged is taken to be like what was judged: else what needs no asking would count for too much.
+    What is not judged is taken to be like what is: else what needs no asking would count for too much.
     """
     asked = [pair.id for pair in pairs if not pair.settled]
     known = [id_ for id_ in asked if id_ in judged]
@@ -252,7 +252,7 @@ def _contrast(
 ) -> Contrast | None:
     """Compare two learners as reports do, on the n items that are known of both.
 
-    Items count as in scores: what is settled for one learner counts for it, though nobody may have judged the other's.
+    Items count as in scores: what is settled for one learner counts for it, though the other's may not be judged.
     """
     a, b = sides = [{(pair.task, pair.item): pair for pair in pairs} for pairs in (ours, theirs)]
     shared = sorted(a.keys() & b.keys())
@@ -305,7 +305,7 @@ def rated(answers: Answers[Rating], wanted: int = RATERS) -> Ratings:
         if one.score is not None:
             scores.setdefault(one.task, {})[one.rater] = one.score
     if not scores:
-        raise SourceError(f"no row has a score yet; empty rows: {answers.blank:,}")
+        raise SourceError(f"no row has a rating yet; empty rows: {answers.blank:,}")
     given = [(task, rater, score) for task, by in scores.items() for rater, score in by.items()]
     numbers = {task: {rater: score - SCALE[0] for rater, score in by.items()} for task, by in scores.items()}
     return Ratings(
@@ -381,7 +381,7 @@ def _scored(
 
 
 def _common_metric(results: Results, tasks: Iterable[str]) -> str:
-    first, *others = (results.suite.tasks[task].metrics for task in sorted(tasks))
+    first, *others = (results.metrics_of(task) for task in sorted(tasks))
     shared = [name for name in first if all(name in other for other in others)]
     if not shared:
         raise UsageError(f"the {1 + len(others)} tasks that were asked about have no metric in common")

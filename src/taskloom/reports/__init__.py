@@ -1,6 +1,7 @@
 """Results to reports: tables, plots, and one HTML file that works offline.
 
-`summarise` sums results up; `render` writes them for people and programs; `compare` tells two learners apart.
+`summarise` sums results up; `render` writes them for people and programs; `compare` gives paired differences of two
+learners.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "Leaderboard",
     "Standing",
     "Summary",
+    "check_form",
     "compare",
     "differs",
     "render",
@@ -49,6 +51,12 @@ def render(results: Results | Summary, to: str, how: How | None = None) -> str:
     module, _, name = FORMS[to].partition(":")
     write = cast(Callable[[Summary], str], getattr(import_module(f".{module}", __package__), name))
     return without_surrogates(write(summary))  # names and errors may hold half a character, which no file can
+
+
+def check_form(to: str) -> None:
+    """Refuse a form of report that there is not, before any work."""
+    if to not in (*FORMS, ITEMS):
+        raise UnknownNameError("form of report", to, (*FORMS, ITEMS))
 
 
 def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:

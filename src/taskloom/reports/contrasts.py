@@ -1,4 +1,4 @@
-"""Two learners on the same answers: how far apart they are, and whether that is chance."""
+"""Paired differences between learners on the same items, with confidence intervals and p-values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..scores.reduce import Array, mean
 from ..stats import Contrast, Estimate, holm, sign_ps, swap_p
 from ..studies.results import Outcome
 from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
-from .intervals import Resampled, TaskMean, each_task, over_tasks, task_means, together
+from .intervals import SHARE, Parts, Resampled, TaskMean, each_task, over_tasks, task_means, together
 
 ENOUGH = 12  # episodes; where there are as many, and tasks share no records, whole episodes change sides in a test
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
@@ -92,12 +92,22 @@ def contrasts_of(
 
 def _contrasts(pairs: Sequence[_Pair], values: Resampled, how: How) -> list[Contrast]:
     least, most = next((a.metric.bounds for pair in pairs for a in pair.ours.values()), (0.0, 0.0))
-    found = values.intervals((least - most, most - least))
+    parts = [_parts(pair) if (least, most) == SHARE else None for pair in pairs]
+    found = values.differences((least - most, most - least), parts)
     p_values = _p_values(pairs, max(how.count, SIDES * len(pairs)))
     return [
-        Contrast(*pair.names, e.value, e.low, e.high, max(p, chance), e.n)
-        for pair, e, p, chance in zip(pairs, found, p_values, values.chances(), strict=True)
+        Contrast(*pair.names, e.value, e.low, e.high, max(p, by_error), e.n)
+        for pair, e, p, by_error in zip(pairs, found, p_values, values.p_values(), strict=True)
     ]
+
+
+def _parts(pair: _Pair) -> Parts | None:
+    """Give by how much answers are better and worse on average; of a metric that is no plain mean, if none differs."""
+    places = list(pair.differences)
+    if (added := _added(pair, places)) is not None:
+        return min(1.0, float(added[added > 0].sum())), min(1.0, float(-added[added < 0].sum()))
+    same = all(np.array_equal(pair.ours[place].units, pair.theirs[place].units) for place in places)
+    return (0.0, 0.0) if same else None
 
 
 def combination(
@@ -184,10 +194,10 @@ def _in_order(answered: Answered, items: Sequence[str]) -> Answered:
 
 
 def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
-    """Test by changing sides: of whole episodes where there are enough, else of the answers to a record in an episode.
+    """Give p of paired permutation tests: whole episodes change sides where there are enough, else records in them.
 
-    That takes episodes to be apart from each other, which they are not where they share items. Where tasks share
-    records, all answers to a record change sides at once, however many episodes there are.
+    That takes episodes to be independent, which they are not where they share items. Where tasks share records, all
+    answers to a record change sides at once, however many episodes there are.
     """
     found = [math.nan] * len(pairs)
     sums: dict[str, dict[int, Array]] = {"episodes": {}, "answers": {}}
@@ -206,14 +216,22 @@ def _p_values(pairs: Sequence[_Pair], count: int) -> list[float]:
     return found
 
 
+def _added(pair: _Pair, places: Sequence[Place]) -> Array | None:
+    """Give what each answer adds to the difference, where the metric is a plain mean of what is known: (n,)."""
+    if not places or not all(pair.ours[place].metric.reduce is mean for place in places):
+        return None
+    ours, theirs = (np.concatenate([of[place].units[:, 0] for place in places]) for of in (pair.ours, pair.theirs))
+    if np.isnan(ours).any() or np.isnan(theirs).any():
+        return None
+    share, sizes = _shares(places), [len(pair.ours[place].items) for place in places]
+    added: Array = (ours - theirs) * np.repeat([share[p] / n for p, n in zip(places, sizes, strict=True)], sizes)
+    return added
+
+
 def _by_record(pair: _Pair, places: Sequence[Place]) -> Array | None:
     """Give what each record adds to the difference, where the metric is a plain mean of what is known."""
-    apart = {place: pair.ours[place].units - pair.theirs[place].units for place in places}
-    if not places or not all(pair.ours[p].metric.reduce is mean and not np.isnan(apart[p]).any() for p in places):
-        return None
-    share = _shares(places)
-    answers = np.concatenate([share[place] * apart[place][:, 0] / len(apart[place]) for place in places])
-    return np.bincount(np.concatenate(_records(pair, places)), weights=answers)
+    added = _added(pair, places)
+    return None if added is None else np.bincount(np.concatenate(_records(pair, places)), weights=added)
 
 
 def _records(pair: _Pair, places: Sequence[Place]) -> list[list[int]]:

@@ -1,7 +1,7 @@
-"""Scored answers, and the score of every episode in every resample of the records that were asked about.
+"""Scored answers, and the score of every episode in every bootstrap resample of the records.
 
-A record is drawn with all that is asked about it, in all tasks: tasks that are views of the same records are not
-independent, and neither are several items of one record.
+It is a cluster bootstrap: a record is drawn with all that is asked about it, in all tasks. Tasks that are views of the
+same records are not independent, and neither are several items of one record.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Place: TypeAlias = tuple[str, int, int, int]  # a task, and an episode: its seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """How sure one wants to be, and of what."""
+    """How intervals are made: the number of resamples, the confidence level, and whether tasks are resampled too."""
 
     count: int = 1000
     level: float = 0.95
@@ -41,7 +41,7 @@ class Answered:
     records: tuple[int, ...]  # of the items, by numbers that are the same in all tasks
 
     def only(self, ids: Iterable[str]) -> Answered:
-        """Leave out other items."""
+        """Keep these items alone."""
         wanted = set(ids)
         kept = [at for at, item in enumerate(self.items) if item in wanted]
         return self.at(kept)

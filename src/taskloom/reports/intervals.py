@@ -1,12 +1,10 @@
-"""How sure a mean over tasks is.
+"""Confidence intervals of scores: the bootstrap over records and episodes, with variances as in docs/statistics.md.
 
-Intervals allow for what varies between episodes and for what varies between items, whether episodes have items of their
-own or share them, as several seeds on one test set do. Episodes and items are drawn with replacement, apart from each
-other, and an answer counts as often as both were drawn. That counts the noise of single answers three times (Owen 2007,
-"The pigeonhole bootstrap"), and drawing either alone counts it once: so the variance is twice the sum of that over
-episodes and that over items, less that over both, and never less than either; resamples are drawn in to it. What varies
-between few is known badly, and made more of, as Student does. The tasks stay as they are, unless they are said to be
-`drawn` too: then intervals speak of other tasks like these.
+Episodes and records are resampled separately, and an answer counts as often as both were drawn. That counts the
+variance of single answers three times (Owen 2007, "The pigeonhole bootstrap"), and drawing either alone counts it once:
+so the variance is 2 (V_episodes + V_records) - V_both, and never less than either; the resamples are scaled to it. A
+variance that is estimated from few is multiplied as by Student's t. Tasks stay as they are (`fixed`), or are resampled
+too (`drawn`): then intervals are about other tasks like these.
 """
 
 from __future__ import annotations
@@ -29,7 +27,9 @@ from .draws import Drawn, Episodes, How
 ANY = (-math.inf, math.inf)
 SHARE = (0.0, 1.0)  # the bounds of what is a share, or a mean of shares
 Sides: TypeAlias = tuple[float, float]  # below and above
-FEW = 0.1  # the share of resamples, or of tasks, that may have nothing to say
+Parts: TypeAlias = tuple[float, float]  # of a difference: by how much answers are better, and by how much worse
+TINY = 1e-12  # what is no further from 0 is rounding
+FEW = 0.1  # the share of resamples, or of tasks, that may have no value
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -51,12 +51,12 @@ class TaskMean:
 
 
 def task_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
-    """Average the episodes of each task; those without a score are left out."""
+    """Average the episodes of each task that have a score."""
     return {task: _task_mean(task, episodes, how) for task, episodes in drawn.items()}
 
 
 def score_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
-    """Average the episodes of each task, and allow for what resamples of their scores do not show."""
+    """Average the episodes of each task, with what their resamples can't show (`Metric.unseen`)."""
     return {
         task: replace(_task_mean(task, episodes, how), unseen=_unseen(episodes, how.level))
         for task, episodes in drawn.items()
@@ -107,67 +107,101 @@ def _mean(values: Array, weights: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Varying:
-    """A variance, and the degrees of freedom that it is known by."""
+class Component:
+    """A component of variance, and the degrees of freedom that it is estimated with."""
 
     variance: float
     freedom: int
 
-    def made_more(self, level: float) -> float:
-        """Give what the variance must be taken for to keep a promise: more by Student's quantile, squared."""
-        return self.variance * _more(self.freedom, level) ** 2
+    def inflated(self, level: float) -> float:
+        """Give the variance times the square of Student's quantile over the normal one, for few degrees of freedom."""
+        return self.variance * _student_factor(self.freedom, level) ** 2
 
 
 @lru_cache(maxsize=4096)
-def _more(freedom: int, level: float) -> float:
+def _student_factor(freedom: int, level: float) -> float:
     tail = (1 + level) / 2
     return float(stdtrit(freedom, tail)) / NormalDist().inv_cdf(tail) if freedom else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """Some means with their resamples, and what varies in each; nothing where too little is known of that."""
+    """Some means with their resamples and components of variance; no components where these can't be estimated."""
 
     values: Array  # (m, 1 + r)
-    varying: Sequence[tuple[Varying, ...]]
+    components: Sequence[tuple[Component, ...]]
     n: Sequence[int]  # answers
     level: float
     unseen: Sequence[Sides]  # squares of how far the truth may lie from what no resample shows
     units: Sequence[float]  # records or tasks, as many as would make a plain mean as sure
 
     def scores(self, bounds: tuple[float, float]) -> list[Estimate]:
-        """Give each score with its interval, which near 0 and 1 reaches as far as Wilson's does."""
+        """Give each score with its interval, which reaches at least as far as Wilson's if it lies between 0 and 1."""
         found = self.intervals(bounds)
         return [self._reaching(at, e) for at, e in enumerate(found)] if bounds == SHARE else found
 
     def _reaching(self, at: int, e: Estimate) -> Estimate:
-        """Widen the interval of a share for resamples that vary too little, or not at all."""
+        """Widen the interval of a share near 0 and 1, where resamples vary too little or not at all (Wilson 1927)."""
         if math.isnan(e.low):
             return e
         below, above = (
             math.hypot(end - e.value, math.sqrt(u)) for end, u in zip((e.low, e.high), self.unseen[at], strict=True)
         )
         low, high = max(0.0, e.value - below), min(1.0, e.value + above)
-        variance, most = sum(part.made_more(self.level) for part in self.varying[at]), e.value * (1 - e.value)
-        if most <= 0 or variance:
-            ends = wilson(e.value, most / variance if variance else self.units[at], self.level)
+        if n := self._effective(at, e.value * (1 - e.value)):
+            ends = wilson(min(1.0, max(0.0, e.value)), n, self.level)
             low, high = min(low, ends[0]), max(high, ends[1])
         return Estimate(e.value, low, high, e.n)
 
+    def _effective(self, at: int, single: float) -> float:
+        """Give the number of answers, each with this variance, that a mean is as sure as (Korn and Graubard 1998).
+
+        Where an answer can't vary, it is the number of records or tasks; 0 stands for one that could, but does not.
+        """
+        if single <= TINY:
+            return self.units[at]
+        variance = sum(part.inflated(self.level) for part in self.components[at])
+        return single / variance if variance > TINY**2 else 0.0
+
+    def differences(self, bounds: tuple[float, float], parts: Sequence[Parts | None]) -> list[Estimate]:
+        """Give each difference with its interval, which reaches at least as far as Student's and that of its parts."""
+        found = [self._student(at, e, bounds) for at, e in enumerate(self.intervals(bounds))]
+        return [self._parted(at, e, part) if part else e for at, (e, part) in enumerate(zip(found, parts, strict=True))]
+
+    def _student(self, at: int, e: Estimate, bounds: tuple[float, float]) -> Estimate:
+        """Widen an interval whose resamples are skewed: it reaches as far on either side as its error says."""
+        if math.isnan(e.low):
+            return e
+        variance = sum(part.inflated(self.level) for part in self.components[at])
+        reach = NormalDist().inv_cdf((1 + self.level) / 2) * math.sqrt(variance)
+        low, high = max(bounds[0], e.value - reach), min(bounds[1], e.value + reach)
+        return Estimate(e.value, min(low, e.low), max(high, e.high), e.n)
+
+    def _parted(self, at: int, e: Estimate, parts: Parts) -> Estimate:
+        """Widen the interval of a difference of shares for parts that few answers show, or none (Newcombe 1998)."""
+        n = self._effective(at, sum(parts) - e.value**2)
+        if math.isnan(e.low) or not n:
+            return e
+        (gain_low, gain_high), (loss_low, loss_high) = (wilson(share, n, self.level) for share in parts)
+        gain, loss = parts
+        low = e.value - _joint(gain - gain_low, loss_high - loss, parts)
+        high = e.value + _joint(gain_high - gain, loss - loss_low, parts)
+        return Estimate(e.value, max(-1.0, min(low, e.low)), min(1.0, max(high, e.high)), e.n)
+
     def intervals(self, bounds: tuple[float, float] = ANY) -> list[Estimate]:
-        """Give each mean with its interval, within what is possible; none where too little is known of what varies."""
+        """Give each mean with its interval, within the bounds; none where its variance can't be estimated."""
         known = ~np.isnan(self.values[:, 1:])
         enough = known.sum(1) > (1 - FEW) * known.shape[1]
         found = [Estimate(float(row[0]), math.nan, math.nan, n) for row, n in zip(self.values, self.n, strict=True)]
-        sure = [at for at, varying in enumerate(self.varying) if varying and enough[at]]
+        sure = [at for at, components in enumerate(self.components) if components and enough[at]]
         whole = [at for at in sure if known[at].all()]
         for rows in [whole, *([at] for at in sure if not known[at].all())]:
             if rows:
                 resamples = self.values[rows, 1:] if rows is whole else self.values[rows, 1:][:, known[rows[0]]]
-                found = self._ended(found, rows, resamples, bounds)
+                found = self._with_ends(found, rows, resamples, bounds)
         return found
 
-    def _ended(
+    def _with_ends(
         self, found: list[Estimate], rows: Sequence[int], resamples: Array, bounds: tuple[float, float]
     ) -> list[Estimate]:
         """Put the ends of their intervals to some estimates, by resamples that all have a value."""
@@ -176,27 +210,36 @@ class Resampled:
         spreads = resamples.std(1)
         for at, end, spread in zip(rows, ends, spreads, strict=True):
             value = found[at].value
-            low, high = np.clip(value + self._drawn_in(at, float(spread), end) * end, *bounds)
+            low, high = np.clip(value + self._scale(at, float(spread), end) * end, *bounds)
             found[at] = Estimate(value, float(low), float(high), found[at].n)
         return found
 
-    def _drawn_in(self, at: int, spread: float, ends: Array) -> float:
-        """Say by how much resamples must vary more or less; of few, the ends are nearer than their variance says."""
-        wanted = math.sqrt(sum(part.made_more(self.level) for part in self.varying[at]))
+    def _scale(self, at: int, spread: float, ends: Array) -> float:
+        """Give the factor that brings resamples to the wanted variance; ends are no nearer than 1.96 deviations."""
+        wanted = math.sqrt(sum(part.inflated(self.level) for part in self.components[at]))
         reach = float(ends[1] - ends[0]) / 2
         normal = NormalDist().inv_cdf((1 + self.level) / 2)
         return wanted * max(1 / spread, normal / reach) if spread and reach else 0.0
 
-    def chances(self) -> list[float]:
-        """Give the chance of each mean as far from nought, if it varied about nought (Welch and Satterthwaite's)."""
-        return [_chance(float(value), varying) for value, varying in zip(self.values[:, 0], self.varying, strict=True)]
+    def p_values(self) -> list[float]:
+        """Give the two-sided p-value of each mean against 0, by Student's t (Welch 1947, Satterthwaite 1946)."""
+        return [
+            _p_value(float(value), components)
+            for value, components in zip(self.values[:, 0], self.components, strict=True)
+        ]
 
 
-def _chance(value: float, varying: Sequence[Varying]) -> float:
-    variance = sum(part.variance for part in varying)
+def _joint(gain: float, loss: float, parts: Parts) -> float:
+    """Join how far two shares of one multinomial distribution reach; their correlation is negative."""
+    odds = math.prod(share / (1 - share) if share < 1 else 0.0 for share in parts)
+    return math.sqrt(gain**2 + loss**2 + 2 * math.sqrt(odds) * gain * loss)
+
+
+def _p_value(value: float, components: Sequence[Component]) -> float:
+    variance = sum(part.variance for part in components)
     if math.isnan(value) or not variance:
         return math.nan if math.isnan(value) else 0.0
-    few = sum(part.variance**2 / part.freedom for part in varying if part.freedom)
+    few = sum(part.variance**2 / part.freedom for part in components if part.freedom)
     far = abs(value) / math.sqrt(variance)
     return 2 * (float(stdtr(variance**2 / few, -far)) if few else NormalDist().cdf(-far))
 
@@ -206,13 +249,13 @@ def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
     found = list(means)
     values = np.stack([m.both for m in found]) if found else np.empty((0, 1 + how.count))
     sure = [at for at, m in enumerate(found) if m.valued and len(m.records) > 1 and how.tasks == "fixed"]
-    varying: list[tuple[Varying, ...]] = [()] * len(found)
+    components: list[tuple[Component, ...]] = [()] * len(found)
     for at, variance in zip(sure, _variances(values[sure]), strict=True):
         m = found[at]
         alone = (0.0, variance) if m.items is m.both else _variances(np.stack([m.episodes, m.items]))
-        varying[at] = _within((*alone, variance), (len(m.records) - 1, m.valued - 1))
+        components[at] = _within((*alone, variance), (len(m.records) - 1, m.valued - 1))
     units, unseen = [float(len(m.records)) for m in found], [m.unseen for m in found]
-    return Resampled(values, varying, [m.answers for m in found], how.level, unseen, units)
+    return Resampled(values, components, [m.answers for m in found], how.level, unseen, units)
 
 
 def instances(means: Mapping[str, TaskMean]) -> dict[str, float]:
@@ -237,13 +280,13 @@ def over_tasks(means: Mapping[str, TaskMean], how: How, sizes: Mapping[str, floa
     both = tasks.mean([m.both for m in tasks.means])
     drawn = tasks.mean([m.both for m in tasks.means], drawn=True) if how.tasks == "drawn" else both
     n = sum(m.answers for m in means.values())
-    return Resampled(drawn[None], [tasks.varying(both)], [n], how.level, [tasks.unseen()], [tasks.units()])
+    return Resampled(drawn[None], [tasks.components(both)], [n], how.level, [tasks.unseen()], [tasks.units()])
 
 
 def together(parts: Sequence[Resampled]) -> Resampled:
     """Put means together, so that their intervals are found at once."""
     return Resampled(
-        np.concatenate([part.values for part in parts]), [one for part in parts for one in part.varying],
+        np.concatenate([part.values for part in parts]), [one for part in parts for one in part.components],
         [one for part in parts for one in part.n], parts[0].level, [one for part in parts for one in part.unseen],
         [one for part in parts for one in part.units],
     )  # fmt: skip
@@ -280,8 +323,8 @@ class _Tasks:
         records = self._records()
         return sum(weights.values()) ** 2 / sum(w**2 / max(1, len(records[at])) for at, w in weights.items())
 
-    def varying(self, both: Array) -> tuple[Varying, ...]:
-        """Give what varies in the mean within tasks, or between them if they are drawn and that is more."""
+    def components(self, both: Array) -> tuple[Component, ...]:
+        """Give the components of variance within tasks, or that between them if tasks are drawn and it is larger."""
         if self._too_few():
             return ()
         by_record = sum(len(records) - 1 for records in self._records().values())
@@ -289,8 +332,8 @@ class _Tasks:
         if self.how.tasks == "fixed":
             return within
         still = self.mean([np.broadcast_to(m.both[0], len(m.both)) for m in self.means], drawn=True)
-        between = (Varying(_variances(still[None])[0], len(self.means) - 1),)
-        return max(within, between, key=lambda parts: sum(part.made_more(self.how.level) for part in parts))
+        between = (Component(_variances(still[None])[0], len(self.means) - 1),)
+        return max(within, between, key=lambda parts: sum(part.inflated(self.how.level) for part in parts))
 
     def _variances(self, both: Array) -> tuple[float, float, float]:
         """Give the variance where episodes are drawn, where items are, and where both are."""
@@ -315,11 +358,11 @@ class _Tasks:
         return found
 
 
-def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> tuple[Varying, ...]:
-    """Give what varies in a mean: items, and episodes beyond what their items do."""
+def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> tuple[Component, ...]:
+    """Give the components of variance of a mean: that of records, and that of episodes beyond it."""
     by_episode, by_item, by_both = variances
     wanted = max(by_episode, by_item, 2 * (by_episode + by_item) - by_both)
-    return Varying(by_item, freedom[0]), Varying(wanted - by_item, freedom[1])
+    return Component(by_item, freedom[0]), Component(wanted - by_item, freedom[1])
 
 
 def _variances(values: Array) -> list[float]:

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .. import prompts
@@ -23,6 +24,7 @@ from ..studies.results import Failure, Outcome, Results
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .figures import Figure, ReportData, figures
+from .findings import findings
 from .leaderboards import Category, Leaderboard, Standing, leaderboards
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ class Counts:
     failed: int
     missing: int
     skipped: Mapping[Note, int]
+    dropped: tuple[Note, ...]  # classes that take no part, task by task
     unusable: tuple[Tally, ...]
     noted: tuple[Tally, ...]  # what learners counted themselves: cut prompts and the like
     costs: Mapping[str, Cost]  # of each learner in all; the memory is the most of any cell
@@ -102,6 +105,7 @@ class Summary:
     how: How
     leaderboards: tuple[Leaderboard, ...]
     categories: tuple[Category, ...]  # each by its tasks' first metric, at the most shots of a learner
+    findings: tuple[Note, ...]  # the most important first
     figures: tuple[Figure, ...]  # what the study wants to see beside scores
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
@@ -165,7 +169,7 @@ def summarise(results: Results, how: How | None = None) -> Summary:
     return Summary(
         name=results.name, command=results.command, suite=results.suite.id, fingerprint=results.suite.fingerprint,
         about=results.suite.about, learners=results.learners, baselines=results.baselines, smoke=results.smoke, how=how,
-        leaderboards=made, categories=categories,
+        leaderboards=made, categories=categories, findings=findings(results, made, how),
         figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
         samples=_samples(results), counts=_counts(results), failures=results.failures,
@@ -197,7 +201,7 @@ def comparisons(results: Results, a: str, b: str, how: How | None = None) -> tup
 def _settings(results: Results) -> list[tuple[str, Shots]]:
     """Give the metrics and shots that there are answers for, in the order in which tasks name metrics."""
     ran = sorted({o.task for o in results.outcomes})
-    named = dict.fromkeys(metric for task in ran for metric in results.suite.task(task).metrics)
+    named = dict.fromkeys(metric for task in ran for metric in results.metrics_of(task))
     shots: dict[str, set[Shots]] = {metric: set() for metric in named}
     for o in results.outcomes:
         for metric in sorted(o.scores):
@@ -250,9 +254,11 @@ def _categories(results: Results) -> dict[tuple[str, Shots], dict[str, set[str]]
     """
     tasks: dict[tuple[str, str], set[str]] = {}
     most: dict[tuple[str, str], dict[str, Shots]] = {}  # category and metric -> learner
+    metrics_of = cache(results.metrics_of)
     for o in results.outcomes:
         task = results.suite.task(o.task)
-        metrics = [metric for metric in (*task.metrics[:1], *task.tags.get("metric", ())) if metric in o.scores]
+        named = (*metrics_of(o.task)[:1], *task.tags.get("metric", ()))
+        metrics = [metric for metric in named if metric in o.scores]
         for at in itertools.product(task.tags.get("category", ()), metrics):
             tasks.setdefault(at, set()).add(o.task)
             before = most.setdefault(at, {}).get(o.learner, o.shots)
@@ -285,7 +291,7 @@ def _counts(results: Results) -> Counts:
         costs.setdefault(o.learner, []).append(o.cost)
     return Counts(
         done=len(results.outcomes), failed=len(results.failures), missing=results.missing,
-        skipped=results.skipped, unusable=_unusable(results.outcomes),
+        skipped=results.skipped, dropped=results.dropped, unusable=_unusable(results.outcomes),
         noted=tuple(Tally(*key, count) for key, count in sorted(noted.items()) if count),
         costs={name: total(found) for name, found in costs.items()},
         cells={name: len(found) for name, found in costs.items()},
@@ -332,20 +338,20 @@ def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) 
     episode = {o.learner: o for o in found if (o.shots, o.episode) == (first.shots, first.episode)}
     order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
     rows = [first.rows[at] for _, at in zip(range(count), order, strict=False)]
-    task = results.suite.task(name)
+    task, metrics = results.suite.task(name), results.metrics_of(name)
     shown = [episode[learner] for learner in results.learners if learner in episode]
     return tuple(
         Sample(
             example.item.id, first.shots, example.item.fields, tuple(written(task, gold) for gold in example.gold),
-            tuple(_given(task, o, o.rows.index(row)) for o in shown if row in o.rows),
+            tuple(_given(task, o, o.rows.index(row), metrics) for o in shown if row in o.rows),
         )
         for row, example in zip(rows, results.suite.pools[name][first.pool].take(rows), strict=True)
     )  # fmt: skip
 
 
-def _given(task: Task, outcome: Outcome, at: int) -> LearnerAnswer:
+def _given(task: Task, outcome: Outcome, at: int, metrics: Sequence[str]) -> LearnerAnswer:
     answer = outcome.answers[at]
-    marks = tuple(_mark(name, outcome, at) for name in _headline(task.metrics) if name in outcome.scores)
+    marks = tuple(_mark(name, outcome, at) for name in _headline(metrics) if name in outcome.scores)
     return LearnerAnswer(outcome.learner, None if answer is None else written(task, answer), marks)
 
 

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..episodes import shots_text
-from ..messages import Note, text_of
+from ..messages import Note, money, text_of
 from ..studies.costs import Cost
 from ..studies.results import Failure
 from ..texts import counted
@@ -187,9 +187,10 @@ def dropped(summary: Summary) -> Rows:
     """Give a row for each thing that was skipped, cut, or could not be used."""
     c = summary.counts
     skipped = [["", f"skipped: {why}", f"{c.skipped[why]:,}"] for why in sorted(c.skipped, key=str)]
+    classes = [["", str(note), f"{dict(note.values)['count']:,}"] for note in c.dropped]
     unusable = [[t.learner, f"unusable answer: {text_of(t.what)}", f"{t.count:,} of {t.of:,}"] for t in c.unusable]
     noted = [[t.learner, text_of(t.what), f"{t.count:,}"] for t in c.noted]
-    return [*skipped, *unusable, *noted]
+    return [*skipped, *classes, *unusable, *noted]
 
 
 def failures(summary: Summary) -> Rows:
@@ -223,7 +224,7 @@ def _cost(of: Cost) -> list[str]:
 
 
 def _dollars(of: Cost) -> str:
-    return f"{of.dollars:,.4f}" if of.dollars else ""
+    return money(of.dollars) if of.dollars else ""
 
 
 # --- forms -----------------------------------------------------------------------------------------------------------
@@ -270,6 +271,10 @@ def terminal(summary: Summary) -> str:
             console.line("\nwhat it took")
             columns, rows = costs(summary)
             console.table(columns, rows, figures=columns[1:])
+        if summary.findings:
+            console.line("\nfindings")
+        for finding in summary.findings:
+            console.line(f"- {finding}")
     return screen.getvalue()
 
 
@@ -292,6 +297,7 @@ def _show(figure: Figure, most: int) -> None:
 def markdown(summary: Summary) -> str:
     """Write Markdown tables."""
     parts = [f"# {_md(summary.name)}", tally(summary)]
+    parts += ["\n".join(f"- {_md(str(finding))}" for finding in summary.findings)]
     for metric in summary.metrics:
         parts += [f"## {_md(metric)}", _md_table(*scores(summary, metric))]
         parts += ["\n".join(f"- {_md(note)}" for note in notes(summary, metric))]

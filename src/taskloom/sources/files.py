@@ -9,13 +9,14 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
 
-from ..errors import SourceError, UnknownNameError, UsageError
+from ..errors import SourceError, UnknownNameError, UsageError, nearest
 from ..texts import LONE_SURROGATE, counted, without_surrogates
 
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -23,8 +24,11 @@ Row: TypeAlias = dict[str, Any]
 Place: TypeAlias = str  # "papers.csv:12"
 
 MAX_LINE = 16 << 20  # characters in one line, and in one quoted cell of several lines
+MAX_LIST = 256 << 20  # characters of a JSON list, which is read whole
 MAX_SIZE = 64 << 30  # characters in one file once it is unpacked: a guard against compressed bombs
 SHOWN_FAULTS = 20
+BEGINNING = 1 << 20  # bytes by which the encoding of a file is guessed
+DELIMITERS = ",;\t|"  # the first of those that a header has most of
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # how a byte that can't be decoded comes out of "surrogateescape"
 OPENERS: Mapping[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open}
 
@@ -37,7 +41,14 @@ class RowFaults:
     shown: list[str] = field(default_factory=list)
     count: int = 0
     other_encoding: str = "try --file-encoding"  # the remedy where a file is in another one, which is named after it
-    surrogates: int = 0  # rows with half a character, replaced by U+FFFD: no fault, but told
+    surrogates: int = 0  # rows with a lone surrogate, replaced by U+FFFD: counted, but no fault
+    spaces: Counter[tuple[str, str]] = field(default_factory=Counter)  # (field, label) with spaces that are not kept
+
+    def note_spaces(self, labels: Mapping[str, Any]) -> None:
+        """Count labels that are written with more spaces than they are read with."""
+        self.spaces.update(
+            (f, raw) for f, raw in labels.items() if isinstance(raw, str) and raw != " ".join(raw.split())
+        )
 
     def add(self, place: Place, what: str) -> None:
         """Note a fault; when faults stop the reading, the reading stops at the twentieth."""
@@ -50,17 +61,15 @@ class RowFaults:
     def settle(self) -> None:
         """Refuse the data if it has faults that were not to be skipped."""
         if self.count and self.on_error == "stop":
-            first = f"the first {SHOWN_FAULTS} faults" if self.count > SHOWN_FAULTS else "all faults"
-            raise SourceError(
-                f"the data can't be read as it is ({first}; --on-error skip leaves them out):", self.shown
-            )
+            first = f", the first {SHOWN_FAULTS} of more" if self.count > SHOWN_FAULTS else ""
+            raise SourceError(f"rows with errors{first} (--on-error skip drops them):", self.shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """How a file is written, where its name does not say it all."""
 
-    format: str = ""  # csv, tsv, jsonl or parquet; else by the file's ending
+    format: str = ""  # csv, tsv, jsonl, json or parquet; else by the file's ending
     encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     header: tuple[str, ...] = ()  # column names of a file that has no header line
     delimiter: str = ","  # between the cells of a CSV file
@@ -89,7 +98,7 @@ def format_of(path: Path) -> str:
     for ending in OPENERS:
         name = name.removesuffix(ending)
     if (found := ENDINGS.get(Path(name).suffix)) is None:
-        raise UsageError(f"don't know this kind of file ({', '.join(ENDINGS)}, also with .gz or .bz2): {path}")
+        raise UsageError(f"unknown type of file; known: {', '.join(ENDINGS)}, also with .gz or .bz2: {path}")
     return found
 
 
@@ -102,13 +111,13 @@ def lines(path: Path, faults: RowFaults, encoding: str) -> Iterator[tuple[int, s
             while piece := text.readline(MAX_LINE + 1):
                 size += len(piece)
                 if size > MAX_SIZE:
-                    raise SourceError(f"{path}: more than {MAX_SIZE:,} characters when unpacked")
+                    raise SourceError(f"{path}: larger than {MAX_SIZE:,} characters when unpacked")
                 begins, ended = ended, piece.endswith("\n")
                 if not begins:
                     continue
                 number += 1
                 if len(piece) > MAX_LINE and not ended:
-                    faults.add(f"{path.name}:{number}", f"a line of more than {MAX_LINE:,} characters")
+                    faults.add(f"{path.name}:{number}", f"line is longer than {MAX_LINE:,} characters")
                     yield number, "", False
                 elif bad := BAD_BYTE.search(piece):
                     what = f"not {encoding.removesuffix('-sig')}; {faults.other_encoding} {_likely(piece, encoding)}"
@@ -127,7 +136,7 @@ def _text(path: Path, encoding: str) -> IO[str]:
         opener = OPENERS.get(path.suffix.lower(), open)
         return cast("IO[str]", opener(path, "rt", encoding=encoding, errors="surrogateescape", newline="\n"))
     except LookupError:
-        raise UsageError(f"unknown encoding (utf-8, gb18030 and latin-1 are some that exist): {encoding!r}") from None
+        raise UsageError(f"unknown encoding; try utf-8, gb18030 or latin-1: {encoding!r}") from None
 
 
 def _likely(line: str, encoding: str) -> str:
@@ -138,6 +147,28 @@ def _likely(line: str, encoding: str) -> str:
     runs = re.findall(rb"[\x80-\xff]+", raw)
     likely = ["utf-8", "gb18030"] if sum(map(len, runs)) >= 2 * len(runs) else ["utf-8"]
     return next((name for name in likely if _decodes(raw, name)), "latin-1")
+
+
+def likely_layout(path: Path) -> Layout:
+    """Guess the encoding of a file, and what is between the cells of its header if it is CSV, by its beginning."""
+    if not path.is_file() or (kind := format_of(path)) == "parquet":
+        return Layout()
+    try:
+        opened: Any = OPENERS.get(path.suffix.lower(), open)(path, "rb")
+        with opened:
+            raw = opened.read(BEGINNING)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceError(f"{path}: can't be read ({error})") from None
+    text = raw.decode("utf-8", "surrogateescape")
+    whole = text[:-4] if len(raw) == BEGINNING else text  # the last character may be cut
+    usual = Layout()
+    bad = next((line for line in whole.splitlines() if BAD_BYTE.search(line)), "")
+    encoding = _likely(bad, "utf-8") if bad else usual.encoding
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    header = raw.decode(encoding, "replace").partition("\n")[0]
+    likely = max(DELIMITERS, key=header.count) if kind == "csv" else usual.delimiter
+    return Layout(encoding=encoding, delimiter=likely)
 
 
 def _decodes(raw: bytes, encoding: str) -> bool:
@@ -170,9 +201,7 @@ def _delimited(path: Path, faults: RowFaults, layout: Layout, *, tabs: bool) -> 
             return
         except csv.Error as error:
             if "unexpected end of data" in str(error):  # all that follows was swallowed: no row to be skipped
-                raise SourceError(
-                    f"{path}:{begin}: a quote is opened and never closed; the rest can't be read"
-                ) from None
+                raise SourceError(f"{path}:{begin}: a quote is never closed; the rest can't be read") from None
             wrong = str(error)
         place = f"{path.name}:{begin}"
         if header and cells and len(cells) != len(header):
@@ -192,8 +221,31 @@ def _checked_header(cells: list[str], path: Path) -> list[str]:
     if len(names) == 1 and (other := next((c for c in ";|\t" if c in names[0]), "")):
         raise SourceError(f"{path}: one column, {names[0][:60]!r}; try --delimiter {other!r}")
     if doubles := sorted({name for name in names if names.count(name) > 1}):
-        raise SourceError(f"{path}: the header names a column twice: {', '.join(doubles)}")
+        raise SourceError(f"{path}: duplicate columns in the header: {', '.join(doubles)}")
     return names
+
+
+def _json(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:
+    """Read a list of objects, or objects that stand one on each line."""
+    with _text(path, layout.encoding) as text:
+        begins = next((line.lstrip()[:1] for line in iter(partial(text.readline, MAX_LINE), "") if line.strip()), "")
+    return _json_list(path, layout) if begins == "[" else _jsonl(path, faults, layout)
+
+
+def _json_list(path: Path, layout: Layout) -> Iterator[tuple[Place, Row]]:
+    try:
+        with _text(path, layout.encoding) as text:
+            content = text.read(MAX_LIST + 1)
+        if len(content) > MAX_LIST:
+            raise SourceError(
+                f"{path}: a JSON list of more than {MAX_LIST:,} characters; write one object a line (.jsonl)"
+            )
+        rows = json.loads(content)
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise SourceError(f"{path}: not JSON ({error})") from None
+    if wrong := next((n for n, row in enumerate(rows, 1) if not isinstance(row, dict)), 0):
+        raise SourceError(f"{path}: a list of JSON objects is needed, and item {wrong} is none")
+    return ((f"{path.name}: item {n}", _replaced(row)) for n, row in enumerate(rows, 1))
 
 
 def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:
@@ -207,14 +259,22 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
                 row = _replaced(row)
                 faults.surrogates += 1
         except json.JSONDecodeError as error:
-            faults.add(f"{place}:{error.colno}", f"not JSON ({error.msg})")
+            faults.add(f"{place}:{error.colno}", f"invalid JSON ({error.msg})")
         except (ValueError, RecursionError) as error:
-            faults.add(place, f"JSON that can't be read ({error})")
+            faults.add(place, f"invalid JSON ({error})")
         else:
             if isinstance(row, dict):
                 yield place, row
             else:
-                faults.add(place, "a JSON object is needed on each line")
+                faults.add(place, "must be a JSON object")
+
+
+def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequence[str] = ()) -> None:
+    """Refuse columns that never came, with the nearest of those that did."""
+    if not seen:
+        return
+    if missing := sorted(name for name in wanted if name not in seen):
+        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
 
 
 def _replaced(value: Any) -> Any:
@@ -239,13 +299,17 @@ def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Pl
                     number += 1
                     yield f"{path.name}: row {number}", row
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise SourceError(f"{path}: not a Parquet file that can be read ({error})") from None
+        raise SourceError(f"{path}: invalid Parquet file ({error})") from None
 
 
 FORMATS: Mapping[str, Callable[[Path, RowFaults, Layout], Iterator[tuple[Place, Row]]]] = {
     "csv": partial(_delimited, tabs=False),
     "tsv": partial(_delimited, tabs=True),
     "jsonl": _jsonl,
+    "json": _json,
     "parquet": _parquet,
 }
-ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+ENDINGS = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".parquet": "parquet",
+}  # fmt: skip

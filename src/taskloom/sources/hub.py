@@ -35,7 +35,7 @@ def _load(path: str, config: str, split: str) -> Any:
     try:
         import datasets
     except ImportError:
-        raise SourceError("hub: sources need the extra: pip install 'taskloom[hub]'") from None
+        raise SourceError("hub: sources need an extra: pip install 'taskloom[hub]'") from None
     try:
         if Path(path).is_dir() and any((Path(path) / f).is_file() for f in ("dataset_info.json", "dataset_dict.json")):
             return _split_of(datasets.load_from_disk(path), split, path)
@@ -47,8 +47,8 @@ def _load(path: str, config: str, split: str) -> Any:
 def _split_of(loaded: Any, split: str, path: str) -> Any:
     if not isinstance(loaded, dict):
         if loaded.split is not None and str(loaded.split) != split:
-            raise SourceError(f"no split {split!r} in {path}; it has {loaded.split}")
+            raise SourceError(f"unknown split of {path}; known: {loaded.split}: {split!r}")
         return loaded
     if split not in loaded:
-        raise SourceError(f"no split {split!r} in {path}; it has {', '.join(loaded)}")
+        raise SourceError(f"unknown split of {path}; known: {', '.join(loaded)}: {split!r}")
     return loaded[split]

@@ -134,10 +134,10 @@ def get(name: str | Entry, progress: Progress | None = None) -> Path:
         try:
             _fetch_and_unpack(wanted, progress)
         except FetchError as error:
-            other = wanted.second_choice and f"; a second choice: {wanted.second_choice}"
-            raise FetchError(f"can't get {wanted.name!r}: {error}{other}") from None
+            other = wanted.second_choice and f"; alternative: {wanted.second_choice}"
+            raise FetchError(f"can't fetch {wanted.name!r}: {error}{other}") from None
         except OSError as error:
-            raise FetchError(f"can't keep {wanted.name!r} in {cache_folder()} ({error.strerror or error})") from error
+            raise FetchError(f"can't write {wanted.name!r} to {cache_folder()} ({error.strerror or error})") from error
     return folder(wanted)
 
 
@@ -146,7 +146,7 @@ def rows(name: str, faults: RowFaults, progress: Progress | None = None) -> Iter
     of = entry(name)
     if of.rows is None:
         tables = ", ".join(e.name for e in catalogue().values() if e.rows)
-        raise SourceError(f"{name!r} has files, but no rows to make tasks of; these have: {tables}")
+        raise SourceError(f"data set has no table of rows, unlike {tables}: {name!r}")
     at = get(name, progress)
     found = itertools.chain.from_iterable(read(at / file, faults) for file in of.rows.files)
     return TIDY[of.rows.tidy](found)
@@ -257,7 +257,7 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: 
         raise FetchError(f"the archive can't be read ({error})") from None
     missing = sorted(set(members) - found)
     if missing and (all_of_them or not found):
-        raise FetchError(f"the archive lacks {', '.join(missing)}")
+        raise FetchError(f"missing in the archive: {', '.join(missing)}")
 
 
 def safe_path(name: str) -> PurePosixPath:
@@ -268,7 +268,7 @@ def safe_path(name: str) -> PurePosixPath:
     """
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not path.parts:
-        raise FetchError(f"the archive has a path that leads outside, nothing was unpacked: {name!r}")
+        raise FetchError(f"the archive has a path outside of its folder; nothing was unpacked: {name!r}")
     return path
 
 

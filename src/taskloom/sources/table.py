@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..errors import SourceError, UnknownNameError, UsageError, nearest
+from ..errors import SourceError, UnknownNameError, UsageError
 from ..messages import Note
 from ..schema import Node
 from ..texts import number_text
-from .files import Place, Row, RowFaults
+from .files import Place, Row, RowFaults, refuse_missing
+from .splits import SPLIT
 
 Kind: TypeAlias = Literal["text", "list", "label", "number"]
 LOOK_AHEAD = 1000  # rows after which a column that never came is taken to be misnamed
@@ -45,7 +47,7 @@ def parse_field(text: str) -> Field:
     if not name:
         raise UsageError(f"a field needs a name: {text!r}")
     if name == "id":
-        raise UsageError("id is the name of the record itself; call the field otherwise, with --column NAME=id")
+        raise UsageError("id is reserved; name the field otherwise, with --column NAME=id")
     return Field(name, kind, title)  # type: ignore[arg-type]
 
 
@@ -69,21 +71,34 @@ def gather(
     columns: Mapping[str, str] | None = None,
     id_column: str = "",
 ) -> list[Row]:
-    """Take each row's fields from their columns; a value that is not of its kind is a fault, an empty one is None."""
-    columns = {f.name: f.name for f in fields} | dict(columns or {})
+    """Take the records of one table; a value that is not of its kind is a fault, an empty one is None."""
+    return settled(take_records(rows, fields, faults, columns=columns, id_column=id_column), fields, faults)
+
+
+def take_records(
+    rows: Iterable[tuple[Place, Row]],
+    fields: Sequence[Field],
+    faults: RowFaults,
+    *,
+    columns: Mapping[str, str] | None = None,
+    id_column: str = "",
+    numbers: Iterator[int] | None = None,
+) -> list[Row]:
+    """Take each row's fields from their columns, with the pool that it is of; `numbers` name rows that have no id."""
+    columns, numbers = {f.name: f.name for f in fields} | dict(columns or {}), numbers or itertools.count(1)
     wanted = {columns[f.name] for f in fields} | ({id_column} if id_column else set())
     kept: list[Row] = []
     unnamed: list[Place] = []  # rows before the first that has the column of ids: it may be misspelt
     seen: Counter[str] = Counter()
-    for number, (place, row) in enumerate(rows, 1):
+    for read, (place, row) in enumerate(rows, 1):
         seen.update(row.keys())
-        if number == LOOK_AHEAD:
+        if read == LOOK_AHEAD:
             refuse_missing(wanted, seen, faults.shown)
         if id_column and id_column not in seen:
             unnamed.append(place)
             continue
-        id_ = row.get(id_column) if id_column else number
-        record: Row = {"id": "" if id_ is None else str(id_)}
+        id_ = row.get(id_column) if id_column else next(numbers)
+        record: Row = {"id": "" if id_ is None else str(id_)} | ({SPLIT: row[SPLIT]} if SPLIT in row else {})
         wrong = []
         for f in fields:
             try:
@@ -96,12 +111,18 @@ def gather(
             faults.add(place, "; ".join(wrong))
         else:
             kept.append(record)
+            faults.note_spaces({f.name: row.get(columns[f.name]) for f in fields if f.kind == "label"})
     refuse_missing(wanted, seen, faults.shown)
     for place in unnamed:
         faults.add(place, "id: empty")
-    _note_doubles(kept, faults)
+    return kept
+
+
+def settled(records: Sequence[Row], fields: Sequence[Field], faults: RowFaults) -> list[Row]:
+    """Drop records of a doubled id, or refuse all faults; refuse a field that is never filled."""
+    _note_doubles(records, faults)
     faults.settle()
-    return _filled(kept, fields)
+    return _filled(records, fields)
 
 
 def joined(
@@ -135,7 +156,7 @@ def value_of(field: Field, value: Any) -> Any:
             if isinstance(value, float):
                 value = number_text(value)
             if not isinstance(value, str | int):
-                raise ValueError(f"a {field.kind} is needed, not a {type(value).__name__}")
+                raise ValueError(f"must be a {field.kind}, not a {type(value).__name__}")
             return " ".join(str(value).split()) or None
 
 
@@ -148,7 +169,7 @@ def _is_empty(value: Any) -> bool:
 def _terms(field: Field, value: Any) -> list[str] | None:
     parts = _split(field, value) if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise ValueError("a list of texts is needed")
+        raise ValueError("must be a list of texts")
     return [term for part in parts if (term := " ".join(part.split()))] or None
 
 
@@ -168,29 +189,25 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"a finite number is needed: {str(value)[:40]!r}")
+        raise ValueError(f"must be a finite number: {str(value)[:40]!r}")
     return number
 
 
-def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequence[str] = ()) -> None:
-    """Refuse columns that never came, with the nearest of those that did."""
-    if not seen:
-        return
-    if missing := sorted(name for name in wanted if name not in seen):
-        raise SourceError("; ".join(f"no column {name!r}: {nearest(name, seen)}" for name in missing), faults)
-
-
 def _note_doubles(records: Sequence[Row], faults: RowFaults) -> None:
-    counts = Counter(record["id"] for record in records)
-    for name, count in counts.items():
-        for _ in range(count - 1):  # each is left out
-            faults.add(f"id {name}", f"stands {count} times")
+    pools: dict[str, list[str]] = {}
+    for record in records:
+        pools.setdefault(record["id"], []).append(record.get(SPLIT, ""))
+    for name, found in pools.items():
+        several = sorted({*found})
+        where = f", in {' and '.join(several)}" if len(several) > 1 else ""
+        for _ in found[1:]:  # each is dropped
+            faults.add(f"id {name}", f"duplicate id, {len(found)} times{where}; without --id, rows are numbered")
 
 
 def _filled(records: Sequence[Row], fields: Sequence[Field]) -> list[Row]:
-    """Leave out records of a doubled id; refuse a field that is never filled."""
+    """Drop records of a doubled id; refuse a field that is never filled."""
     if not records:
-        raise SourceError("no records were read")
+        raise SourceError("the table has no records")
     if empty := [f.name for f in fields if all(record[f.name] is None for record in records)]:
         raise SourceError(f"empty in every record: {', '.join(empty)}")
     first = {record["id"]: record for record in reversed(records)}

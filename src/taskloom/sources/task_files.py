@@ -66,7 +66,7 @@ class FileFaults:
         """Refuse, with all faults at once, if there are any."""
         if self.found:
             faults = [f"{place}: {note}" for place, note in self.found]
-            raise SourceError(f"task files that can't be used in {folder}:", faults)
+            raise SourceError(f"invalid task files in {folder}:", faults)
 
 
 def read(folder: Path) -> tuple[list[TaskFile], Splits]:

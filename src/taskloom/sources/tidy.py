@@ -11,6 +11,17 @@ from .files import Place, Row
 Rows: TypeAlias = Iterator[tuple[Place, Row]]
 
 ARXIV_CATEGORY = re.compile(r"[a-z][a-z-]*(\.[A-Za-z][A-Za-z-]*)?")  # `categories` holds MSC and ACM codes too
+ARXIV_TOPICS = {  # short names of primary categories that have 39 papers or more; others have no topic
+    "astro-ph": "astronomy",
+    "cond-mat.mtrl-sci": "materials",
+    "cs.CL": "language",
+    "cs.CR": "security",
+    "cs.CV": "vision",
+    "cs.RO": "robotics",
+    "q-bio.GN": "genetics",
+    "quant-ph": "quantum physics",
+}
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 NSF_DIRECTORATES = {
     "47.041": "Engineering",
     "47.049": "Mathematical and Physical Sciences",
@@ -34,17 +45,45 @@ def arxiv(rows: Rows) -> Rows:
 
 
 def _arxiv_paper(id_: str, row: Row) -> Row:
+    archive = row["category"].partition(".")[0]
     return {
         "id": id_,
         "title": row["title"],
         "abstract": row["abstract"],
+        "opening": opening(row["abstract"]),
+        "topic": ARXIV_TOPICS.get(row["category"]) or ARXIV_TOPICS.get(archive),
+        "parity": parity(id_),
         "categories": [c for c in row["categories"].split(",") if ARXIV_CATEGORY.fullmatch(c)],
         "category": row["category"],
-        "archive": row["category"].partition(".")[0],
+        "archive": archive,
         "date": row["published_date"],
         "year": int(row["published_date"][:4]),
         "queries": [],
     }
+
+
+def papers(rows: Rows) -> Rows:
+    """Add the columns that the quickstart needs."""
+    for place, row in rows:
+        yield place, row | {"opening": opening(row["abstract"]), "topic": row["category"], "parity": parity(row["id"])}
+
+
+def opening(text: str) -> str:
+    """Give the first sentence of a text.
+
+    >>> opening("Traps detect crayfish late. We filtered water.")
+    'Traps detect crayfish late.'
+    """
+    return SENTENCE_END.split(" ".join(text.split()), maxsplit=1)[0]
+
+
+def parity(id_: str) -> str:
+    """Say whether an id ends in an even digit: a negative control, which no text predicts.
+
+    >>> parity("2412.18607")
+    'odd'
+    """
+    return "even" if int(id_[-1]) % 2 == 0 else "odd"
 
 
 def orange(rows: Rows) -> Rows:
@@ -87,6 +126,7 @@ def nsf(rows: Rows) -> Rows:
 TIDY: Mapping[str, Callable[[Rows], Rows]] = {
     "": lambda rows: rows,
     "arxiv": arxiv,
+    "papers": papers,
     "orange": orange,
     "rotten_tomatoes": rotten_tomatoes,
     "nsf": nsf,

@@ -13,19 +13,27 @@ from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner, settings
+from ..messages import Note
+from ..models.trained import Trained
 from ..progress import Progress
+from ..scores import METRICS
+from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
+from .cells import Cell, bases
 from .environment import environment
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
+from .metrics import metric_faults
 from .plan import SUITE, Get, Plan, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
 from .run import run as run_cells
 from .study import Study, StudyLearner, load, parse, views_of
+from .tokens import TokenEstimate, expected_tokens
 from .views import renamed as with_renamed
+from .yaml_reader import StudyFaults
 from .yaml_writer import written, written_views
 
 LEDGER, STUDY = "ledger.db", "study.yaml"
@@ -118,6 +126,7 @@ class Forecast:
     cells: int
     left: int
     seconds: float | None  # None where a learner was never run
+    tokens: Sequence[TokenEstimate] = ()  # by model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +158,7 @@ class Prepared:
             overrides=canonical(asdict(self.overrides)),
             models=canonical({**known_models(ledger), **plan.model_ids}),
             views=canonical(written_views(study)),
+            metrics=canonical(list(study.metrics)),
             verified=plan.verified,
             environment=canonical(environment()),
         )
@@ -161,23 +171,32 @@ class Prepared:
         """Run what is missing; say how that ended, and give all that the run has found so far."""
         with self.opened() as ledger:
             done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
-            views = self.plan.study.views
-            return done, read_results(ledger, self.plan.suite, command=self.again(), trial=self.limit, views=views)
+            study = self.plan.study
+            return done, read_results(
+                ledger, self.plan.suite, command=self.again(), trial=self.limit, views=study.views,
+                metrics=study.metrics,
+            )  # fmt: skip
 
-    def forecast(self) -> Forecast:
-        """Say what is left to run, and how long that will take by what was measured."""
+    def left(self) -> list[Cell]:
+        """Give the cells that are not finished."""
         states: dict[str, State] = {}
-        spent: dict[str, list[Spent]] = {"adapt": [], "train": []}
         if (self.folder / LEDGER).is_file():
             with Ledger(self.folder / LEDGER) as ledger:
                 states = ledger.states()
+        return [cell for cell in self.plan.to_run if states.get(cell.id) != "done"]
+
+    def forecast(self) -> Forecast:
+        """Say what is left to run, how long that will take by what was measured, and how many tokens by prompts."""
+        spent: dict[str, list[Spent]] = {"adapt": [], "train": []}
+        if (self.folder / LEDGER).is_file():
+            with Ledger(self.folder / LEDGER) as ledger:
                 spent = {kind: [Spent(*cost) for cost in ledger.costs(kind)] for kind in spent}
         cells, query = self.plan.to_run, self.plan.study.protocol.sampler.query
-        left = [cell for cell in cells if states.get(cell.id) != "done"]
+        left = self.left()
         items = {"adapt": query if isinstance(query, int) else 0, "train": 0}  # what is taught is as much each time
         parts = [expected_seconds([c for c in left if c.kind == kind], spent[kind], items[kind]) for kind in spent]
         seconds = None if None in parts else sum(part or 0.0 for part in parts)
-        return Forecast(cells=len(cells), left=len(left), seconds=seconds)
+        return Forecast(cells=len(cells), left=len(left), seconds=seconds, tokens=expected_tokens(self.plan, left))
 
     def again(self) -> str:
         """Write the command that runs it again."""
@@ -193,6 +212,7 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
         settings={name: settings(of) for name, of in plan.learners.items()},
         digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
         skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
+        dropped=[note.to_json() for note in plan.dropped],
     )
     text = canonical(asdict(about))
     ledger.keep_plan(
@@ -218,7 +238,22 @@ def prepare(
     named = shlex.quote(str(place / STUDY if isinstance(study, Study) else study))
     if folder and not isinstance(study, Study):
         named += f" -o {shlex.quote(str(folder))}"
-    return Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
+    prepared = Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
+    _refuse_unready(planned, prepared.left())
+    return prepared
+
+
+def _refuse_unready(planned: Plan, left: Sequence[Cell]) -> None:
+    """Refuse models that can't be asked, for want of a key say, before any cell; but for optional learners."""
+    faults = StudyFaults(planned.study.places)
+    wanted = {cell.learner for cell in left if cell.kind == "adapt"}
+    learners = [name for name in planned.learners if name in wanted and not planned.study.learners[name].optional]
+    for model in dict.fromkeys(model for name in learners for model in planned.learners[name].models):
+        base = bases(planned.models, model)[0]
+        of = planned.models[base]
+        for note in () if isinstance(of, Trained) else of.lacks():
+            faults.add(planned.study.places.get(("model", base), ""), f"model {base!r}: {note}")
+    faults.settle()
 
 
 def _known(folder: Path) -> tuple[dict[str, Json], str]:
@@ -253,38 +288,63 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     if not (folder / LEDGER).is_file():
         return asked
     with Ledger(folder / LEDGER) as ledger:
-        told = ledger.about("overrides")
-    kept = Overrides(**json.loads(told)) if told else asked
+        written = ledger.about("overrides")
+    kept = Overrides(**json.loads(written)) if written else asked
     if asked not in (kept, Overrides()):
-        raise UsageError(f"the run was made with{kept.options() or ' what the study names'}; name another -o: {folder}")
+        raise UsageError(
+            f"the run was made with{kept.options() or ' the suite and models of the study'}; use another -o: {folder}"
+        )
     return kept
 
 
-def open_run(folder: Path | str, *, limit: int = 0) -> Results:
-    """Give all that a run has found so far, or its trial on so many items: of its ledger and its suite alone."""
+def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ()) -> Results:
+    """Read the results of a run so far, or of its trial with this limit, from its ledger and its suite alone.
+
+    Answers are scored by these metrics, or by those of the study.
+    """
     folder = Path(folder)
     if not (folder / LEDGER).is_file():
-        raise UsageError(f"not a run, it has no {LEDGER}: {folder}")
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
     with Ledger(folder / LEDGER) as ledger:
         suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
         views = views_of(json.loads(ledger.about("views") or "[]"))
         overrides = Overrides(**json.loads(ledger.about("overrides") or "{}"))
         command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
-        return read_results(ledger, suite, command=command, trial=limit, views=views)
+        scored_by = metrics or tuple(json.loads(ledger.about("metrics") or "[]"))
+        found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)
+    _refuse_metrics(found, metrics)
+    return found
 
 
-def paired(a: str, b: str, run: Path | str | None = None) -> Results:
+def _refuse_metrics(found: Results, metrics: Sequence[str]) -> None:
+    """Refuse metrics that are none, or that can score no task of a run."""
+    faults = [str(UnknownNameError("metric", name, METRICS)) for name in metrics if not is_known(name)]
+    ran = [found.suite.tasks[name] for name in sorted({o.task for o in found.outcomes})]
+    faults = faults or [str(fault) for fault in metric_faults(ran, metrics if ran else ())]
+    if faults:
+        raise StudyError("the run can't be scored by these metrics:", faults)
+
+
+def trials_of(folder: Path | str) -> list[int]:
+    """Give the limits of the trials of a run (`run --limit`), which are kept apart from the full run."""
+    with Ledger(Path(folder) / LEDGER) as ledger:
+        return ledger.trials()
+
+
+def paired(a: str, b: str, run: Path | str | None = None, *, limit: int = 0) -> Results:
     """Gather two learners, of one run (`NAME`) or of two (`RUN:NAME`), under the names that they were asked for by."""
     if a == b:
-        raise UsageError(f"a learner does not differ from itself: {a!r}")
+        raise UsageError(f"a learner can't be compared with itself: {a!r}")
     gathered: dict[Path, Results] = {}
     outcomes: list[Outcome] = []
     for name in (a, b):
         place, _, learner = name.rpartition(":")
         folder = Path(place or run or only_run())
         if folder not in gathered:
-            gathered[folder] = open_run(folder)
+            gathered[folder] = open_run(folder, limit=limit)
         found = gathered[folder]
+        if not found.outcomes and (trials := [n for n in trials_of(folder) if n != limit]):
+            raise UsageError(f"only trials have results; compare one with --limit {_or(trials)}: {folder}")
         if learner not in found.learners:
             raise UnknownNameError(f"learner of {folder}", learner, found.learners)
         outcomes += [replace(outcome, learner=name) for outcome in found.outcomes if outcome.learner == learner]
@@ -292,9 +352,13 @@ def paired(a: str, b: str, run: Path | str | None = None) -> Results:
     for other in others:
         shared = [task for task in first.suite.tasks if task in other.suite.tasks]
         if not shared or any(first.suite.digest(task) != other.suite.digest(task) for task in shared):
-            raise UsageError("the two runs are of different tasks, and can't be paired")
+            raise UsageError("the two runs have different tasks, and can't be paired")
         outcomes = [outcome for outcome in outcomes if outcome.task in shared]
     return replace(first, outcomes=tuple(outcomes), learners={a: a, b: b}, baselines=(), failures=())
+
+
+def _or(numbers: Sequence[int]) -> str:
+    return " or ".join(map(str, numbers))
 
 
 def learners_of_run(folder: Path) -> list[str]:
@@ -305,14 +369,13 @@ def learners_of_run(folder: Path) -> list[str]:
 
 
 def merge_runs(into: Path, other: Path) -> Merged:
-    """Take over what another run, or its ledger, has finished.
+    """Copy what another run, or its ledger, has finished.
 
-    Models that it has trained are copied where they lie beside its ledger; others are trained again when they are
-    needed.
+    Models that it has trained are copied if they are beside its ledger; others are trained again when needed.
     """
-    ours, theirs = (path if path.suffix == ".db" else path / LEDGER for path in (into, other))
+    ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
-        raise UsageError(f"no such ledger: {other}")
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
     with Ledger(theirs):  # refuses what is none, before anything is made
         pass
     with Ledger(ours) as ledger:
@@ -330,7 +393,7 @@ def only_run() -> Path:
     found = [path.parent for path in sorted(RUNS.glob(f"*/{LEDGER}"))]
     if len(found) != 1:
         names = ", ".join(map(str, found)) or "none"
-        raise UsageError(f"name the run with --run, or as RUN:LEARNER; in {RUNS} there are: {names}")
+        raise UsageError(f"name the run, with --run RUN or as RUN:LEARNER; runs in {RUNS}: {names}")
     return found[0]
 
 

@@ -77,8 +77,9 @@ class Ledger:
             raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
         except sqlite3.DatabaseError as error:
             self.db.close()
-            told = _damaged(error) if error.sqlite_errorname.startswith("SQLITE_CORRUPT") else f"not a ledger ({error})"
-            raise LedgerError(f"{told}: {path}") from None
+            if error.sqlite_errorname.startswith("SQLITE_CORRUPT"):
+                raise LedgerError(f"{_damaged(error)}: {path}") from None
+            raise LedgerError(Note.of("not-a-ledger", path=path)) from None
         except LedgerError:
             self.db.close()
             raise
@@ -137,7 +138,7 @@ class Ledger:
             with transaction(self.db):
                 yield
         except sqlite3.OperationalError as error:
-            raise LedgerError(f"can't write the ledger ({error}); what was finished is kept: {self.path}") from error
+            raise LedgerError(f"can't write the ledger ({error}); finished cells are kept: {self.path}") from error
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
@@ -159,6 +160,10 @@ class Ledger:
         """Give what was kept about a plan, or nothing."""
         row = self.db.execute("SELECT about FROM plans WHERE trial = ?", (trial,)).fetchone()
         return str(row[0]) if row else ""
+
+    def trials(self) -> list[int]:
+        """Give the limits of all trials that were planned, the smallest first."""
+        return [int(row[0]) for row in self.db.execute("SELECT trial FROM plans WHERE trial > 0 ORDER BY trial")]
 
     def planned(self, trial: int) -> list[Planned]:
         """Give the cells that were planned, in their order."""
@@ -305,7 +310,7 @@ class Ledger:
         ask = f"SELECT CAST(t.{name} AS BLOB), {sound(table, '?1')} FROM {table} t WHERE t.cell = ?1"  # noqa: S608 (ours)
         row = self.db.execute(ask, (cell,)).fetchone()
         if row and not row[1]:
-            raise LedgerError(f"damaged in {self.path}; run its study again, which finds it and does it anew: {cell}")
+            raise LedgerError(f"damaged cell in {self.path}; run the study again to repair it: {cell}")
         return row[0] if row else None
 
     def bodies(self, trial: int) -> Iterator[tuple[str, bytes]]:
@@ -386,7 +391,7 @@ def _is_filled(path: Path) -> bool:
 
 
 def _damaged(problem: object) -> str:
-    return f"the ledger is damaged ({problem}); sqlite3's .recover may save what is left of it"
+    return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
 
 
 def _cost(row: Sequence[Any]) -> Cost:

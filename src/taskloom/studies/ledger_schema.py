@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from ..errors import LedgerError
+from ..messages import Note
 from .costs import Cost
 
 FORMAT = 3
@@ -54,15 +55,17 @@ def sound(table: str, cell: str = "t.cell") -> str:
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse the data base of somebody else, and a ledger of another format; both are left as they are."""
+    """Refuse a database that is not a ledger, and a ledger of another format; neither is changed."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
-        raise LedgerError(f"a data base, but not a ledger of taskloom; it is left as it is: {path}")
+        raise LedgerError(Note.of("not-a-ledger", path=path))
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > FORMAT:
-        raise LedgerError(f"ledger format {version} is newer than the {FORMAT} known here; upgrade taskloom: {path}")
+        raise LedgerError(
+            f"ledger format {version} is newer than {FORMAT}, which this release reads; upgrade taskloom: {path}"
+        )
     if version < FORMAT:
         raise LedgerError(
-            f"ledger format {version} is of an older taskloom, whose cells have other names, and is left as it is; "
-            f"run into another folder (-o), or move it away: {path}"
+            f"ledger format {version} is of an older release, whose cells have other ids; not changed; "
+            f"run into another folder (-o), or move it: {path}"
         )

@@ -20,13 +20,13 @@ class Merged:
 
     new: int
     differ: int = 0  # with other answers there; ours are kept
-    damaged: int = 0  # there, and not taken over
+    damaged: int = 0  # there, and not copied
 
 
 def merge(ledger: Ledger, other: Path) -> Merged:
-    """Take over what another ledger has finished; where both have a cell, ours stays, and so do its scores."""
+    """Copy what another ledger has finished; where both have a cell, ours is kept, with its scores."""
     if not other.is_file() or other.samefile(ledger.path):
-        raise LedgerError(f"no other ledger to merge: {other}")
+        raise LedgerError(f"a ledger can't be merged with itself, or is missing: {other}")
     with Ledger(other):  # refuses what is none
         pass
     discard_damaged(ledger, [cell for (cell,) in ledger.db.execute("SELECT cell FROM results")])

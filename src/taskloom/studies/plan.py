@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core import ROLES, Suite
-from ..episodes import ALL, DRAWN, Sampler, Shots, draw
-from ..errors import EpisodeError, StudyError, TaskloomError, nearest
+from ..core import ROLES, Labels, Suite, Task
+from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
+from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
 from ..learners import BASELINES, Learner, can_do, learner, settings
 from ..messages import Note
+from ..models import Ability
 from ..models.load import Source, source
 from ..models.trained import Trained, trained
 from ..scores.tasks import parts_of
@@ -21,10 +22,11 @@ from ..suites import store
 from ..suites.linked import refuse_broken
 from ..suites.verify import verify
 from .cells import Cell, Naming, bases
+from .metrics import all_metrics, metric_faults
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
 from .training import faults_of
-from .views import view_faults
+from .views import view_faults, view_metrics, view_name
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
@@ -45,11 +47,12 @@ class Plan:
     cells: tuple[Cell, ...]
     to_run: tuple[Cell, ...]  # those that were chosen, each once: equal learners share theirs
     skipped: Skipped
+    dropped: tuple[Note, ...]  # classes that the sampler drops, task by task
     verified: str  # what of the suite's data was compared with its names, see `suites.verify`
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """Name the learners that are only lines to be above."""
+        """Name the learners that are baselines, whatever they are called in the study."""
         return tuple(name for name, chosen in self.study.learners.items() if chosen.learner in BASELINES)
 
 
@@ -73,17 +76,27 @@ def plan(
     `get` fetches the models that are needed. Models of learners that are not chosen are named as they are `known`.
     Data that an earlier plan has `verified` is not read again for that.
     """
-    learners, models = _made(study)
-    suite, folder = _suite(study, run)
-    tasks = _tasks(study, suite)
+    declared, study = study, study.with_baselines()
+    faults = StudyFaults(study.places)
+    learners, models = _made(study, faults)
+    if study.build:
+        faults.settle()  # before the work of building
+    suite, folder = _suite(study, run, faults)
+    tasks = _tasks(study, suite, faults)
+    learners = _applicable(declared, suite, tasks, learners)
+    study = replace(study, learners={name: study.learners[name] for name in learners})
     some_tasks, some_learners = _only(tasks, learners, only)
     taught = any(isinstance(models[name], Trained) for of in some_learners.values() for name in of.models)
     verified = verify(suite, folder, suite.tasks if taught else some_tasks, verified)
     refuse_broken(suite, some_tasks)
     skipped: Counter[Note] = Counter()
-    drawable = {task: _drawable(suite, study, task, skipped) for task in tasks}
+    dropped: list[Note] = []
+    drawable = {task: _drawable(suite, study, task, skipped, dropped) for task in tasks}
     parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
-    _check_models(study, suite, models, parts)
+    chosen = {
+        task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
+    }
+    _check_models(study, suite, models, chosen)
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -95,19 +108,17 @@ def plan(
         raise StudyError("\n  skipped: ".join(["nothing to run", *sorted(map(str, skipped))]))
     return Plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
-        to_run=to_run, skipped=dict(skipped), verified=verified,
+        to_run=to_run, skipped=dict(skipped), dropped=tuple(dropped), verified=verified,
     )  # fmt: skip
 
 
-def _made(study: Study) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
-    """Make the learners of a study and find their models, or name all that is wrong with them and with its views."""
-    faults = StudyFaults(study.places)
+def _made(study: Study, faults: StudyFaults) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
+    """Make the learners of a study and find their models; note their faults, and those of views and of its suite."""
     learners = _learners(study, faults)
     models = _models(study, learners, faults)
     _check_views(study, learners, faults)
     if study.build:
         check_options(study, faults)
-    faults.settle()
     return learners, models
 
 
@@ -116,36 +127,52 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: StudyFau
     if len(learners) == len(study.learners):
         known = {name: settings(of) for name, of in learners.items()}
         for at, view in enumerate(study.views):
-            for fault in view_faults(view, known):
-                faults.add(study.places.get(("view", str(at)), "views"), fault)
+            for option, fault in view_faults(view, known):
+                place = study.places.get(("view", f"{at} {option}")) or study.places.get(("view", str(at)), "")
+                faults.add(place, f"view {view_name(view)!r}: {fault}")
 
 
-def _tasks(study: Study, suite: Suite) -> list[str]:
-    """Give the tasks that a study names, or name all that is wrong with them and with their metrics."""
-    faults, wanted, tasks = StudyFaults(study.places), list[str](), list[str]()
+def _tasks(study: Study, suite: Suite, faults: StudyFaults) -> list[str]:
+    """Give the tasks that a study names, or list the faults of the study, its tasks and their metrics."""
+    wanted = set[str]()
     for text in study.tasks:
-        with faults.of("tasks"):
-            wanted += _of_fold(suite, text)
-    with faults.of("tasks"):
-        tasks = chosen_tasks(list(suite.tasks), wanted)
+        with faults.at(("tasks", text)):
+            wanted |= {*chosen_tasks(list(suite.tasks), _of_fold(suite, text))}
+    tasks = [name for name in suite.tasks if name in wanted]
     _check_patterns(study, suite, faults)
-    for task in (suite.tasks[name] for name in tasks):
-        for metric in task.metrics:
-            with faults.of("task", task.id):
-                list(parts_of(replace(task, metrics=(metric,))))  # refuses what is none, or none of its output
+    _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
     faults.settle()
     return tasks
 
 
+def _check_metrics(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> None:
+    """Note metrics that are none, or none of what they should score, and those of views that no task has."""
+    for task in () if study.metrics else tasks:
+        for metric in task.metrics:
+            with faults.of("task", task.id):
+                list(parts_of(replace(task, metrics=(metric,))))
+    for fault in metric_faults(tasks, study.metrics) if tasks else ():
+        faults.add(study.places.get(("metrics", ""), ""), str(fault))
+    known = all_metrics(tasks, study.metrics)
+    for at, view in enumerate(study.views if tasks else ()):
+        for metric in view_metrics(view):
+            if metric not in known:
+                fault = Note.of("view-metric-missing", view=view_name(view), metric=metric, hint=nearest(metric, known))
+                faults.add(study.places.get(("view", str(at)), "views"), str(fault))
+
+
 def _check_patterns(study: Study, suite: Suite, faults: StudyFaults) -> None:
     """Note names and patterns of tasks, beside learners and in protocols, that no task of the suite has."""
-    used = [(("learner", name), text) for name, chosen in study.learners.items() for text in chosen.tasks]
-    used += [(("protocol", ""), text) for text in study.protocol.tasks]
-    for (kind, name), text in used:
+    used = [
+        (f"learner {name!r}", f"tasks of learner {name}", text)
+        for name, chosen in study.learners.items()
+        for text in chosen.tasks
+    ]
+    used += [("protocol", "protocol", text) for text in study.protocol.tasks]
+    for of, kind, text in used:
         if not named(suite.tasks, text):
-            of = f"{kind} {name!r}: " if name else "protocol: "
-            place = study.places.get((kind, name), "")
-            faults.add(place, f"{of}unknown tasks: {text!r}; {nearest(text, suite.tasks)}")
+            place = study.places.get((kind, text), "")
+            faults.add(place, f"{of}: {UnknownNameError('task', text, suite.tasks)}")
 
 
 def _of_fold(suite: Suite, text: str) -> list[str]:
@@ -155,19 +182,27 @@ def _of_fold(suite: Suite, text: str) -> list[str]:
     fold, _, name = text.removeprefix("@").rpartition("/")
     role = next((role for role in ROLES if role == name), None)
     if role is None:
-        raise StudyError(f"no such role in a fold: {text!r}; {nearest(f'@{name}', [f'@{role}' for role in ROLES])}")
+        raise UnknownNameError("role of a fold", f"@{name}", [f"@{role}" for role in ROLES])
     if not suite.folds and text == "@test":
         return list(suite.tasks)  # of a suite without folds, every task may be asked about
     names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
     if not names:
-        raise StudyError(f"no fold of the suite has tasks for {text!r}; its folds: {', '.join(suite.folds) or 'none'}")
+        raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
     return list(names)
 
 
-def _suite(study: Study, run: Path) -> tuple[Suite, Path]:
+def _suite(study: Study, run: Path, faults: StudyFaults) -> tuple[Suite, Path]:
     """Open the study's suite, or build it into the run's folder unless it is there, built from the same."""
-    folder = study.folder / study.suite if study.suite else run / SUITE
-    return (store.open_suite(folder) if study.suite else suite_in(folder, study)), folder
+    if not study.suite:
+        return suite_in(run / SUITE, study), run / SUITE
+    folder = study.folder / study.suite
+    try:
+        return store.open_suite(folder), folder
+    except TaskloomError as error:
+        if faults.found:
+            faults.add(study.places.get(("suite", ""), ""), str(error))
+            faults.settle()
+        raise
 
 
 # --- learners and models ---------------------------------------------------------------------------------------------
@@ -213,13 +248,17 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
         if model in chain:
             circle = " -> ".join([*chain[chain.index(model) :], model])
             faults.add(study.places.get(("model", model), ""), f"a model is trained from itself: {circle}")
+    for name in study.models:
+        if name not in made:
+            with faults.of("model", name):
+                _model(study, name)  # that no learner uses, and may yet be misspelt
     return made
 
 
 def _model(study: Study, name: str) -> Source | Trained:
     options = study.models.get(name)
     if options and "train" in options:
-        return trained(name, options)
+        return trained(options)
     return source(name, options, study.folder, others=study.models)
 
 
@@ -237,15 +276,21 @@ def _check_models(
             for fault in faults_of(of, suite):
                 faults.add(place, f"model {name!r}: {fault}")
             if "train" not in _can(models, name):
-                faults.add(place, f"model {name!r} can't be trained, for its base can't be: {bases(models, name)[0]!r}")
+                faults.add(place, f"model {name!r}: its base can't be trained: {bases(models, name)[0]!r}")
     for task, part in parts.items():
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
             for model, needed in needs.items():
-                if lacking := sorted(needed - _can(models, model)):
-                    told = f"learner {name!r} needs a model that can {' and '.join(lacking)}, and {model!r} can't"
-                    faults.add(study.places.get(("learner", name), ""), told)
+                if lacking := needed - _can(models, model):
+                    faults.add(study.places.get(("learner", name), ""), f"learner {name!r}: {_unable(model, lacking)}")
     faults.settle()
+
+
+def _unable(model: str, lacking: frozenset[Ability]) -> Note:
+    """Say what a model can't do, and what to do about it."""
+    if lacking == {"chat-score"}:
+        return Note.of("chat-score-unable", model=model)
+    return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
@@ -290,8 +335,8 @@ def _only(
     """Keep the tasks and learners that names or patterns stand for; all tasks where none is named, all learners too."""
     names = dict.fromkeys([*tasks, *learners])
     found = {text: named(names, text) for text in only}
-    if unknown := [f"{text!r}, {nearest(text, names)}" for text, some in found.items() if not some]:
-        raise StudyError(f"--only names no task and no learner of the study: {'; '.join(unknown)}")
+    if unknown := [f"{text!r} ({nearest(text, names)})" for text, some in found.items() if not some]:
+        raise StudyError(f"--only matches no task and no learner of the study: {'; '.join(unknown)}")
     kept = {name for some in found.values() for name in some}
     some_learners = {name: of for name, of in learners.items() if name in kept}
     return [task for task in tasks if task in kept] or tasks, some_learners or learners
@@ -309,16 +354,38 @@ def _chosen(cells: Sequence[Cell], tasks: Sequence[str], learners: Mapping[str, 
     return tuple(found.values())
 
 
-def _drawable(suite: Suite, study: Study, task: str, skipped: Counter[Note]) -> frozenset[Shots]:
-    """Draw an episode of each kind of setting for a trial, so that too few examples are known before any work."""
+def _applicable(
+    study: Study, suite: Suite, tasks: Sequence[str], learners: Mapping[str, Learner]
+) -> dict[str, Learner]:
+    """Drop baselines that were neither named nor can answer any of the tasks."""
+
+    def is_kept(name: str, of: Learner) -> bool:
+        return name in study.learners or study.baselines is not True or any(can_do(of, suite.tasks[t]) for t in tasks)
+
+    return {name: of for name, of in learners.items() if is_kept(name, of)}
+
+
+def _drawable(suite: Suite, study: Study, task: str, skipped: Counter[Note], dropped: list[Note]) -> frozenset[Shots]:
+    """Draw an episode of each kind of setting for a trial, to know what can't be drawn, and what is dropped."""
     found: set[Shots] = set()
     for together, how in _trials(study.protocol.of(task)):
         try:
-            draw(suite, task, how, seed=study.protocol.of(task).seeds[0])
+            drawn = draw(suite, task, how, seed=study.protocol.of(task).seeds[0])
             found |= {*together}
+            dropped += _dropped(suite.tasks[task], drawn, together)
         except EpisodeError as error:
             skipped[error.note] += 1
     return frozenset(found)
+
+
+def _dropped(task: Task, drawn: Draw, shots: Sequence[Shots]) -> Iterator[Note]:
+    """Name the classes that take no part in the episodes of a task, with the examples that they have."""
+    if drawn.short and isinstance(task.output, Labels):
+        of, count = len(task.output.names), len(drawn.short)
+        yield Note.of(
+            "classes-dropped", task=task.id, shots=list(shots), least=drawn.least, count=count, of=of,
+            remain=of - count, classes=list(drawn.short.items()),
+        )  # fmt: skip
 
 
 def _trials(protocol: StudyProtocol) -> Iterator[tuple[list[Shots], Sampler]]:

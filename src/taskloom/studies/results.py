@@ -18,7 +18,7 @@ from ..episodes import Shots
 from ..errors import StudyError
 from ..ids import Json
 from ..messages import Note
-from ..scores import Scored
+from ..scores import Metric, Scored
 from ..scores.tasks import parts_of, score_key, score_task
 from ..suites.columns import hashes
 from .costs import Cost
@@ -26,6 +26,7 @@ from .environment import RunRecord
 from .finished import Score, unpacked
 from .items import as_frame, item_table
 from .ledger import Ledger, Planned
+from .metrics import metrics_of
 from .views import View
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Results:
     command: str  # that runs it again
     suite: Suite = field(repr=False)
     learners: Mapping[str, str]  # name in the study -> what it is, for people
-    baselines: tuple[str, ...]  # names of learners that are only lines to be above
+    baselines: tuple[str, ...]  # names of learners that are baselines: never ranked, never the best
     outcomes: tuple[Outcome, ...] = field(repr=False)
     failures: tuple[Failure, ...] = field(repr=False)
     missing: int  # cells that were not run yet
@@ -97,6 +98,13 @@ class Results:
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
     views: tuple[View, ...] = ()  # what the study wants to see beside scores
     training: Mapping[str, tuple[Cost, ...]] = field(default_factory=dict)  # by model: what each of its cells cost
+    metrics: tuple[str, ...] = ()  # that the study names; none: the tasks' own
+    dropped: tuple[Note, ...] = ()  # classes that take no part, task by task
+
+    def metrics_of(self, task: str) -> tuple[str, ...]:
+        """Name the metrics that a task is scored by."""
+        return metrics_of(self.suite.task(task), self.metrics)
+
     ledger: Path | None = field(default=None, repr=False)  # where what models wrote is; none of predictions
     not_run: frozenset[tuple[str, str, Shots]] = frozenset()  # learner, task and shots of cells that were not run yet
     record: RunRecord | None = None  # when and where cells were run
@@ -123,6 +131,7 @@ class PlanAbout:
     settings: Mapping[str, Mapping[str, Json]]
     digests: Mapping[str, str]  # of the tasks
     skipped: Sequence[tuple[Mapping[str, Any], int]]  # notes, and how often each
+    dropped: Sequence[Mapping[str, Any]] = ()  # notes
 
     def notes(self) -> dict[Note, int]:
         """Give what was skipped when the plan was made."""
@@ -130,16 +139,25 @@ class PlanAbout:
 
 
 def read_results(
-    ledger: Ledger, suite: Suite, *, command: str, trial: int = 0, views: tuple[View, ...] = ()
+    ledger: Ledger,
+    suite: Suite,
+    *,
+    command: str,
+    trial: int = 0,
+    views: tuple[View, ...] = (),
+    metrics: Sequence[str] = (),
 ) -> Results:
-    """Gather the finished cells of the plan that was made last, with their answers, gold and scores."""
+    """Gather the finished cells of the plan that was made last, with their answers, gold and scores.
+
+    They are scored by these metrics, or by the tasks' own.
+    """
     about = PlanAbout(**json.loads(ledger.plan_about(trial))) if ledger.plan_about(trial) else None
     if about is None:
-        return _nothing(suite, command, trial)
+        return _nothing(ledger, suite, command, trial)
     _refuse_changed(suite, about.digests)
     planned = ledger.planned(trial)
     cells = {one.cell: one for one in planned if one.kind == "adapt"}
-    reading = _Reading(ledger, suite, trial)
+    reading = _Reading(ledger, suite, trial, metrics)
     outcomes = reading.outcomes(planned)
     failed, skipped = ledger.ended("failed"), ledger.ended("skipped")
     reasons = Counter(about.notes()) + reading.damaged(planned)
@@ -161,6 +179,8 @@ def read_results(
         settings=about.settings,
         views=views,
         training=_training(planned, reading.costs),
+        metrics=tuple(metrics),
+        dropped=tuple(Note.from_json(note) for note in about.dropped),
         ledger=ledger.path,
         not_run=frozenset((one.learner, one.task, one.shots) for one in waiting),
         record=_record(ledger, trial),
@@ -178,11 +198,12 @@ def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str
     return {name: tuple(costs[o.cell] for o in done if o.learner == name) for name in sorted({o.learner for o in done})}
 
 
-def _nothing(suite: Suite, command: str, trial: int) -> Results:
-    """Give the results of a run of which only another trial, or nothing, was planned."""
+def _nothing(ledger: Ledger, suite: Suite, command: str, trial: int) -> Results:
+    """Give the results of a run of which only other trials, or nothing, was planned; a trial has the study's name."""
+    names = (str(json.loads(ledger.plan_about(other))["study"]) for other in ledger.trials())
     return Results(
-        name=suite.id, command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(), missing=0,
-        skipped={}, smoke=trial > 0,
+        name=next(names, suite.id), command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(),
+        missing=0, skipped={}, smoke=trial > 0,
     )  # fmt: skip
 
 
@@ -191,7 +212,7 @@ def _refuse_changed(suite: Suite, digests: Mapping[str, str]) -> None:
     changed = [name for name, digest in digests.items() if name not in suite.tasks or suite.digest(name) != digest]
     if changed:
         told = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
-        raise StudyError(f"the suite was changed since the run; run it again. Tasks that differ: {told}")
+        raise StudyError(f"the suite has changed since the run; run it again; tasks that differ: {told}")
 
 
 def _failure(one: Planned, why: Note, trace: str) -> Failure:
@@ -204,11 +225,11 @@ def _failure(one: Planned, why: Note, trace: str) -> Failure:
 class _Reading:
     """Reads what the cells of a plan gave, each table in one go."""
 
-    def __init__(self, ledger: Ledger, suite: Suite, trial: int) -> None:
+    def __init__(self, ledger: Ledger, suite: Suite, trial: int, metrics: Sequence[str]) -> None:
         self.ledger, self.suite = ledger, suite
         self.bodies = dict(ledger.bodies(trial))
         self.scores, self.costs = ledger.scores(trial), ledger.costs_of(trial)
-        self.metrics = cache(lambda name: {typed: of for typed, _, of in parts_of(suite.tasks[name])})
+        self.metrics = cache(lambda name: _metrics(suite.tasks[name], metrics))
         self.asked: Asked = cache(self._asked)  # all learners share an episode's
         self.groups = cache(lambda task, pool: suite.pools[task][pool].groups())
         self.new: list[tuple[str, str, Score]] = []
@@ -262,6 +283,10 @@ class _Reading:
         made = score_task(replace(task, metrics=new), gold, answers) if new else {}
         self.new += [(cell, score_key(name, s.metric), (s.units, s.unusable)) for name, s in made.items()]
         return {name: Scored(of, *score) if (score := found[name]) else made[name] for name, of in metrics.items()}
+
+
+def _metrics(task: Task, wanted: Sequence[str]) -> dict[str, Metric]:
+    return {typed: of for typed, _, of in parts_of(replace(task, metrics=metrics_of(task, wanted)))}
 
 
 def records_of(task: str, examples: Sequence[Example], groups: Ints) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -12,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -67,8 +68,8 @@ class _Fault:
     def of(cls, error: BaseException) -> _Fault:
         """Tell what went wrong; what others' exceptions do when they are asked for their text is not known."""
         trace = "".join(traceback.format_exception(error))
-        told = error.note if isinstance(error, TaskloomError) else Note.of("learner-raised", error=type(error).__name__)
-        return cls(told, trace, isinstance(error, ModelUnavailableError), isinstance(error, EpisodeError))
+        note = error.note if isinstance(error, TaskloomError) else Note.of("learner-raised", error=type(error).__name__)
+        return cls(note, trace, isinstance(error, ModelUnavailableError), isinstance(error, EpisodeError))
 
 
 _Outcome: TypeAlias = Finished | _Fault
@@ -83,6 +84,7 @@ def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str],
     """Open the suite once, share the cores, leave signals to the driver, and end when the driver is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     restore(path)
+    os.dup2(2, 1)  # what learners print is no result, nor what libraries of theirs do
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_threads(max(1, (os.cpu_count() or 1) // workers))
@@ -116,7 +118,8 @@ def _work_here(cell: Cell) -> _Outcome:
 def _try(bench: Bench, cell: Cell) -> _Outcome:
     """Run one cell, and take whatever is raised for a fault of this cell, a panic in compiled code too."""
     try:
-        return work(bench, cell)
+        with redirect_stdout(sys.stderr):  # what learners print is no result
+            return work(bench, cell)
     except KeyboardInterrupt:  # the user's
         raise
     except BaseException as error:
@@ -309,7 +312,7 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 
 @contextmanager
-def _stopping(told: Callable[[], None] | None) -> Iterator[threading.Event]:
+def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
     """Turn Ctrl-C and SIGTERM into an event; a second Ctrl-C is not waited for."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -320,8 +323,8 @@ def _stopping(told: Callable[[], None] | None) -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        if told:  # by another thread: this one may hold what printing needs
-            threading.Thread(target=told, daemon=True).start()
+        if notify:  # by another thread: this one may hold what printing needs
+            threading.Thread(target=notify, daemon=True).start()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

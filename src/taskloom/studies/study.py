@@ -11,16 +11,18 @@ from typing import Any
 
 from .. import benchmarks
 from ..episodes import DRAWN, Sampler, Shots
-from ..errors import StudyError, UsageError, nearest
+from ..errors import StudyError, UnknownNameError, UsageError, nearest
 from ..learners import BASELINES
 from ..schema import Node, key, read, short, taken
+from ..scores import METRICS
+from ..scores.tasks import is_known
 from .views import VIEWS, View, view_kind
 from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
 MOST = 100_000  # seeds that a number can stand for
-WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with tasks, shots or optional beside the learner if need be"
+WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots and optional"
 
 
 # --- what a file holds, as objects -----------------------------------------------------------------------------------
@@ -33,16 +35,20 @@ def _settings(node: Node, key: str, default: Mapping[Shots, int]) -> dict[Shots,
         if not episodes:
             node.fault("episodes", "episodes must be an integer >= 1: 0")
         return dict.fromkeys(_listed_settings(node, key, tuple(default)), episodes)
-    given = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
-    if None in given or not given or any(type(count) is not int or count < 1 for count in given.values()):
+    counts = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
+    if None in counts or not counts or any(type(count) is not int or count < 1 for count in counts.values()):
         node.fault(key, f"{key} must be integers >= 0, all or drawn, each with a number of episodes: {short(written)}")
         return dict(default)
-    return {setting: count for setting, count in given.items() if setting is not None}
+    return {setting: count for setting, count in counts.items() if setting is not None}
 
 
 def _listed_settings(node: Node, key: str, default: tuple[Shots, ...]) -> tuple[Shots, ...]:
     written = node.values.get(key, default)
     listed = [_setting(one) for one in (written if isinstance(written, list | tuple) else [written])]
+    if None in listed and isinstance(written, list):
+        at = listed.index(None)
+        node.fault(at, f"{key} must be integers >= 0, all or drawn: {short(written[at])}", written)
+        return default
     if None in listed or not (listed or default == ()):
         node.fault(key, f"{key} must be integers >= 0, all or drawn: {short(written)}")
         return default
@@ -58,9 +64,9 @@ def _seeds(node: Node, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
     """Read seeds: a list, or a number that stands for so many, from 0."""
     found = node.take(key, int | tuple[int, ...], default)
     if not found and key in node.values:
-        node.fault(key, f"{key} must be one or more: {short(node.values[key])}")
+        node.fault(key, f"{key} must be an integer >= 1, or a list that is not empty: {short(node.values[key])}")
     elif isinstance(found, int) and found > MOST:
-        node.fault(key, f"{key} can be {MOST:,} at most: {found}")
+        node.fault(key, f"{key} must be at most {MOST:,}: {found}")
     else:
         return tuple(range(found)) if isinstance(found, int) else tuple(dict.fromkeys(found))
     return default
@@ -85,7 +91,7 @@ class StudyProtocol:
     def drawing(self, shots: Shots) -> Sampler:
         """Say how episodes of a setting are drawn; those of all numbers of shots have the same query set.
 
-        What a setting does not go by is left out, so that changing it makes no draw another one.
+        Options that a setting does not use have their defaults, so that changing them changes no draw.
         """
         if shots == DRAWN:
             return replace(self.sampler, shots=shots, reserve=0)
@@ -102,7 +108,7 @@ class StudyLearner:
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = ()  # none: all of the study's
-    optional: bool = False  # whether it is left out, and that told, where its model can't be had
+    optional: bool = False  # whether it is skipped, with a warning, where its model is unavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +125,18 @@ class Study:
     learners: Mapping[str, StudyLearner] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # names of its own, and what they stand for
     views: tuple[View, ...] = ()  # what its report shows beside the scores
+    baselines: bool | tuple[str, ...] = True  # those that apply, none, or these are run beside its learners
+    metrics: tuple[str, ...] = ()  # of all tasks that they can score; none: each task's own
     folder: Path = Path()  # where the file lies: paths in it start there
     places: Places = field(default_factory=dict, compare=False, repr=False)  # where in the file its parts are written
+
+    def with_baselines(self) -> Study:
+        """Put the baselines among its learners: those that are listed, or all that it does not have under any name."""
+        kinds = {chosen.learner for chosen in self.learners.values()}
+        every = [name for name in BASELINES if self.baselines and name not in kinds]
+        wanted = every if isinstance(self.baselines, bool) else self.baselines
+        added = {name: StudyLearner(learner=name) for name in wanted if name not in self.learners}
+        return replace(self, learners={**self.learners, **added})
 
 
 # --- the keys of a file ----------------------------------------------------------------------------------------------
@@ -129,14 +145,14 @@ class Study:
 def _format(node: Node, key: str, default: int) -> int:
     found: int = node.take(key, int, default)
     if found > FORMAT:
-        node.fault(key, f"study format {found} is newer than the {FORMAT} known here")
+        node.fault(key, f"study format must be at most {FORMAT}; a newer taskloom reads it: {found}")
     return found
 
 
 def _name(node: Node, key: str, default: str) -> str:
     found: str = node.take(key, str, default)
     if not re.fullmatch(r"[\w-][\w. -]*", found):
-        node.fault(key, f"a study needs a name that can be a folder's: {found!r}")
+        node.fault(key, f"name must be letters, digits, spaces, _, - and dots, as it names a folder: {found!r}")
     return found
 
 
@@ -148,7 +164,7 @@ def _suite(node: Node, key: str, default: Mapping[str, Any]) -> Mapping[str, Any
     part = node.mapping(key) if isinstance(value, Mapping) else node.below({}, "", node.place(key))
     found = {"build": part.take("build", str, ""), "source": part.take("from", str, "")}
     if not found["build"]:
-        node.fault(key, "suite must be a folder, or {build: BENCHMARK}")
+        node.fault(key, f"suite must be a folder or {{build: BENCHMARK}}: {short(value)}")
     options = {str(name): value for name, value in part.values.items() if name not in part.known}
     return {**default, **found, "build_options": options}
 
@@ -190,7 +206,7 @@ def _learners(node: Node, key: str, default: Mapping[str, StudyLearner]) -> dict
         if made := _learner(part, str(name), value or {}):
             found[str(name)] = made
     if not part.values:
-        node.fault(key, "a study needs learners, such as {majority: {}, nearest: {}}")
+        node.fault(key, "learners must not be empty; try {majority: {}, nearest: {}}")
     return found
 
 
@@ -200,7 +216,7 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
     kinds = [(str(kind), options or {}) for kind, options in node.values.items() if kind not in node.known]
     kind, options = kinds[0] if kinds else (name, {})
     if not isinstance(value, Mapping) or len(kinds) > 1 or not isinstance(options, Mapping):
-        part.fault(name, f"a learner is written {WRITTEN}: {name!r}")
+        part.fault(name, f"a learner must be {WRITTEN}: {name!r}")
         return None
     return StudyLearner(
         learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, optional=where.optional
@@ -215,7 +231,7 @@ def _models(node: Node, key: str, default: Mapping[str, Any]) -> dict[str, Mappi
         if len(ways) == 1 and isinstance(ways[0], str):
             found[str(name)] = dict(value)
         else:
-            part.fault(name, f"a model is written NAME: {{load: WHERE}} or {{train: BASE}}, with options: {name!r}")
+            part.fault(name, f"a model must be NAME: {{load: WHERE}} or NAME: {{train: BASE}}, with options: {name!r}")
     return found
 
 
@@ -232,12 +248,30 @@ def _view(node: Node, values: Sequence[Any], at: int, value: Any) -> View | None
     written = {value: {}} if isinstance(value, str) else value
     (name, options), *more = written.items() if isinstance(written, Mapping) and written else [("", None)]
     if more or not isinstance(options or {}, Mapping):
-        node.fault(at, f"a view is written NAME, or NAME: {{option: value}}: {short(value)}", values)
+        node.fault(at, f"a view must be NAME or NAME: {{option: value}}: {short(value)}", values)
     elif name not in VIEWS:
         node.fault(at, f"unknown view {short(name or value)}; {nearest(str(name), VIEWS)}", values)
     else:
         return read(view_kind(name), node.below(options or {}, f" of view {name!r}", node.place(at, values)))
     return None
+
+
+def _baselines(node: Node, key: str, default: bool) -> bool | tuple[str, ...]:
+    """Read which baselines are run: true or false, or their names."""
+    found: bool | tuple[str, ...] = node.take(key, bool | tuple[str, ...], default)
+    for name in () if isinstance(found, bool) else found:
+        if name not in BASELINES:
+            node.fault(key, f"unknown baseline {short(name)}; {nearest(name, BASELINES)}")
+    return found
+
+
+def _metrics(node: Node, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Read names of metrics, as tasks have them: `accuracy`, `ndcg@10`, `title/rouge-l`."""
+    found: tuple[str, ...] = node.take(key, tuple[str, ...], default)
+    for name in found:
+        if not is_known(name):
+            node.fault(key, f"unknown metric {short(name)}; {nearest(name, METRICS)}")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +286,8 @@ class _StudyFile:
     learners: Mapping[str, StudyLearner] = key(default_factory=dict, read=_learners)
     models: Mapping[str, Mapping[str, Any]] = key(default_factory=dict, read=_models)
     views: tuple[View, ...] = key((), read=_views)
-    baselines: bool = True  # whether baselines that it does not name are among its learners
+    baselines: bool | tuple[str, ...] = key(True, read=_baselines)
+    metrics: tuple[str, ...] = key((), read=_metrics)
 
 
 # --- read ------------------------------------------------------------------------------------------------------------
@@ -269,9 +304,9 @@ def load(name_or_path: str) -> tuple[Study, str]:
     if name_or_path in own:
         return parse(text := own[name_or_path].read_text(encoding="utf-8"), f"{name_or_path}.yaml"), text
     if not path.is_file():
-        raise UsageError(f"no study of that name, and no such file; {nearest(name_or_path, own)}: {name_or_path!r}")
+        raise UsageError(f"no such study and no such file; {nearest(name_or_path, own)}: {name_or_path!r}")
     if path.stat().st_size > MAX_FILE:
-        raise StudyError(f"a study of more than {MAX_FILE:,} bytes is none: {path}")
+        raise StudyError(f"a study file must not be larger than {MAX_FILE:,} bytes: {path}")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -285,18 +320,20 @@ def about(name: str) -> str:
 
 
 def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
-    """Read a study, naming all faults at once, each by line and column."""
+    """Read a study, or list all its faults, each with line and column."""
     values = read_yaml(text, file)
     if not isinstance(values, Mapping):
-        raise StudyError(f"{file}: a study is a mapping of name, suite, tasks, protocol, learners")
+        raise StudyError(f"{file}: a study must be a mapping with the keys name, suite, tasks, protocol and learners")
     faults = StudyFaults()
     node = Node(values, faults.add, places_in(file), at=f"{file}:1:1")
     written = read(_StudyFile, node) or _StudyFile()
-    _check_shots(node, written)
+    if not faults.found:
+        _check_shots(node, written)
     faults.settle()
     return Study(
-        name=written.name, tasks=written.tasks, protocol=written.protocol, learners=_with_baselines(written),
-        models=written.models, views=written.views, folder=folder, places=dict(_places(node)), **written.suite,
+        name=written.name, tasks=written.tasks, protocol=written.protocol, learners=written.learners,
+        models=written.models, views=written.views, baselines=written.baselines, metrics=written.metrics,
+        folder=folder, places=dict(_places(node)), **written.suite,
     )  # fmt: skip
 
 
@@ -312,25 +349,43 @@ def _check_shots(node: Node, written: _StudyFile) -> None:
     known = {s for protocol in (written.protocol, *written.protocol.tasks.values()) for s in protocol.shots}
     for name, chosen in written.learners.items():
         if odd := [shots for shots in chosen.shots if shots not in known]:
-            node.fault(name, f"shots of {name!r} that the protocol does not have: {odd}", node.values["learners"])
-
-
-def _with_baselines(written: _StudyFile) -> dict[str, StudyLearner]:
-    used = {*written.learners, *(chosen.learner for chosen in written.learners.values())}
-    baselines = [baseline for baseline in BASELINES if written.baselines and baseline not in used]
-    return {**written.learners, **{baseline: StudyLearner(learner=baseline) for baseline in baselines}}
+            listed = node.values["learners"]
+            node.fault("shots", f"shots of learner {name!r} that the protocol does not have: {odd}", listed[name])
 
 
 def _places(node: Node) -> Iterator[tuple[tuple[str, str], str]]:
-    """Say where things are written whose names can only be looked up later."""
-    for name in ("suite", "tasks", "protocol"):
+    """Find where things are written whose names can only be looked up later."""
+    for name in ("suite", "tasks", "protocol", "metrics"):
         yield (name, ""), node.place(name)
-    for kind, part in (("option", "suite"), ("learner", "learners"), ("model", "models")):
-        written = node.values.get(part)
-        listed = written if isinstance(written, Mapping) else ()
-        yield from (((kind, str(name)), node.place(name, written)) for name in listed)
-    for at, _ in enumerate(views := node.values.get("views") or ()):
+    yield from _places_of_items(node, "tasks", node.values)
+    for name in suite if isinstance(suite := node.values.get("suite"), Mapping) else ():
+        yield ("option", str(name)), node.place(name, suite)
+        yield ("option key", str(name)), node.place(name, suite, of_key=True)
+    for name, written in node.values["learners"].items():
+        yield from _places_of_learner(node, str(name), written)
+    for name, written in (node.values.get("models") or {}).items():
+        yield ("model", str(name)), node.place("load" if "load" in written else "train", written)
+    for pattern in (own := (node.values.get("protocol") or {}).get("for") or {}):
+        yield ("protocol", str(pattern)), node.place(pattern, own, of_key=True)
+    for at, written in enumerate(views := node.values.get("views") or ()):
         yield ("view", str(at)), node.place(at, views)
+        for options in written.values() if isinstance(written, Mapping) else ():
+            yield from ((("view", f"{at} {name}"), node.place(name, options)) for name in options or ())
+
+
+def _places_of_learner(node: Node, name: str, written: Any) -> Iterator[tuple[tuple[str, str], str]]:
+    """Find where a learner's kind is written, which may be its name, and where the tasks that it takes part in are."""
+    kinds = [kind for kind in written or () if kind not in _Where.__dataclass_fields__]
+    within, kind = (written, kinds[0]) if kinds else (node.values["learners"], name)
+    yield ("learner", name), node.place(kind, within, of_key=True)
+    yield from _places_of_items(node, f"tasks of learner {name}", written or {})
+
+
+def _places_of_items(node: Node, kind: str, written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Find where each of the tasks is written that a list, or a text instead of one, names."""
+    tasks = written.get("tasks", ())
+    for at, text in enumerate(tasks if isinstance(tasks, list) else [tasks]):
+        yield (kind, str(text)), node.place(at, tasks) if isinstance(tasks, list) else node.place("tasks", written)
 
 
 def named(known: Collection[str], text: str) -> list[str]:
@@ -346,7 +401,7 @@ def chosen_tasks(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Give the tasks that names and patterns stand for, in the suite's order, or refuse with the nearest names."""
     names = dict.fromkeys(known)
     found = {text: named(names, text) for text in wanted}
-    if faults := [f"{text!r}; {nearest(text, known)}" for text, some in found.items() if not some]:
-        raise UsageError("unknown tasks: " + "; ".join(faults))
+    if unknown := [UnknownNameError("task", text, known) for text, some in found.items() if not some]:
+        raise UsageError("; ".join(map(str, unknown))) if len(unknown) > 1 else unknown[0]
     chosen = {name for some in found.values() for name in some}
     return [name for name in known if name in chosen]

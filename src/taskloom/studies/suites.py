@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from .. import __version__
 from ..benchmarks import Benchmark, read_benchmark, with_source
@@ -65,7 +66,11 @@ def check_options(study: Study, faults: StudyFaults) -> Benchmark | None:
     with faults.of("suite"):
         values = with_source(study.source, study.build_options)
         place = study.places.get(("suite", ""), "")
-        node = Node(values, faults.add, lambda _, key: study.places.get(("option", str(key)), place), at=place)
+
+        def find(values: Any, key: str | int, *, of_key: bool = False) -> str:  # noqa: ARG001 (a FindPlace)
+            return study.places.get(("option key" if of_key else "option", str(key)), place)
+
+        node = Node(values, faults.add, find, at=place)
         made.append(read_benchmark(study.build, node, study.folder))
     return made[0] if made else None
 

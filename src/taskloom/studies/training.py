@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from ..core import ROLES, Suite, declared
 from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
-from ..errors import EpisodeError, StudyError, TaskloomError, UsageError, nearest
+from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint
 from ..lessons import RANDOM, lessons_of, shown_tags, taught_rows
 from ..messages import Note
@@ -92,8 +92,8 @@ class Training:
         if not folds:
             raise TrainingError(Note.of("no-fold", model=model, task=target))
         if len(folds) > 1:
-            told = ", ".join(folds)
-            raise StudyError(f"model {model!r}: several of its folds ask about task {target!r}; name one of: {told}")
+            several = ", ".join(folds)
+            raise StudyError(f"model {model!r}: task {target!r} is in several folds; set `folds` to one of: {several}")
         found = [name for role in roles for name in self.suite.folds[folds[0]].get(role, ())]
         if not found:
             raise TrainingError(Note.of("nothing-to-train-on", model=model, task=target, fold=folds[0]))
@@ -149,9 +149,9 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
             yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"
     for text in plain:
         if not named(suite.tasks, text):
-            yield f"unknown tasks: {text!r}; {nearest(text, suite.tasks)}"
+            yield str(UnknownNameError("task", text, suite.tasks))
     if roles and not suite.folds:
-        yield "the suite has no folds, and so no tasks to train on: name them in `tasks`"
+        yield "the suite has no folds; name the tasks to train on in `tasks`"
     for text in of.folds if roles and suite.folds else ():
         if not named(suite.folds, text):
             yield f"unknown fold: {text!r}; {nearest(text, suite.folds)}"

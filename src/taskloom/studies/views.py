@@ -1,4 +1,4 @@
-"""What a study wants to see beside its scores: a row here for each view, and a file in `reports/views`."""
+"""Views: what a report shows beside scores. A row here for each, and a file in `reports/views`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import UnknownNameError
 from ..ids import Json
 from ..schema import key
 from ..scores import METRICS
-from ..scores.tasks import split_name
+from ..scores.tasks import is_known
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
 Named: TypeAlias = Literal["learner", "metric", "paper", "setting of learners"]  # what an option can name
@@ -30,7 +30,7 @@ class View(Protocol):
     """A frozen dataclass whose fields are its options; one that names something says so by `naming`."""
 
     def faults(self, settings: Settings) -> Iterator[str]:
-        """Say why it could not be drawn, whatever the results; what its options name is looked up already."""
+        """Yield why it can't be drawn, whatever the results; names in its options are already looked up."""
 
     def figures(self, seen: Any) -> Iterable[Any]:
         """Make tables and plots of results: `reports.figures` says of what, and what these are."""
@@ -53,14 +53,19 @@ def view_name(view: View) -> str:
     return next(name for name in VIEWS if type(view) is view_kind(name))
 
 
-def view_faults(view: View, settings: Settings) -> Iterator[str]:
-    """Name what a view names and is unknown, and else say why it could not be drawn."""
+def view_faults(view: View, settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield options of a view that have unknown names, or else why it can't be drawn; with the option, or none."""
     unknown = [
-        str(UnknownNameError(what, name, known))
-        for what, name in _named(view)
-        if _looked_up(what, name) not in (known := _known(what, settings))
+        (option, str(UnknownNameError(what, name, known)))
+        for option, what, name in _named(view)
+        if name not in (known := _known(what, settings)) and not (what == "metric" and is_known(name))
     ]
-    yield from unknown or view.faults(settings)
+    yield from unknown or (("", fault) for fault in view.faults(settings))
+
+
+def view_metrics(view: View) -> list[str]:
+    """Name the metrics that a view needs."""
+    return [name for _, what, name in _named(view) if what == "metric"]
 
 
 def renamed(view: V, names: Mapping[str, str]) -> V:
@@ -73,12 +78,13 @@ def renamed(view: V, names: Mapping[str, str]) -> V:
     return replace(view, **found)  # type: ignore[type-var]
 
 
-def _named(view: View) -> Iterator[tuple[Named, str]]:
-    """Yield the names that options have, but for defaults."""
+def _named(view: View) -> Iterator[tuple[str, Named, str]]:
+    """Yield options that have names, unless they are defaults: the option, what it names, and the name."""
     for f in fields(view):  # type: ignore[arg-type]
         value = getattr(view, f.name)
         if "names" in f.metadata and value != f.default:
-            yield from ((f.metadata["names"], name) for name in (value if isinstance(value, tuple) else (value,)))
+            listed = value if isinstance(value, tuple) else (value,)
+            yield from ((f.metadata.get("name", f.name), f.metadata["names"], name) for name in listed)
 
 
 def _known(what: Named, settings: Settings) -> Collection[str]:
@@ -86,8 +92,3 @@ def _known(what: Named, settings: Settings) -> Collection[str]:
         return sorted({name for found in settings.values() for name in found})
     known: Mapping[Named, Collection[str]] = {"learner": settings, "metric": METRICS, "paper": published.names()}
     return known[what]
-
-
-def _looked_up(what: Named, name: str) -> str:
-    """Give a metric without its field and variant, and all else as it is."""
-    return split_name(name)[1].partition(":")[0] if what == "metric" else name

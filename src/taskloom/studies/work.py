@@ -17,11 +17,13 @@ from ..messages import Note
 from ..models import LanguageModel, Usage
 from ..models.load import Source, Trainable
 from ..models.trained import Trained
+from ..priors import Prior, Priors
 from ..scores.tasks import score_key, score_task
 from . import artifacts
 from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
 from .finished import Finished, SetAnswers
+from .metrics import metrics_of
 from .plan import sampler
 from .results import QUERY
 from .study import Study
@@ -41,6 +43,7 @@ class Bench:
     run: Path  # its folder
     workers: int = 1
     decks: dict[str, Deck] = field(default_factory=dict)
+    priors: dict[str, Priors] = field(default_factory=dict)
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
 
     def model(self, name: str, uses: Uses = ()) -> LanguageModel:
@@ -52,12 +55,18 @@ class Bench:
 
     def _open(self, name: str, chain: Uses) -> LanguageModel:
         if name not in self.models:
-            raise LearnerError(f"a learner names its models in `models`, so that they are part of its name: {name!r}")
+            raise LearnerError(f"a learner must name its models in `models`: {name!r}")
         base = self.base(name)
         if not chain:
             return base.open(self.run, workers=self.workers)
         added = [artifacts.opened(self.run, id_) for _, id_ in chain]
         return cast(Trainable, base).open_trained(self.run, added, workers=self.workers)
+
+    def prior(self, drawn: Draw, of: str) -> Prior:
+        """Give the prior of an episode, or of one field of its answers."""
+        if drawn.task not in self.priors:
+            self.priors[drawn.task] = Priors(self.decks[drawn.task])
+        return self.priors[drawn.task].of(drawn, of)
 
     def base(self, name: str) -> Source:
         """Give where the model is that a model was trained from, or is."""
@@ -109,16 +118,20 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
         bench.model(name, cell.uses)  # loading it is no part of what a cell costs
     forget_peak()
     before, start = bench.usage(), time.perf_counter()
-    drawn = _drawn(bench, cell)
+    whole = _drawn(bench, cell)
+    drawn = _limited(whole, cell.limit)
     trial = episode(bench.suite, drawn)
     tools = Toolbox(
-        {"class-short": len(drawn.short)} if drawn.short else {},
+        {},
         lambda name: bench.model(name, cell.uses),
         stores=bench.suite.stores,
+        priors=lambda of: bench.prior(whole, of),
     )
     found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
-    scored = score_task(bench.suite.tasks[cell.task], [example.gold for example in trial.query], answers)
+    task = bench.suite.tasks[cell.task]
+    task = replace(task, metrics=metrics_of(task, bench.study.metrics))
+    scored = score_task(task, [example.gold for example in trial.query], answers)
     asked = SetAnswers(
         answers=answers,
         items=[example.item.id for example in trial.query],
@@ -136,16 +149,19 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
 
 
 def _drawn(bench: Bench, cell: Cell) -> Draw:
-    """Draw the episode that the plan named; a trial asks about its first items."""
+    """Draw the episode that the plan named."""
     if cell.task not in bench.decks:
         bench.decks[cell.task] = Deck(bench.suite, cell.task)
     how = sampler(bench.study, cell.task, cell.shots)
     drawn = bench.decks[cell.task].draw(how, seed=cell.seed, index=cell.index)
     if drawn.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
-    if not cell.limit:
-        return drawn
-    return replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][: cell.limit]})
+    return drawn
+
+
+def _limited(drawn: Draw, limit: int) -> Draw:
+    """Keep the first query items, which a trial asks about."""
+    return replace(drawn, rows={**drawn.rows, "query": drawn.rows["query"][:limit]}) if limit else drawn
 
 
 def outputs(found: Sequence[Response]) -> dict[str, Any]:

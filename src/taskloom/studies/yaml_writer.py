@@ -14,28 +14,29 @@ from .views import View, view_name
 
 def written(study: Study) -> str:
     """Write a study as a file that reads as the same study, if it lies in the study's folder."""
-    told = _told(study)
-    text = "".join(_lines(key, value) for key, value in told.items())
-    again = _told(parse(text, folder=study.folder))
-    if odd := [key for key in told if again[key] != told[key]]:
-        raise StudyError(f"a file would not be read as the same study; write otherwise: {', '.join(odd)}")
+    values = _values(study)
+    text = "".join(_lines(key, value) for key, value in values.items())
+    again = _values(parse(text, folder=study.folder))
+    if odd := [key for key in values if again[key] != values[key]]:
+        raise StudyError(f"can't be written to a file that reads as the same study: {', '.join(odd)}")
     return text
 
 
-def _told(study: Study) -> dict[str, Any]:
+def _values(study: Study) -> dict[str, Any]:
     """Give what a study's file tells."""
-    told = {
+    values = {
         "format": FORMAT,
         "name": study.name,
         "suite": study.suite or _written_build(study),
         "tasks": study.tasks,
         "protocol": _written_protocol(study.protocol),
-        "baselines": False,  # those that it has are among its learners
+        "baselines": study.baselines,
+        "metrics": study.metrics,
         "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
         "models": {name: dict(options) for name, options in study.models.items()},
         "views": written_views(study),
     }
-    return {key: _plain(key, value) for key, value in told.items()}
+    return {key: _plain(key, value) for key, value in values.items()}
 
 
 def _written_build(study: Study) -> dict[str, Any]:
@@ -59,12 +60,12 @@ def _written_protocol(protocol: StudyProtocol) -> dict[str, Any]:
     """Write a protocol: settings as a list where all have as many episodes, and sizes that are not the usual ones."""
     counts = list(protocol.shots.values())
     same = len(set(counts)) == 1
-    told: dict[str, Any] = {"shots": list(protocol.shots) if same else dict(protocol.shots)}
-    told |= {"episodes": counts[0]} if same and counts[0] != 1 else {}
-    told |= {"seeds": protocol.seeds} | ({"training": protocol.training} if protocol.training else {})
+    values: dict[str, Any] = {"shots": list(protocol.shots) if same else dict(protocol.shots)}
+    values |= {"episodes": counts[0]} if same and counts[0] != 1 else {}
+    values |= {"seeds": protocol.seeds} | ({"training": protocol.training} if protocol.training else {})
     sizes = {name: value for name, value in declared(protocol.sampler).items() if name not in ("shots", "reserve")}
     own = {text: _written_protocol(other) for text, other in protocol.tasks.items()}
-    return told | sizes | ({"for": own} if own else {})
+    return values | sizes | ({"for": own} if own else {})
 
 
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:

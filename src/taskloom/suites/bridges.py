@@ -112,7 +112,7 @@ def _single(names: tuple[str, ...], fields: Sequence[str]) -> tuple[str, ...]:
         if name not in fields:
             raise UnknownNameError("field", name, fields)
     if len(names) > 1:
-        raise UsageError(f"partitions are proposed for targets of one input and one output: {'+'.join(names)!r}")
+        raise UsageError(f"a target must have one input and one output: {'+'.join(names)!r}")
     return names
 
 

@@ -1,11 +1,15 @@
-"""A source and a declaration of its fields to a field suite, with a count of all that was left out."""
+"""Tables and a declaration of their fields to a field suite, with a count of all that was dropped."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from .. import sources
 from ..core import DROPPED, Suite
@@ -13,9 +17,11 @@ from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import Json
 from ..messages import Note, counted_notes
 from ..schema import key
-from ..sources.files import Layout, OnError, Place, Row, RowFaults
-from ..sources.table import Field, gather, joined, read_fields, refuse_missing
+from ..sources.files import Layout, OnError, Place, Row, RowFaults, refuse_missing
+from ..sources.splits import NO_SPLIT, SPLIT, Split
+from ..sources.table import Field, joined, read_fields, settled, take_records
 from . import fields
+from .table_faults import WARNINGS, folded_labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,45 +49,97 @@ class TableOptions:
 
 
 def field_suite(
-    options: TableOptions, *, id: str, header: tuple[str, ...] = (), about: Mapping[str, Json] | None = None
+    options: TableOptions,
+    *,
+    id: str,
+    header: tuple[str, ...] = (),
+    about: Mapping[str, Json] | None = None,
+    split: Split = NO_SPLIT,
 ) -> Suite:
     """Read a table and make the suite of all its field tasks; `header` names columns of a file that does not."""
     of = _separated(options)
     if len(of) < 2:
-        raise UsageError("a field suite needs two fields or more, such as title:text and category:label")
+        raise UsageError("a field suite needs at least two fields, such as --field title:text --field category:label")
     for name in options.columns:
         if name not in {f.name for f in of}:
             raise UnknownNameError("field", name, [f.name for f in of])
     faults, dropped = RowFaults(options.on_error), Counter[Note]()
     layout = Layout(encoding=options.file_encoding, delimiter=options.delimiter, header=header)
-    rows = sources.rows(options.source, faults, layout)
-    rows = _where(rows, options.where, dropped)
-    if options.venues:
-        by, known = _venues(options.venues, dropped)
-        rows = joined(rows, by, known, dropped)
-    try:
-        kept = gather(rows, of, faults, columns=options.columns, id_column=options.id_column)
-    except SourceError as error:
-        if not dropped:
-            raise
-        before = ", ".join(f"{count:,} ({note})" for note, count in dropped.items())
-        raise SourceError(f"{error}; dropped before: {before}") from None
+    tables = split.tables(options.source)
+    read = _Reading(options, of, layout, split, faults, dropped)
+    kept = settled([record for table in tables for record in read.records(*table)], of, faults)
+    split.refuse_unfit(Counter(record.get(SPLIT, "") for record in kept))
     dropped[Note.of("row-faulty")] += faults.count
     dropped[Note.of("row-surrogates")] += faults.surrogates
-    told: dict[str, Json] = {
-        "source": Path(options.source).name,
+    kept_about: dict[str, Json] = {
+        "source": ", ".join(Path(source).name for source, _ in tables),
         "records": len(kept),
         DROPPED: counted_notes(dropped),
         "faults": faults.shown,
+        WARNINGS: [fault.to_json() for fault in folded_labels(faults.spaces, kept)],
     }
-    return fields.suite(fields.records(of, kept), id=id, language=options.language, about=told | dict(about or {}))
+    return fields.suite(
+        fields.records(of, kept), id=id, language=options.language, about=kept_about | dict(about or {})
+    )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How tables are read into records of one kind."""
+
+    options: TableOptions
+    fields: Sequence[Field]
+    layout: Layout
+    split: Split
+    faults: RowFaults
+    dropped: Counter[Note]
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @cached_property
+    def known(self) -> tuple[str, dict[str, Row]] | None:
+        return _venues(self.options.venues, self.dropped) if self.options.venues else None
+
+    def records(self, source: str, pool: str) -> list[Row]:
+        """Read the records of a table; errors name it."""
+        read: Counter[str] = Counter()
+        rows = _counted(sources.rows(source, self.faults, self.layout), read)
+        rows = self.split.rows(_where(rows, self.options.where, self.dropped), pool, self.dropped)
+        rows = joined(rows, *self.known, self.dropped) if self.known else rows
+        how: dict[str, Any] = {"columns": self.options.columns, "id_column": self.options.id_column}
+        with _naming(source, self.dropped):
+            found = take_records(rows, self.fields, self.faults, **how, numbers=self.numbers)
+            if not found:
+                self.faults.settle()
+                raise SourceError(Note.of("no-records-left" if read.total() or self.faults.count else "no-rows"))
+        return found
+
+
+def _counted(rows: Iterator[tuple[Place, Row]], read: Counter[str]) -> Iterator[tuple[Place, Row]]:
+    for row in rows:
+        read["rows"] += 1
+        yield row
+
+
+@contextmanager
+def _naming(source: str, dropped: Mapping[Note, int]) -> Iterator[None]:
+    """Name the table in errors that do not, and what was dropped before them."""
+    try:
+        yield
+    except SourceError as error:
+        before = ", ".join(f"{count:,} ({note})" for note, count in dropped.items() if count)
+        if not before and Path(source).name in str(error):
+            raise
+        told = Note.of(
+            "of-source", reason=error.note, source=source, dropped=f"; dropped before: {before}" if before else ""
+        )
+        raise SourceError(told, error.faults) from None
 
 
 def _separated(options: TableOptions) -> list[Field]:
     """Give the fields, with what stands between the terms of lists."""
     for name in options.separators:
         if name not in [f.name for f in options.fields if f.kind == "list"]:
-            raise UsageError(f"a separator is for a field of kind list: {name!r}")
+            raise UsageError(f"a separator needs a field of kind list: {name!r}")
     return [replace(f, separator=options.separators.get(f.name, f.separator)) for f in options.fields]
 
 
@@ -104,8 +162,8 @@ def _venues(path: str, dropped: Counter[Note]) -> tuple[str, dict[str, Row]]:
     faults.settle()
     dropped[Note.of("row-surrogates")] += faults.surrogates
     if not rows or len(rows[0]) < 2:
-        raise SourceError(f"a table of venues needs a column of names and one or more of labels: {path}")
+        raise SourceError(f"a table of venues needs a column of names and at least one of labels: {path}")
     by, *_ = rows[0]
     if doubles := [name for name, n in Counter(str(row.get(by)) for row in rows).items() if n > 1]:
-        raise SourceError(f"a venue stands twice, or a row has none, in {path}: {', '.join(doubles[:5])}")
+        raise SourceError(f"duplicate or empty venues in {path}: {', '.join(doubles[:5])}")
     return by, {str(row[by]): {name: value for name, value in row.items() if name != by} for row in rows}

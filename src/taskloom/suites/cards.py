@@ -70,7 +70,7 @@ def records_of(suite: Suite) -> Records:
     """Give the table that a field suite was made from."""
     found = _records(suite)
     if found is None:
-        raise SuiteError(f"this is for tasks that were made from a table, and those of {suite.id!r} were not")
+        raise SuiteError(f"only for suites that were built from a table: {suite.id!r}")
     return found
 
 
@@ -87,7 +87,7 @@ def card(suite: Suite, by: str = "", below: str = "") -> list[CardRow]:
     of = records_of(suite)
     for name in filter(None, (by, below)):
         if of.field(name).kind != "label":
-            raise SuiteError(f"records are put together by a field of labels, and this is none: {name!r}")
+            raise SuiteError(f"records can be grouped only by a field of kind label: {name!r}")
     labelled = [f.name for f in of.fields if f.kind == "label"]
     by = by or (labelled[0] if labelled else "")
     below = below or next((name for name in labelled if name != by), "")
@@ -126,7 +126,7 @@ def is_tagged(suite: Suite) -> bool:
 def task_card(suite: Suite) -> TaskCard:
     """Describe tasks by their tags, instructions and sizes; no example is read."""
     if not is_tagged(suite):
-        raise SuiteError(f"a card needs tags such as category or domain, and has none: {suite.id!r}")
+        raise SuiteError(f"a card needs tasks with tags, such as category or domain: {suite.id!r}")
     tasks = list(suite.tasks.values())
     spreads = {what: _spread([_names(task, tags) for task in tasks]) for what, tags in TAGS.items()}
     counts = {what: len(spread.counts) or None for what, spread in spreads.items()}

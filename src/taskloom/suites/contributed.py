@@ -29,7 +29,7 @@ from ..sources.task_files import (
     tasks_in,
     texts_of,
 )
-from .check import Fault, imbalance
+from .faults import Fault, imbalance
 
 FEWEST, MOST = 26, 6_500  # instances
 NAMED: Mapping[str, str] = {  # keys of a file -> lists of known names

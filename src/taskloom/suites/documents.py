@@ -112,7 +112,7 @@ class Documents:
         """Give the row of each id, or refuse those that have none."""
         rows = self._find(ids)
         if (rows < 0).any():
-            raise SuiteError(f"store {self.name!r} does not have {listed(self.missing(list(dict.fromkeys(ids))))}")
+            raise SuiteError(f"missing in store {self.name!r}: {some(self.missing(list(dict.fromkeys(ids))))}")
         return rows
 
     def _find(self, ids: Sequence[str]) -> Ints:
@@ -151,7 +151,7 @@ def documents(name: str, of: Iterable[Stored]) -> Documents:
     refuse_name(name)
     kept = list(of)
     if faults := list(_faults(kept)):
-        raise SuiteError("\n  ".join([f"bad documents in store {name!r}:", *faults]))
+        raise SuiteError("\n  ".join([f"invalid documents in store {name!r}:", *faults]))
     hashes = columns.hashes([one.id for one in kept])
     order = np.argsort(hashes, kind="stable").tolist()
     fields = list(dict.fromkeys(name for one in kept for name in one.fields))
@@ -161,7 +161,7 @@ def documents(name: str, of: Iterable[Stored]) -> Documents:
     table = pa.Table.from_batches(batches, schema)
     made = Documents(name, table, _digests(table))
     if lost := made.lost_members():
-        raise SuiteError(f"members of documents that store {name!r} does not have: {some(lost)}")
+        raise SuiteError(f"members that are missing in store {name!r}: {some(lost)}")
     return made
 
 
@@ -191,7 +191,7 @@ def _faults(of: Sequence[Stored]) -> Iterator[str]:
         yield f"an id, a member or a field's name is not a text in {listed(odd)}"
         return
     if twice := [id_ for id_, count in Counter(one.id for one in of).items() if count > 1]:
-        yield f"an id stands twice: {some(twice)}"
+        yield f"duplicate ids: {some(twice)}"
     if taken := sorted({name for one in of for name in one.fields if name in OWN.names}):
         yield f"a field can't have the name of a column of the store: {some(taken)}"
     if strange := [one.id for one in of if not all(isinstance(text, str) for text in one.fields.values())]:
@@ -201,7 +201,7 @@ def _faults(of: Sequence[Stored]) -> Iterator[str]:
         for one in of
         if any(map(LONE_SURROGATE.search, (one.id, *one.members, *one.fields, *one.fields.values())))
     ]:
-        yield f"half a character (a lone surrogate) in {listed(halves)}"
+        yield f"invalid Unicode (a lone surrogate) in {listed(halves)}"
 
 
 def _digests(table: pa.Table) -> dict[str, str]:

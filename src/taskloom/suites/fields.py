@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Answer, Example, Fields, Ints, Item, Labels, Number, Suite, Task, Terms, Text, declared
+from ..core import POOLS, Answer, Example, Fields, Ints, Item, Labels, Number, Suite, Task, Terms, Text, declared
 from ..errors import SuiteError, UnknownNameError
 from ..ids import fingerprint
+from ..sources.splits import SPLIT
 from ..sources.table import Field, Kind
 from ..texts import number_text
 from . import columns
@@ -46,7 +47,7 @@ METRICS: Mapping[Kind, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Records:
-    """The rows that all tasks of a field suite are views of: a column `id` and one for each field."""
+    """The rows that all tasks of a field suite are views of: a column `id`, one for each field, and one of splits."""
 
     fields: tuple[Field, ...]
     table: pa.Table
@@ -71,10 +72,20 @@ class Records:
         """Give each record's id as a number."""
         return columns.keys(self.table["id"])
 
-    def filled(self, names: Iterable[str]) -> Ints:
-        """Give the numbers of the rows in which all these fields are filled."""
-        with_gaps = [columns.valid(self.table[name]) for name in names if self.table[name].null_count]
-        return np.flatnonzero(np.logical_and.reduce(with_gaps)) if with_gaps else np.arange(self.table.num_rows)
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        """Name the pools that the rows are split into, in their usual order; none where there is no split."""
+        if SPLIT not in self.table.column_names:
+            return ()
+        found = {*pc.unique(self.table[SPLIT]).to_pylist()}
+        return tuple(pool for pool in POOLS.values() if pool in found)
+
+    def filled(self, names: Iterable[str], split: str = "") -> Ints:
+        """Give the numbers of the rows, of one split or of all, in which all these fields are filled."""
+        kept = [columns.valid(self.table[name]) for name in names if self.table[name].null_count]
+        if split:
+            kept.append(columns.numbers(pc.cast(pc.equal(self.table[SPLIT], split), pa.uint8())).astype(bool))
+        return np.flatnonzero(np.logical_and.reduce(kept)) if kept else np.arange(self.table.num_rows)
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,7 @@ class FieldPool:
     outputs: tuple[str, ...]
     size: int
     digest: str
+    split: str = ""  # none: of all records
 
     def __len__(self) -> int:
         return self.size
@@ -93,7 +105,7 @@ class FieldPool:
     @cached_property
     def rows(self) -> Ints:
         """Give the numbers of the records that fill all fields of the task."""
-        return self.records.filled(dict.fromkeys(self.inputs + self.outputs))
+        return self.records.filled(dict.fromkeys(self.inputs + self.outputs), self.split)
 
     def labels(self) -> Ints:
         """Give each row's place in the label names, -1 where the task's output is no single label."""
@@ -107,6 +119,12 @@ class FieldPool:
         """Give each row's record, which is its group."""
         return self.records.keys[self.rows]
 
+    def golds(self) -> list[Answer]:
+        """Give each row's gold answer."""
+        table = self.records.table.select(list(dict.fromkeys(self.outputs))).take(columns.indices(self.rows))
+        with columns.reading_texts():
+            return [self._gold(record) for record in table.to_pylist()]
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
@@ -117,47 +135,53 @@ class FieldPool:
     def _example(self, record: Mapping[str, Any]) -> Example:
         fields = [self.records.field(name) for name in self.inputs]
         item = Item(record["id"], {f.name: written(f, record[f.name]) for f in fields})
+        return Example(item, (self._gold(record),), record["id"])
+
+    def _gold(self, record: Mapping[str, Any]) -> Answer:
         answers = {name: _answer(record[name]) for name in self.outputs}
-        return Example(item, (answers if len(answers) > 1 else answers[self.outputs[0]],), record["id"])
+        return answers if len(answers) > 1 else answers[self.outputs[0]]
 
 
 def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Records:
-    """Gather rows of checked values (None where empty) under `id` and the fields' names."""
+    """Gather rows of checked values (None where empty) under `id`, the fields' names, and `SPLIT` if they are split."""
     kept = list(rows)
     if not kept:
         raise SuiteError("no records to make tasks of")
-    return of_table(fields, pa.Table.from_pylist(kept, schema=schema_of(fields)))
+    return of_table(fields, pa.Table.from_pylist(kept, schema=schema_of(fields, split=SPLIT in kept[0])))
 
 
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     """Make records of an Arrow table that has the fields' columns."""
     if len(fields) < 2:
-        raise SuiteError(f"a field suite needs two fields or more: {[f.name for f in fields]}")
+        raise SuiteError(f"a field suite needs at least two fields: {[f.name for f in fields]}")
     if len(fields) > MOST_FIELDS:
         count = 3 ** len(fields) - 2 ** (len(fields) + 1) + 1
         raise SuiteError(f"{len(fields)} fields make {count:,} tasks; name {MOST_FIELDS} or fewer")
     if taken := [f.name for f in fields if TAKEN.search(f.name) or f.name == "id"]:
-        raise SuiteError(f"names that tasks and metrics could not be told apart by (id, + -> / :): {', '.join(taken)}")
+        raise SuiteError(f"names of fields must not be id, nor contain + -> / or :, as task ids do: {', '.join(taken)}")
     for what, names in (("names", [f.name for f in fields]), ("titles", [f.title for f in fields])):
         if len(set(names)) < len(names):
             raise SuiteError(f"the {what} of fields must differ: {', '.join(names)}")
+    schema = schema_of(fields, split=SPLIT in table.column_names)
     try:
-        typed = table.select(["id", *(f.name for f in fields)]).cast(schema_of(fields))
+        typed = table.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
-        raise SuiteError(f"the table's columns are not those of the fields ({error})") from None
+        raise SuiteError(f"the columns of the table differ from the fields ({error})") from None
     return Records(tuple(fields), typed, {name: columns.digest(typed[name]) for name in typed.column_names})
 
 
-def schema_of(fields: Sequence[Field]) -> pa.Schema:
+def schema_of(fields: Sequence[Field], *, split: bool = False) -> pa.Schema:
     """Give the columns of records that have these fields."""
-    return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields)])
+    splits = [(SPLIT, pa.string())] if split else []
+    return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields), *splits])
 
 
 def suite(of: Records, *, id: str, language: str = "en", about: Mapping[str, Any] | None = None) -> Suite:
     """Make the suite of all field tasks of a table: 180 for five fields, 50 for four, 12 for three."""
     pairs = [(pair, task_id(*pair)) for pair in pairs_of([f.name for f in of.fields])]
     tasks = {name: task(of, *pair, language=language) for pair, name in pairs}
-    pools = {name: {POOL: view(of, *pair)} for pair, name in pairs}
+    splits = {split: split for split in of.splits} or {POOL: ""}
+    pools = {name: {pool: view(of, *pair, split) for pool, split in splits.items()} for pair, name in pairs}
     return Suite(id=id, tasks=tasks, pools=pools, about={"language": language} | dict(about or {}))
 
 
@@ -219,18 +243,19 @@ def part(of: Records, field: Field) -> FieldOutput:
             return Number()
 
 
-def view(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> FieldPool:
-    """Make the pool of one field task."""
-    size = len(of.filled(dict.fromkeys([*inputs, *outputs])))
-    return FieldPool(of, tuple(inputs), tuple(outputs), size, view_digest(of, inputs, outputs))
+def view(of: Records, inputs: Sequence[str], outputs: Sequence[str], split: str = "") -> FieldPool:
+    """Make a pool of one field task."""
+    size = len(of.filled(dict.fromkeys([*inputs, *outputs]), split))
+    return FieldPool(of, tuple(inputs), tuple(outputs), size, view_digest(of, inputs, outputs, split), split)
 
 
-def view_digest(of: Records, inputs: Sequence[str], outputs: Sequence[str]) -> str:
-    """Name a view by its maker's version, its fields, and their columns."""
+def view_digest(of: Records, inputs: Sequence[str], outputs: Sequence[str], split: str = "") -> str:
+    """Name a view by its maker's version, its fields and their columns, and its split if there is one."""
     names = dict.fromkeys([*inputs, *outputs])
     kinds = [declared(of.field(name)) for name in names]
     digests = [of.digests[name] for name in ("id", *names)]
-    return fingerprint("view", VERSION, list(inputs), list(outputs), kinds, digests)
+    part = [split, of.digests[SPLIT]] if split else []
+    return fingerprint("view", VERSION, list(inputs), list(outputs), kinds, digests, *part)
 
 
 def written(field: Field, value: Any) -> str:

@@ -71,8 +71,8 @@ def suite(files: Sequence[TaskFile], found: Splits, *, id: str, about: Mapping[s
     pools = {file.name: _pools(tasks[file.name], file, is_tested=file.name in tested) for file in files}
     kept = {file.name: odd for file in files if (odd := _odd(file, tasks[file.name]))}
     lists: Json = {track: {name: list(names) for name, names in part.items()} for track, part in found.items()}
-    told: dict[str, Json] = dict(about or {}) | {KEPT: kept, KEPT_SPLITS: lists}
-    return Suite(id=id, tasks=tasks, pools=pools, folds=folds, about=told)
+    kept_about: dict[str, Json] = dict(about or {}) | {KEPT: kept, KEPT_SPLITS: lists}
+    return Suite(id=id, tasks=tasks, pools=pools, folds=folds, about=kept_about)
 
 
 def task(file: TaskFile) -> Task:
@@ -138,7 +138,7 @@ def _refuse_odd(tasks: Iterable[str], splits: Splits) -> None:
     odd += [name for name in listed if name.split() != [name]]
     if odd:
         shown = ", ".join(map(repr, dict.fromkeys(odd)))
-        raise SuiteError(f"names that can't be written as files, or in lists: {shown}")
+        raise SuiteError(f"names of tasks that can't be names of files: {shown}")
 
 
 def _is_file_name(name: str) -> bool:
@@ -188,9 +188,9 @@ def _kept_splits(suite: Suite) -> Splits:
     kept: Any = suite.about.get(KEPT_SPLITS, {})
     lists = [*kept.values()] if isinstance(kept, Mapping) else [kept]
     if odd := [part for part in lists if not isinstance(part, Mapping) or not all(map(_are_names, part.values()))]:
-        raise SuiteError(f"the splits that were kept must be lists of names, by track and list: {odd[0]!r}")
+        raise SuiteError(f"stored splits must be lists of names, by track and list: {odd[0]!r}")
     if unknown := [name for part in lists for name in part if name not in ROLES]:
-        raise SuiteError(f"a track has the lists {', '.join(ROLES)}, and no other: {', '.join(map(repr, unknown))}")
+        raise SuiteError(f"lists of a track must be {', '.join(ROLES)}: {', '.join(map(repr, unknown))}")
     return dict(kept)
 
 

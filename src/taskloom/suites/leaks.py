@@ -31,7 +31,7 @@ from .instructions import LEAKING, roles_with_leaks
 COMPARED_ROLES = (("train", "test"), ("dev", "test"), ("train", "dev"))  # learnt from -> held out
 NAMES: Mapping[str, str] = {"train": "training", "dev": "dev", "test": "test"}
 COMPARED = 100  # instances of each task whose texts are compared
-SHOWN = 80  # characters of a text that is told
+SHOWN = 80  # characters of a text that is shown
 LEAKAGE = "leakage"  # in a suite's `about`: the certificate
 HOW = (
     f"by source, and by the texts of their first {COMPARED} instances and of the examples shown in training (half of "
@@ -88,33 +88,33 @@ def without_leaks(suite: Suite) -> Suite:
     """Exclude tasks that would give a held-out task away, and keep a certificate of that."""
     folds: dict[str, Roles] = {}
     leaking: dict[str, Json] = {}
-    told: list[Json] = []
+    certificate: list[Json] = []
     for fold in suite.folds:
         before = {role: tuple(dict.fromkeys(names)) for role, names in roles_with_leaks(suite, fold).items()}
         kept, lines = _parted(suite, before)
         folds[fold] = _with_excluded(kept, before)
         gone = {role: [n for n in names if n not in kept[role]] for role, names in before.items()}
         leaking |= {fold: {role: names for role, names in gone.items() if names}} if any(gone.values()) else {}
-        told += [f"{fold}: {line}" for line in lines]
+        certificate += [f"{fold}: {line}" for line in lines]
     about = {name: value for name, value in suite.about.items() if name != LEAKING}
-    about |= {LEAKAGE: told} | ({LEAKING: leaking} if leaking else {})
+    about |= {LEAKAGE: certificate} | ({LEAKING: leaking} if leaking else {})
     return replace(suite, folds=folds, about=about) if folds else suite
 
 
 def _parted(suite: Suite, roles: Roles) -> tuple[Roles, list[str]]:
-    """Give the roles of a fold without the tasks that leak, and what is told of that."""
-    kept, told = dict(roles), list[str]()
+    """Give the roles of a fold without the tasks that leak, and the lines of the certificate."""
+    kept, certificate = dict(roles), list[str]()
     for ours, theirs in COMPARED_ROLES:
         learnt, held_out = kept.get(ours, ()), kept.get(theirs, ())
         if learnt and held_out:
             sides = sides_of(suite, (ours, learnt), (theirs, held_out))
-            leaks = {leak.task: leak for leak in reversed(find(*sides))}  # of several, the first is told
+            leaks = {leak.task: leak for leak in reversed(find(*sides))}  # of several, the first is shown
             kept[ours] = tuple(name for name in learnt if name not in leaks)
-            told += _certified(*sides, len(leaks))
-            told += [f"left out: {leaks[name].note}" for name in learnt if name in leaks]
+            certificate += _certified(*sides, len(leaks))
+            certificate += [f"dropped: {leaks[name].note}" for name in learnt if name in leaks]
         elif (ours, theirs) == COMPARED_ROLES[0]:
-            told.append(f"no {NAMES[theirs] if learnt else NAMES[ours]} tasks at hand, nothing to compare")
-    return kept, told
+            certificate.append(f"no {NAMES[theirs] if learnt else NAMES[ours]} tasks: nothing to compare")
+    return kept, certificate
 
 
 def _with_excluded(kept: Roles, before: Roles) -> Roles:
@@ -127,20 +127,20 @@ def _with_excluded(kept: Roles, before: Roles) -> Roles:
 
 
 def _certified(ours: Side, theirs: Side, count: int) -> Iterator[str]:
-    """Say what was compared, and what could not be."""
+    """Yield what was compared, and what could not be."""
     ways, other_ways = ours.ways(), theirs.ways()
 
     def tasks(number: int, other: int) -> str:
         return f"{counted(number, f'{ours.kind} task')} and {counted(other, f'{theirs.kind} task')}"
 
     compared = tasks(len(ways) - ways.count(frozenset()), len(other_ways) - other_ways.count(frozenset()))
-    yield f"{count or 'none'} left out; {compared} were compared {HOW}"
+    yield f"{count or 'none'} dropped; {compared} were compared {HOW}"
     if not all((*ours.able, *theirs.able)):
         short = [f"{s.able.count(False):,} of {counted(len(s.texts), f'{s.kind} text')}" for s in (ours, theirs)]
         yield f"too short to compare: {' and '.join(short)}"
-    for way, told in PARTLY.items():
+    for way, what in PARTLY.items():
         if way in (*ways, *other_ways):
-            yield f"{told}: {tasks(ways.count(way), other_ways.count(way))}"
+            yield f"{what}: {tasks(ways.count(way), other_ways.count(way))}"
     if apart := sum(not way & other for way in ways for other in other_ways):
         yield f"compared in neither way: {apart:,} of {counted(len(ways) * len(other_ways), 'pair')} of tasks"
 

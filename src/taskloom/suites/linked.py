@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Example, Ints, Ranking, Suite, Task
+from ..core import Answer, Example, Ints, Ranking, Suite, Task
 from ..errors import SuiteError, nearest
 from ..ids import fingerprint
 from ..messages import Note
@@ -40,6 +40,10 @@ class Linked:
         """Give each row's group as a number."""
         return self.rows.groups()
 
+    def golds(self) -> list[Answer]:
+        """Give each row's first gold answer."""
+        return self.rows.golds()
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order, with the texts of their queries."""
         examples = self.rows.take(rows)
@@ -63,7 +67,7 @@ def pool(task: Task, examples: Iterable[Example], store: Documents, *, by_id: bo
     """Check examples against their task and their documents, once, and make a pool of them."""
     made = rows.pool(task, examples)
     if by_id and len(made) and len(made.names) != 1:
-        raise SuiteError(f"a query by id has one field, the id of its document: {', '.join(made.names)}")
+        raise SuiteError(f"a query by id must have a single field, the id of its document: {', '.join(made.names)}")
     if isinstance(task.output, Ranking) and task.output.store not in ("", store.name):
         raise SuiteError(
             f"the candidates of task {task.id!r} are in store {task.output.store!r}, not in {store.name!r}"
@@ -97,4 +101,4 @@ def faults(suite: Suite, task: Task) -> Iterator[tuple[str, Note]]:
 def refuse_broken(suite: Suite, tasks: Iterable[str]) -> None:
     """Refuse tasks that name a store or documents which the suite does not have."""
     if found := [f"{place}: {told}" for name in tasks for place, told in faults(suite, suite.task(name))]:
-        raise SuiteError("\n  ".join(["documents can't be found:", *found]))
+        raise SuiteError("\n  ".join(["missing documents:", *found]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..core import Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
+from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
 from ..messages import Note
@@ -52,11 +52,15 @@ class Rows:
         """Give each row's group as a number."""
         return columns.keys(self.load(["group"])["group"])
 
+    def golds(self) -> list[Answer]:
+        """Give each row's first gold answer."""
+        return [answer_from_json(self.output, answers[0]) for answers in gold_answers(self.load(["gold"]))]
+
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         loaded = self.load(None)
         if len(rows) and not 0 <= min(rows) <= max(rows) < loaded.num_rows:
-            raise SuiteError(f"rows {min(rows)} to {max(rows)} were asked for, and there are {loaded.num_rows}")
+            raise SuiteError(f"rows must be below {loaded.num_rows}: {min(rows)} to {max(rows)}")
         table = loaded.take(columns.indices(rows))
         shown = ("id", "group", "fields", "candidates")
         with columns.reading_texts():
@@ -84,7 +88,7 @@ def pool(task: Task, examples: Iterable[Example], *, but: Collection[str] = ()) 
     found = ((n, e, f) for n, e in enumerate(kept) for f in faults_in(task.output, e, kept[0]))
     if faults := [f"row {n} ({e.item.id}): {f}" for n, e, f in found if f.code not in but]:
         more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
-        raise SuiteError("\n  ".join([f"bad examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
+        raise SuiteError("\n  ".join([f"invalid examples in task {task.id!r}:", *faults[:SHOWN_FAULTS], *more]))
     names = tuple(kept[0].item.fields) if kept else ()
     return from_table(task.output, names, _table(task.output, kept))
 

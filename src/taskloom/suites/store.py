@@ -23,6 +23,8 @@ from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, ou
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
+from ..messages import Note
+from ..sources.splits import SPLIT
 from ..sources.table import Field
 from . import columns, linked
 from .documents import NAME, OWN, Documents, refuse_name
@@ -75,7 +77,9 @@ def open_suite(folder: Path) -> Suite:
     manifest = _manifest(Path(folder))
     suite = _suite_of(manifest, Path(folder))
     if suite.fingerprint_with(manifest["folds"]) != manifest["fingerprint"]:
-        raise StoreError(f"the manifest was changed after it was written (its fingerprint differs): {folder}")
+        raise StoreError(
+            f"the manifest was changed after the build: its fingerprint differs; build the suite again: {folder}"
+        )
     return suite
 
 
@@ -83,11 +87,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     restore(folder)
     if not folder.is_dir():
-        raise UsageError(f"no such folder: {folder}")
+        code = "suite-is-a-file" if folder.exists() else "folder-missing"
+        raise UsageError(Note.of(code, path=folder))
     if not path.is_file():
-        raise StoreError(f"not a suite, it has no {MANIFEST}; `taskloom build` makes one: {folder}")
+        raise StoreError(Note.of("not-a-suite", file=MANIFEST, path=folder))
     if path.stat().st_size > MAX_MANIFEST:
-        raise StoreError(f"a manifest of more than {MAX_MANIFEST:,} bytes is none: {path}")
+        raise StoreError(f"a manifest must not be larger than {MAX_MANIFEST:,} bytes: {path}")
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version, _ = int(manifest["format"]), manifest["fingerprint"]
@@ -95,17 +100,17 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"can't be read ({error.strerror}): {path}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StoreError(f"the manifest is cut short, or is none: {path}") from None
+        raise StoreError(f"the manifest is damaged; build the suite again: {path}") from None
     if version > FORMAT:
         raise StoreError(
-            f"suite format {version} is newer than this taskloom knows ({FORMAT}); upgrade taskloom: {folder}"
+            f"suite format {version} is newer than {FORMAT}, which this release reads; upgrade taskloom: {folder}"
         )
     for name, size in files.items():
         file = folder / name
         if not file.is_file():
-            raise StoreError(f"a file of the suite is missing: {file}")
+            raise StoreError(f"a file of the suite is missing; build the suite again: {file}")
         if file.stat().st_size != size:
-            raise StoreError(f"a file of the suite has {file.stat().st_size:,} bytes and should have {size:,}: {file}")
+            raise StoreError(f"a file of the suite has {file.stat().st_size:,} bytes instead of {size:,}: {file}")
     return manifest
 
 
@@ -123,7 +128,7 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
         about = {**manifest["about"], **_leaking(manifest["folds"])}
         return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=about, stores=stores)
     except (KeyError, TypeError, ValueError, AttributeError, UnknownNameError) as error:
-        raise StoreError(f"the manifest does not say what it should ({error}): {folder / MANIFEST}") from None
+        raise StoreError(f"the manifest is invalid ({error}): {folder / MANIFEST}") from None
 
 
 def _roles(written: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -179,9 +184,10 @@ def _view(records: Records | None, task: Task, kept: Mapping[str, Any]) -> Field
     if records is None:
         raise ValueError(f"a view of records, and there are none: {task.id}")
     inputs, outputs = tuple(kept["view"]["inputs"]), tuple(kept["view"]["outputs"])
-    if view_digest(records, inputs, outputs) != kept["digest"]:
+    split = kept["view"].get("split", "")
+    if view_digest(records, inputs, outputs, split) != kept["digest"]:
         raise ValueError(f"the records are not those of task {task.id}")
-    return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"])
+    return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"], split)
 
 
 @dataclass(frozen=True)
@@ -219,7 +225,7 @@ def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | N
     if declared is None:
         return None
     fields, table = tuple(Field(**f) for f in declared["fields"]), _mapped(path, declared["rows"])
-    if table.schema != schema_of(fields):
+    if table.schema != schema_of(fields, split=SPLIT in declared["digests"]):
         raise StoreError(f"not the records of these fields ({', '.join(f.name for f in fields)}): {path}")
     return Records(fields, table, declared["digests"])
 
@@ -241,7 +247,7 @@ def _mapped(path: Path, size: int) -> pa.Table:
     except (pa.ArrowException, OSError) as error:
         raise StoreError(f"damaged ({error}): {path}") from None
     if table.num_rows != size:
-        raise StoreError(f"damaged (it has {table.num_rows:,} rows and should have {size:,}): {path}")
+        raise StoreError(f"damaged ({table.num_rows:,} rows instead of {size:,}): {path}")
     return table
 
 
@@ -269,13 +275,14 @@ class _Writer:
             case FieldPool():
                 if all(pool.records is not known for known in self.records):
                     self.records.append(pool.records)
-                return {"kind": "view", "view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)}}
+                split = {"split": pool.split} if pool.split else {}
+                return {"kind": "view", "view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)} | split}
             case Rows():
                 return {"kind": "rows", "fields": list(pool.names), "row_groups": self._append(pool.load(None))}
             case Linked():
                 link = {"store": pool.store.name, "by_id": pool.by_id, "rows_digest": pool.rows.digest}
                 return self._entry(pool.rows) | {"kind": "linked", "link": link}
-        raise StoreError(f"don't know how to store a pool of this kind: {type(pool).__name__}")
+        raise StoreError(f"a pool of this type can't be stored: {type(pool).__name__}")
 
     def _append(self, table: pa.Table) -> list[int]:
         """Write a table and give the range of its row groups: the first, and one past the last."""
@@ -304,7 +311,7 @@ def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | Non
 def _write_documents(name: str, of: Store, aside: Path) -> dict[str, Any]:
     """Write a store, and give the manifest's entry of it."""
     if not isinstance(of, Documents) or of.name != name:
-        raise StoreError(f"don't know how to store documents of this kind, or of another name: {name!r}")
+        raise StoreError(f"documents of this type or name can't be stored: {name!r}")
     _write_arrow(of.table, aside / f"store-{name}.arrow")
     return {"documents": len(of), "digests": dict(of.digests)}
 
@@ -323,12 +330,12 @@ def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / MANIFEST).is_file():
-        raise UsageError(f"there is something else, and it is left alone: {folder}")
+        raise UsageError(f"exists and is not a suite; not overwritten: {folder}")
     if not replace:
-        raise UsageError(f"there is a suite already; pass --force to replace it: {folder}")
+        raise UsageError(f"a suite exists; use --force to replace it: {folder}")
     ours = (MANIFEST, ROWS, RECORDS)
     if strange := sorted(f.name for f in folder.iterdir() if f.name not in ours and not STORE.fullmatch(f.name)):
-        raise UsageError(f"the suite's folder has files of somebody's own, and is left alone: {', '.join(strange)}")
+        raise UsageError(f"the suite's folder has other files; not overwritten: {', '.join(strange)}")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from ..core import Labels, Pool, Suite
 from ..errors import StoreError, SuiteError
 from ..ids import canonical, fingerprint
 from ..messages import Note
+from ..sources.splits import SPLIT
 from . import columns, linked, rows
 from .documents import Documents
 from .fields import FieldPool
@@ -63,7 +64,7 @@ def _contents(pool: Pool) -> Iterator[Content]:
     """Yield what a pool is made of."""
     match pool:
         case FieldPool():
-            for name in dict.fromkeys(("id", *pool.inputs, *pool.outputs)):
+            for name in dict.fromkeys(("id", *([SPLIT] if pool.split else []), *pool.inputs, *pool.outputs)):
                 yield f"column {name} {pool.records.digests[name]}", partial(_is_column_same, pool, name)
         case Rows():
             yield f"rows {pool.digest}", partial(_are_rows_same, pool)

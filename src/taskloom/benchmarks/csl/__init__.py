@@ -59,7 +59,7 @@ class Csl(TableOptions):
     def build(self) -> Suite:
         """Build the suite."""
         if not self.source:
-            raise UsageError("name the records to build from, such as records.jsonl")
+            raise UsageError("SOURCE is missing: a file of records, such as records.jsonl")
         header = _released_header(Path(self.source))
         if header == BENCHMARK_HEADER:
             return self._released()
@@ -68,7 +68,7 @@ class Csl(TableOptions):
     def _released(self) -> Suite:
         plain = Csl(source=self.source, on_error=self.on_error, file_encoding=self.file_encoding)
         if odd := [name for name in option_names("csl") if getattr(self, name) != getattr(plain, name)]:
-            raise UsageError(f"released files say what their columns are: these options do not apply: {', '.join(odd)}")
+            raise UsageError(f"options that do not apply to the released files: {', '.join(odd)}")
         return released(Path(self.source), RowFaults(self.on_error), Layout(encoding=self.file_encoding))
 
 

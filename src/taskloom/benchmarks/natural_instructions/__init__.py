@@ -54,7 +54,7 @@ def _untrained(suite: Suite) -> Iterator[str]:
     for fold in suite.folds:
         leaking = instructions.leaking_tasks(suite, fold).get("train")
         if leaking and not suite.tasks_with("train", fold):
-            yield f"no task is left to train on in split {fold}, for all {len(leaking):,} leak"
+            yield f"split {fold} has no task to train on: all {len(leaking):,} leak"
 
 
 def held_out(files: Sequence[task_files.TaskFile], wanted: Sequence[str]) -> dict[str, list[str]]:
@@ -62,11 +62,11 @@ def held_out(files: Sequence[task_files.TaskFile], wanted: Sequence[str]) -> dic
     names = {file.name: (file.name, *instructions.task(file).tags.get("category", ())) for file in files}
     every = {name: None for found in names.values() for name in found}
     if unknown := [text for text in wanted if not any(fnmatchcase(name, text) for name in every)]:
-        told = "; ".join(f"{text!r}, {nearest(text, every)}" for text in unknown)
-        raise UsageError(f"no task or category to hold out: {told}")
+        names_near = "; ".join(f"{text!r} ({nearest(text, every)})" for text in unknown)
+        raise UsageError(f"--test matches no task and no category: {names_near}")
     test = [task for task, found in names.items() if any(fnmatchcase(n, text) for text in wanted for n in found)]
     if len(test) == len(files):
-        raise UsageError(f"all {len(files):,} tasks are held out, and none is left to train on")
+        raise UsageError(f"--test must not hold out all tasks: {len(files):,}")
     return {"train": [task for task in names if task not in set(test)], "test": test}
 
 
@@ -82,18 +82,18 @@ def _notes(files: Sequence[task_files.TaskFile], splits: task_files.Splits) -> I
             named = "; ".join(f"{task!r}, {nearest(task, here)}" for task in absent) if len(absent) <= FEW else ""
             yield f"without a file, of split {track}: {', '.join(told)}" + (f" ({named})" if named else "")
     if not splits:
-        yield "no splits: any task may be asked about"
+        yield "no splits: every task is a test task"
     empty = sum(not any(map(str.strip, gold)) for file in files for gold in _golds(file))
     if empty:
-        yield f"instances without an answer, as they were published: {empty:,}"
+        yield f"instances without an answer, as published: {empty:,}"
     for part in ("id", "input"):
         if again := sum(_again(file, part) for file in files):
-            yield f"instances with the same {part} as one before them in their file: {again:,}"
+            yield f"instances with a duplicate {part} in their file: {again:,}"
     several = sum(isinstance(given := file.content[task_files.DEFINITION], list) and len(given) > 1 for file in files)
     if several:
-        yield f"tasks with several definitions, of which the first is shown, as released: {several:,}"
+        yield f"tasks with several definitions (the first is used, as released): {several:,}"
     if silent := sum(not LANGUAGES & instructions.task(file).tags.keys() for file in files):
-        yield f"tasks that name no language, scored as English: {silent:,}"
+        yield f"tasks without a language, scored as English: {silent:,}"
 
 
 def _again(file: task_files.TaskFile, part: str) -> int:

@@ -14,19 +14,18 @@ from ...suites.build import TableOptions, field_suite
 FIELDS = (
     Field("title", "text"),
     Field("abstract", "text"),
-    Field("categories", "list"),
-    Field("archive", "label"),
-    Field("year", "number"),
+    Field("opening", "text"),  # the abstract's first sentence
+    Field("topic", "label"),
+    Field("parity", "label"),  # of the id: a negative control
 )
 ARXIV, PAPERS = "data:arxiv", "data:papers"
-COLUMNS = {"categories": "keywords", "archive": "category"}  # the columns of the embedded table that stand for these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quickstart(TableOptions):
     """The quickstart's suite."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     id_column: str = "id"
 
     def build(self) -> Suite:
@@ -37,14 +36,13 @@ class Quickstart(TableOptions):
             try:
                 packages.get("arxiv")
             except FetchError as error:
-                source, note = PAPERS, {"note": f"{error}; the made-up papers that come with taskloom are used"}
+                source, note = PAPERS, {"note": f"{error}; using the made-up papers that come with taskloom"}
         options = replace(self, source=source, fields=self.fields or FIELDS)
         if source == PAPERS:
-            columns = {} if self.fields else COLUMNS | dict(self.columns)
-            options = replace(options, where={"language": "en"} | dict(self.where), columns=columns)
+            options = replace(options, where={"language": "en"} | dict(self.where))
         return field_suite(options, id="quickstart", about=note)
 
     def sources(self) -> tuple[str, ...]:
-        """Name the source, or the one that is at hand."""
+        """Name the source, or the one that is available."""
         here = ARXIV if packages.is_here(packages.entry("arxiv")) else PAPERS
         return (self.source or here, *filter(None, [self.venues]))

@@ -43,8 +43,8 @@ class Gain:
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Show a learner's gain by each metric that is the first of some tasks."""
-        suite = data.results.suite
-        firsts = {name: suite.task(name).metrics[0] for name in {o.task for o in data.results.outcomes if o.scores}}
+        ran = {o.task for o in data.results.outcomes if o.scores}
+        firsts = {name: data.results.metrics_of(name)[0] for name in ran}
         for metric in dict.fromkeys(b.metric for b in data.leaderboards if b.metric in firsts.values()):
             ours = data.at_most(metric)
             learner = self.learner or _front(ours)
@@ -116,15 +116,15 @@ def _gain_row(leaderboard: Leaderboard, rival: _Rival, gain: Contrast) -> plots.
 
 def _gain_notes(leaderboard: Leaderboard, gains: Sequence[Contrast], tasks: int, level: float) -> Iterator[str]:
     above = [gain.difference > 0 for gain in gains]
-    told = [up for up, gain in zip(above, gains, strict=True) if differs(gain)]
+    differ = [up for up, gain in zip(above, gains, strict=True) if differs(gain)]
     over = f"{counted(len(gains), 'task')}, {shots_text(leaderboard.shots)}"
     yield f"better than the better of them on {sum(above)} of {over}"
     if len(gains) > MOST:
         yield f"drawn: the {MOST // 2} largest and the {MOST // 2} smallest gains; the table has all"
-    apart = f"better on {sum(told)}, worse on {len(told) - sum(told)}"
-    yield f"told apart from it on {len(told)}: {apart}; p is corrected for these tasks, not for other learners"
+    sides = f"better on {sum(differ)}, worse on {len(differ) - sum(differ)}"
+    yield f"significantly different on {len(differ)}: {sides}; p is corrected for these tasks (Holm), not for learners"
     if tasks > len(gains):
-        yield f"left out, for one side has no score: {counted(tasks - len(gains), 'task')}"
+        yield f"skipped, as one side has no score: {counted(tasks - len(gains), 'task')}"
     found = student_interval([gain.difference for gain in gains], level=level)
     yield f"mean gain over tasks {numbers.score(found, leaderboard.points)}, for other tasks like these (Student's)"
     yield "which one is the better is seen in the same answers: gains are told rather too small than too large"
