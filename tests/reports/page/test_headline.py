@@ -47,7 +47,7 @@ def test_a_clear_best_is_named_with_its_lead():
 
 def test_what_is_not_significantly_different_is_said():
     found = sentence(board(apart=False, above=(False, True)))
-    assert "but is not significantly different from b (60.0 [50.0, 70.0])" in found
+    assert "but is not significantly different from b (60.0)." in found
     assert "It is not significantly different from the baseline majority (30.0)." in found
 
 

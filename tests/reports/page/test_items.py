@@ -54,6 +54,14 @@ def test_of_too_many_answers_whole_episodes_are_kept_and_the_page_says_so(result
     assert "report RUN --to items" in page
 
 
+def test_of_too_many_answers_in_an_episode_the_first_items_are_kept(results, monkeypatch):
+    monkeypatch.setattr(items, "ANSWERS", 200)
+    for of in items.packed(results).values():
+        rows = unpacked(of)["rows"]
+        assert len(rows) == 10  # 40 answers of a task, by four learners
+        assert all(all(answers) for *_, answers in rows)
+
+
 def test_a_file_has_a_size(results, monkeypatch):
     whole = items.packed(results)
     first, second, *_ = (len(of.text) for of in whole.values())

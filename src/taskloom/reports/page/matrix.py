@@ -146,17 +146,17 @@ class Matrix:
         board, tests = self.board, self.board.tests
         steps = "".join(f'<i class="h{step}"></i>' for step in range(STEPS))
         worst, best = (numbers.number(v, board.points) for v in (self.shades.worst, self.shades.best))
-        parts = [f'<span class="scale">{worst} {steps} {best}</span>']
+        parts = [f"{worst} {steps} {best}"]
         marked = [c for found in tests.values() for c in found.values()]
         marked += [c for found in self.categories.values() for c in found.against if not tests]
         if any(map(differs, marked)):
-            parts.append("▲ ▼ significantly better or worse than the best baseline there (paired, Holm)")
+            parts.append("<b>▲ ▼</b> significantly better or worse than the best baseline there (paired, Holm)")
         if any(s.groups for s in self.columns):
             parts.append("learners that share a letter are not significantly different")
         present = {self._absent(s.learner, t) for t, found in board.tasks.items() for s in self.columns
                    if s.learner not in found}  # fmt: skip
-        parts += [f"{mark} {WORDS[mark]}" for mark in WORDS if mark in present]
-        return f'<p class="legend">{" · ".join(parts)}</p>'
+        parts += [f"<b>{mark}</b> {WORDS[mark]}" for mark in WORDS if mark in present]
+        return f'<ul class="legend marks">{"".join(f"<li>{part}</li>" for part in parts)}</ul>'
 
 
 def _setting(board: Leaderboard) -> tuple[str, Shots]:

@@ -44,7 +44,7 @@ def _left_out(summary: Summary, answers: Mapping[str, Packed]) -> str:
     if held == total:
         return ""
     return (
-        f'<p class="legend">{held:,} of {total:,} answers are in this file, the first episodes at the most shots of '
+        f'<p class="legend">{held:,} of {total:,} answers are in this file, the first at the most shots of '
         "each task. For all: <code>taskloom report RUN --to items</code></p>"
     )
 
