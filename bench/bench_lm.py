@@ -18,12 +18,11 @@ from taskloom.models import Decoding
 from taskloom.models.causal import Causal
 from taskloom.models.lm import LM
 from taskloom.models.load import get
-from taskloom.prompts import WORDINGS, prompt
 from taskloom.sources import packages
 from taskloom.sources.files import RowFaults
+from taskloom.templates import Prompting, template
 
 SHOTS, NEW = 4, 16
-CUE = WORDINGS["cue"]
 SINGLE = {"Medicine": "Medicine", "Engineering": "Engineering", "Economics": "Economics", "Agriculture": "Agriculture"}
 LONGER = {
     "Medicine": "medicine and public health",
@@ -42,7 +41,8 @@ def examples(names: dict[str, str], answer: Callable[[dict[str, Any]], str]) -> 
 
 
 def prompts_of(task: Task, made: Sequence[Example], count: int) -> list[str]:
-    return [prompt(task, example.item, made[:SHOTS], CUE) for example in made[SHOTS : SHOTS + count]]
+    asking = Prompting(task, template("cue"))
+    return [asking.text(example.item, made[:SHOTS]) for example in made[SHOTS : SHOTS + count]]
 
 
 def forget(lm: LM) -> None:

@@ -19,6 +19,7 @@ LAYERS = [
     {"sources"},
     {"suites"},
     {"episodes", "priors", "prompts", "scores", "models"},
+    {"templates"},
     {"encodings"},
     {"lessons"},
     {"stats"},

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, Text
-from taskloom.prompts import WORDINGS, excerpt, pick, prompt, question, read, write
-from taskloom.sources.table import Field
-from taskloom.suites import fields
+from taskloom.core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, Text
+from taskloom.prompts import excerpt, pick, read, write
 
 often = settings(deadline=None, max_examples=50)
 
@@ -24,15 +22,6 @@ single: st.SearchStrategy[tuple[Any, Any]] = st.one_of(
     several.flatmap(lambda names: st.tuples(st.just(Labels(names, many=True)), st.just(names[::-1]))),
 )
 BOTH = Fields({"title": Text(), "category": Labels(("Art", "History")), "keywords": Terms()})
-CSL = (
-    Field("abstract", "text", "摘要"),
-    Field("discipline", "label", "学科"),
-    Field("keywords", "list", "关键词", separator="_"),
-)
-PAPERS = [
-    {"id": "1", "abstract": "研究了城市道路绿化。", "discipline": "园林", "keywords": ["城市道路", "绿化"]},
-    {"id": "2", "abstract": "提出一种排序算法。", "discipline": "计算机", "keywords": ["排序"]},
-]
 
 
 def task(output: Output, separator: str = "\n", instruction: str = "Do it.") -> Task:
@@ -191,38 +180,6 @@ def test_the_parts_of_an_answer_stand_in_the_order_of_the_output() -> None:
     assert write(task(BOTH, separator=" | "), answer) == "On colour | Art | red; blue"
 
 
-def test_a_question_is_the_instruction_and_the_fields_in_order() -> None:
-    item = Item("1", {"b": "second first", "a": "then this"})
-    assert question(task(Text(), separator=" | "), item) == "Do it.\nsecond first | then this"
-
-
-def test_a_prompt_shows_the_support_and_asks() -> None:
-    support = [
-        Example(Item("1", {"text": "red"}), ("colour", "hue"), "1"),
-        Example(Item("2", {"text": "oak"}), ("tree",), "2"),
-    ]
-    written = "Kind?\nred\ncolour\n\nKind?\noak\ntree\n\nKind?\nblue"
-    assert prompt(task(Text(), instruction="Kind?"), Item("3", {"text": "blue"}), support) == written
-
-
-def test_a_field_task_is_prompted_by_its_arrow() -> None:
-    suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh")
-    name = "abstract+discipline->keywords"
-    shown, asked = suite.pools[name]["all"].take([0, 1])
-    arrow = "摘要+学科->关键词"
-    assert suite.tasks[name].instruction == arrow
-    assert prompt(suite.tasks[name], asked.item, [shown]) == (
-        f"{arrow}\n研究了城市道路绿化。\n园林\n城市道路_绿化\n\n{arrow}\n提出一种排序算法。\n计算机"
-    )
-    assert read(suite.tasks[name], "排序_算法") == ("排序", "算法")
-
-
-def test_a_prompt_has_nothing_of_the_gold_answer_it_asks_for() -> None:
-    suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh")
-    (asked,) = suite.pools["abstract->discipline"]["all"].take([1])
-    assert "计算机" not in prompt(suite.tasks["abstract->discipline"], asked.item)
-
-
 @pytest.mark.parametrize(
     ("text", "label"),
     [
@@ -269,19 +226,3 @@ def test_the_only_number_of_a_text_is_picked(text: str, number: float | None) ->
 @pytest.mark.parametrize("output", [Text(), Terms(), Labels(("a", "b"), many=True), Ranking(), BOTH])
 def test_nothing_is_picked_where_an_answer_can_be_anything(output: Output) -> None:
     assert pick(task(output), "a") is None
-
-
-@pytest.mark.parametrize("name", WORDINGS)
-def test_every_wording_puts_the_instruction_and_the_input_before_the_answer(name: str) -> None:
-    support = [Example(Item("1", {"text": "a {input} {instruction}"}), ("x",), "1")]
-    written = prompt(task(Text()), Item("2", {"text": "b"}), support, WORDINGS[name])
-    assert "Do it." in written
-    assert "a {input} {instruction}" in written
-    assert written.index("Do it.") < written.index(f"{WORDINGS[name].gap}x\n\n") < written.rindex("b")
-    assert written == written.rstrip()
-
-
-def test_the_cue_names_the_instruction_once() -> None:
-    support = [Example(Item("1", {"text": "a"}), ("x",), "1")]
-    written = prompt(task(Text()), Item("2", {"text": "b"}), support, WORDINGS["cue"])
-    assert written == "Do it.\n\nInput: a\nOutput: x\n\nInput: b\nOutput:"

@@ -29,6 +29,7 @@ _EXPORTS = {
     "run": "studies.api",
     "score": "scores",
     "shared_errors": "reports.classes",
+    "show_prompt": "studies.prompting",
     "summarise": "reports",
     "write_plots": "reports.plot_files",
     "write_suite": "suites.store",

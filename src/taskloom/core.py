@@ -152,6 +152,7 @@ class Task:
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     separator: str = "\n"
     examples: tuple[Shown, ...] = ()  # of the instruction's own, no part of any pool
+    titles: Mapping[str, str] = field(default_factory=dict)  # what prompts call fields, where not by their names
 
     def declaration(self) -> dict[str, Json]:
         """Give all that the task declares, as JSON."""
@@ -163,6 +164,7 @@ class Task:
             "tags": {name: list(values) for name, values in self.tags.items()},
             "separator": self.separator,
             "examples": [asdict(shown) for shown in self.examples],
+            "titles": dict(self.titles),
         }
 
     def narrowed(self, labels: Sequence[str]) -> Task:

@@ -10,11 +10,14 @@ from .encodings import DEFAULT, Encoding, encode, encoding, tagged, without_item
 from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
-from .prompts import PLAIN, prompt, write
+from .prompts import write
 from .suites.leaks import COMPARED, LEAKAGE
+from .templates import DEFAULT as DEFAULT_TEMPLATE
+from .templates import TEMPLATES, Prompting, template
 
 Most: TypeAlias = int | Literal["all"]
 RANDOM = "random"
+LESSON_TEMPLATE = TEMPLATES[DEFAULT_TEMPLATE]  # of lessons without an encoding; a part of what names their cells
 RELEASED = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
 TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
 
@@ -44,7 +47,7 @@ def taught_rows(
 
 
 def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAULT, seed: int = 0) -> Iterator[Lesson]:
-    """Write rows of a task as lessons; without an encoding, in the plain wording.
+    """Write rows of a task as lessons; without an encoding, in the default template.
 
     Of several acceptable answers one is drawn, and never an empty one; the item itself is not shown as an example.
     """
@@ -64,7 +67,8 @@ def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: i
     key = ("lesson", seed, task.id, item.id)
     answer = answers[next(shuffled(len(answers), *key, "answer"))]
     if not encodings:
-        return Lesson(task.id, item.id, prompt(task, item) + PLAIN.gap, answer)
+        prompting = Prompting(task, template(LESSON_TEMPLATE))
+        return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer))
     chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
     return Lesson(task.id, item.id, encode(without_item(task, item), item, chosen), answer)
 

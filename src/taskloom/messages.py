@@ -113,6 +113,7 @@ COUNTS = {  # of events that learners count
     "not-converged": "fits that did not converge",
     "majority-tied": "ties between the most frequent answers; one is chosen by a hash of the task's name",
     "surrogates-replaced": "answers or replies with invalid Unicode (a lone surrogate), replaced by U+FFFD",
+    "labels-not-shown": "prompts without the list of labels: the task has more than max_labels",
 }
 STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
@@ -163,6 +164,17 @@ SCORES = {
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
 }
+PROMPTS = {  # notes beside a prompt that is shown
+    "prompt-of": "item {item!r}, learner {learner!r}, shots {shots}, seed {seed}, hash {hash}",
+    "prompt-tokens": "{tokens:token}",
+    "prompt-unmeasured": "not fitted to the context of the model: {reason}",
+    "prompt-count": "{what}: {count:,}",
+    "item-not-drawn": "seed {seed} does not draw this item; shown with the demonstrations of that seed: {item!r}",
+    "prompt-as-sent": "the run has sent exactly this prompt (hash {kept})",
+    "prompt-differs": (
+        "the run has sent another prompt (hash {kept}): taskloom, a learner's file or the model's tokenizer has changed"
+    ),
+}
 REPORTS = {  # warnings beside scores
     "pandas-missing": "data frames need pandas: pip install 'taskloom[pandas]', or use to_arrow()",
     "single-episodes": (
@@ -194,9 +206,16 @@ LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
-    "wording-missing": "wording must be one or more of {known}: {given}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
+    "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
+    "template-unknown": "a template is a text with slots such as {{text}}, or one of taskloom's; {hint}: {name!r}",
+    "answer-not-last": "{{answer}} must be the end of a template: {template!r}",
+    "brace-unpaired": "a slot is a name in braces; write {{{{ and }}}} for braces themselves: {template!r}",
+    "input-slot-missing": "the template shows nothing of the input; add {{text}} or the name of a field: {template!r}",
+    "input-not-shown": "the template does not show these inputs; add {{text}}, or their names in braces: {fields}",
+    "instruction-slot-unknown": "unknown slot {{{slot}}} in the instruction; {hint}",
+    "slot-unknown": "unknown slot {{{slot}}} in the template; {hint}",
 }
 EPISODES = {
     "prior-empty": (
@@ -271,6 +290,7 @@ ENDPOINTS = {  # as they are declared
 WEIGHTS = {
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
+    "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
     "weights-elsewhere": (
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "
         "({file}): {path}"
@@ -399,8 +419,8 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS,
-    ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS, EPISODES,
+    MODELS, ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

@@ -1,57 +1,20 @@
-"""Task, demonstrations and item to text, and text back to an answer."""
+"""An answer to text as a model is to write it, and what a model wrote back to an answer."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from .core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Task, Terms, is_finite, ranked
+from .core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, is_finite, ranked
 from .texts import CJK, number_text
 
 EXCERPT = 10  # candidates of a ranking that people are shown
 GAP = "\n\n"  # between demonstrations
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """How a task is put: `head` once, then `item` for each demonstration and for the item; `gap` before an answer."""
-
-    head: str
-    item: str
-    gap: str
-
-
-WORDINGS: Mapping[str, Wording] = {
-    "plain": Wording("", "{instruction}\n{input}", "\n"),
-    "cue": Wording("{instruction}\n\n", "Input: {input}\nOutput:", " "),
-    "question": Wording("", "{input}\nQuestion: {instruction}\nAnswer:", " "),
-}
-PLAIN = WORDINGS["plain"]
-SLOT = re.compile(r"\{(instruction|input)\}")
 NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 NUMBER_IN = re.compile(rf"(?<![\w.,-])(?:{NUMBER.pattern})(?![\w,-]|\.\d)", re.ASCII)
-
-
-def prompt(task: Task, item: Item, support: Sequence[Example] = (), wording: Wording = PLAIN) -> str:
-    """Write the text that a model is asked to go on from; an answer follows after the wording's gap.
-
-    >>> from taskloom.core import Text
-    >>> task = Task(id="abstract->title", instruction="摘要->标题", output=Text(), metrics=())
-    >>> print(prompt(task, Item("1", {"摘要": "研究了城市道路绿化。"})))
-    摘要->标题
-    研究了城市道路绿化。
-    """
-    shown = (f"{question(task, e.item, wording)}{wording.gap}{write(task, e.gold[0])}" for e in support)
-    head = wording.head.replace("{instruction}", task.instruction)
-    return head + GAP.join([*shown, question(task, item, wording)])
-
-
-def question(task: Task, item: Item, wording: Wording = PLAIN) -> str:
-    """Write the instruction with the item's fields."""
-    values = {"instruction": task.instruction, "input": task.separator.join(item.fields.values())}
-    return SLOT.sub(lambda slot: values[slot[1]], wording.item)
 
 
 def write(task: Task, answer: Answer) -> str:

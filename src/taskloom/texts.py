@@ -54,6 +54,25 @@ def number_text(number: float) -> str:
     return repr(float(number)).removesuffix(".0")
 
 
+def readable(name: str) -> str:
+    """Write the name of a column as words.
+
+    >>> readable("head_line"), readable("标题")
+    ('head line', '标题')
+    """
+    return name.replace("_", " ").strip() or name
+
+
+def title_of(name: str) -> str:
+    """Write the name of a column as it stands before its value.
+
+    >>> title_of("head_line"), title_of("DOI")
+    ('Head line', 'DOI')
+    """
+    words = readable(name)
+    return words[:1].upper() + words[1:]
+
+
 def inert(text: str) -> str:
     """Keep a spreadsheet from taking a cell for a formula; `alive` undoes it.
 

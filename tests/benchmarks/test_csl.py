@@ -13,9 +13,9 @@ from taskloom.benchmarks import csl
 from taskloom.benchmarks.published import card as published_card
 from taskloom.core import Labels, Terms
 from taskloom.errors import SourceError, UsageError
-from taskloom.prompts import prompt
 from taskloom.suites.cards import card
 from taskloom.suites.check import check
+from taskloom.templates import Prompting, template
 
 ROW = {
     "title": "道路绿化",
@@ -75,14 +75,14 @@ def test_the_fingerprint_is_the_same_under_any_hash_seed(tmp_path: Path):
         ).stdout
         for seed in ("0", "1", "2")
     }
-    assert found == {"fe9e0e6c281470750cd4d3930871b4f4\n"}
+    assert found == {"de50a15cc89f8f1362979144f76a787d\n"}
 
 
 def test_prompts_are_in_the_suites_own_words(tmp_path: Path):
     suite = build(write_jsonl(tmp_path / "r.jsonl", ROW))
     (example,) = suite.pools["abstract+discipline->keywords"]["all"].take([0])
-    asked = prompt(suite.tasks["abstract+discipline->keywords"], example.item)
-    assert asked == "摘要+学科->关键词\n研究了道路。\n园艺学"
+    asked = Prompting(suite.tasks["abstract+discipline->keywords"], template("plain")).text(example.item)
+    assert asked == "摘要+学科->关键词\n研究了道路。\n园艺学\n"
 
 
 def test_the_corpus_layout_has_no_header(tmp_path: Path):

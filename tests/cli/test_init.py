@@ -146,12 +146,27 @@ def test_show_a_task_with_examples_and_its_prompt(taskloom, suite: Path):
     assert shown["examples"] == [
         {"id": "a", "fields": {"title": "On trees"}, "candidates": [], "gold": [2001.0], "group": "a"}
     ]
-    shown = taskloom("show", suite, "title->year", "--prompt")
-    assert (shown.out, "item a: 14 characters" in shown.err) == ("标题->年\nOn trees\n", True)
-    assert taskloom("show", suite, "title->year", "--prompt", "--item", "b").out == "标题->年\nOn birds\n"
-    gone = taskloom("show", suite, "title->year", "--prompt", "--item", "z")
-    assert (gone.code, "no such item in the test pool; an id is 'a': 'z'" in gone.err) == (2, True)
+    asked = ("show", suite, "title->year", "--prompt", "--model", "fake:echo")
+    shown = taskloom(*asked, "--item", "b")
+    assert shown.out.startswith("根据标题写出年（数字）。\n\nOn birds\n")
+    assert "item 'b', learner 'in-context', shots 0, seed 0" in shown.err
+    told = json.loads(taskloom(*asked, "--shots", 1, "--json").out)
+    assert (told["shots"], told["prompt"].count("On "), told["kept"]) == (1, 2, "")
+    gone = taskloom(*asked, "--item", "z")
+    assert (gone.code, "the task has no such item; some are 'a', 'b': 'z'" in gone.err) == (2, True)
+    assert taskloom("show", suite, "title->year", "--shots", 1).code == 2
+    assert taskloom(*asked, "--shots", "few").code == 2
     assert "=>\t2001" in taskloom("show", suite, "title->year", "-n", 1).out
+
+
+def test_instructions_are_given_for_all_tasks_or_for_some(taskloom, table: Path, tmp_path: Path):
+    given = ("--instruction", "plot->genre=Which kind of film is it?", "--instruction", "Write the {outputs}.")
+    assert taskloom("build", "fields", table, *FILMS, *given, "-o", tmp_path / "out").code == 0
+    tasks = json.loads(taskloom("show", tmp_path / "out", "--json").out)["tasks"]
+    told = {task["id"]: task["instruction"] for task in tasks}
+    assert (told["plot->genre"], told["genre->plot"]) == ("Which kind of film is it?", "Write the plot.")
+    twice = taskloom("build", "fields", table, *FILMS, "--instruction", "a", "--instruction", "b", "-o", tmp_path / "x")
+    assert (twice.code, "two instructions" in twice.err) == (2, True)
 
 
 def test_show_the_card(taskloom, suite: Path):

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Shown, Task, Terms, Text
-from taskloom.errors import LearnerError, UnknownNameError
-from taskloom.learners import Toolbox, can_do, learner
+from taskloom.errors import LearnerError, UnknownNameError, UsageError
+from taskloom.learners import Response, Toolbox, can_do, learner
 from taskloom.learners.in_context import InContext
 from taskloom.messages import Note
-from taskloom.models import Decoding, Odds, Reply, Usage
+from taskloom.models import Decoding, Message, Odds, Prompt, Reply, Usage, prompt_text
 from taskloom.models.load import source
 
 YES_NO = Labels(("yes", "no"))
@@ -29,22 +29,28 @@ class Recorder:
         self.odds: Callable[[str], Odds | None] = lambda _: Odds((-1.0, -2.0), (1, 1))
         self.room = room  # words
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:
-        return len(prompt.split()) <= self.room
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
+        return len(prompt_text(prompt).split()) <= self.room
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         self._note(prompts, decoding)
-        return [self.answer(prompt) for prompt in prompts]
+        return [self.answer(prompt_text(prompt)) for prompt in prompts]
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+    def score(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], decoding: Decoding
+    ) -> list[Odds | None]:
         self._note(prompts, decoding)
         self.options += [list(each) for each in options]
-        return [self.odds(prompt) for prompt in prompts]
+        return [self.odds(prompt_text(prompt)) for prompt in prompts]
 
-    def _note(self, prompts: Sequence[str], decoding: Decoding) -> None:
-        self.prompts += prompts
+    def _note(self, prompts: Sequence[Prompt], decoding: Decoding) -> None:
+        self.prompts += map(prompt_text, prompts)
         self.batches.append(len(prompts))
         self.decodings.append(decoding)
+
+
+def plain(**options: Any) -> InContext:
+    return InContext(**{"template": "plain", "calibrate": False, **options})
 
 
 def said(found: Any) -> list[Answer | None]:
@@ -74,7 +80,7 @@ def asked(
 
 
 def shown(prompt: str) -> list[str]:
-    """Give the inputs of the demonstrations of a prompt in the plain wording."""
+    """Give the inputs of the demonstrations of a prompt in the plain template."""
     return [part.split("\n")[1] for part in prompt.split("\n\n")[:-1]]
 
 
@@ -83,16 +89,16 @@ def shown(prompt: str) -> list[str]:
 
 def test_the_support_is_shown_whole_before_the_item():
     model = Recorder()
-    asked(InContext(), model, "a sea", support=SUPPORT[:1])
+    asked(plain(), model, "a sea", support=SUPPORT[:1])
     assert model.prompts == ["Is it?\nred wine\nyes\n\nIs it?\na sea\n"]
-    asked(InContext(), model, "a sea", support=())
+    asked(plain(), model, "a sea", support=())
     assert model.prompts[1] == "Is it?\na sea\n"
 
 
 def test_a_seed_orders_and_picks_demonstrations():
     model = Recorder()
     for seed in (0, 0, 1, 2):
-        asked(InContext(most=3), model, "a sea", seed=seed)
+        asked(plain(most=3), model, "a sea", seed=seed)
     orders = [shown(prompt) for prompt in model.prompts]
     assert orders[0] == orders[1]
     assert len({tuple(order) for order in orders}) > 1
@@ -103,7 +109,7 @@ def test_a_seed_orders_and_picks_demonstrations():
 def test_balanced_demonstrations_take_turns_by_label():
     model = Recorder()
     for seed in range(5):
-        asked(InContext(choose="balanced", most=4), model, "a sea", seed=seed)
+        asked(plain(choose="balanced", most=4), model, "a sea", seed=seed)
     labels = [[dict(SUPPORT)[text] for text in shown(prompt)] for prompt in model.prompts]
     assert {tuple(sorted(each)) for each in labels} == {("no", "no", "yes", "yes")}
     assert all(each[:2] != each[1:3] and each[0] != each[1] for each in labels)
@@ -111,28 +117,28 @@ def test_balanced_demonstrations_take_turns_by_label():
 
 def test_the_nearest_demonstration_stands_last():
     model = Recorder()
-    asked(InContext(choose="nearest", most=2), model, "green sea", "a rose")
+    asked(plain(choose="nearest", most=2), model, "green sea", "a rose")
     assert [shown(prompt)[-1] for prompt in model.prompts] == ["green sea weed", "red rose"]
     assert shown(model.prompts[0]) == ["blue sea", "green sea weed"]
 
 
 def test_nearness_without_any_demonstration_asks_unaided():
     model = Recorder()
-    asked(InContext(choose="nearest"), model, "green sea", support=())
+    asked(plain(choose="nearest"), model, "green sea", support=())
     assert model.prompts == ["Is it?\ngreen sea\n"]
 
 
 def test_the_right_examples_of_the_task_itself_can_be_shown_in_their_order():
     own = (Shown({"text": "b"}, "no"), Shown({"text": "wrong"}, "no", right=False), Shown({"text": "a"}, "yes"))
     model = Recorder()
-    asked(InContext(demonstrations="task"), model, "x", of=task(examples=own), seed=3)
+    asked(plain(demonstrations="task"), model, "x", of=task(examples=own), seed=3)
     assert model.prompts == ["Is it?\nb\nno\n\nIs it?\na\nyes\n\nIs it?\nx\n"]
 
 
 @pytest.mark.parametrize("choose", ["random", "nearest"])
 def test_the_item_itself_is_never_shown_and_that_is_counted(choose: Any):
     model = Recorder()
-    _, counts = asked(InContext(choose=choose, most=4), model, "blue sea", "a sea")
+    _, counts = asked(plain(choose=choose, most=4), model, "blue sea", "a sea")
     assert "blue sea" not in shown(model.prompts[0])
     assert [len(shown(prompt)) for prompt in model.prompts] == [4, 4]
     assert counts == {"demonstration-is-item": 1}
@@ -141,7 +147,7 @@ def test_the_item_itself_is_never_shown_and_that_is_counted(choose: Any):
 def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_something_else():
     model = Recorder()
     tools = Toolbox({}, lambda _: model)
-    fitted = InContext().fit(task(), examples(SUPPORT[:2]), (), seed=0, tools=tools)
+    fitted = plain().fit(task(), examples(SUPPORT[:2]), (), seed=0, tools=tools)
     fitted.predict([Item("s0", {"text": "a sea"}), Item("s1", {"text": "red wine"})])
     assert [sorted(shown(prompt)) for prompt in model.prompts] == [["blue sea", "red wine"], ["blue sea"]]
     assert tools.counts == {"demonstration-is-item": 1}
@@ -149,14 +155,14 @@ def test_a_demonstration_that_shares_an_id_with_the_item_is_shown_for_it_says_so
 
 def test_demonstrations_are_dropped_where_the_context_is_short_the_farthest_first():
     model = Recorder(room=15)
-    _, counts = asked(InContext(choose="nearest"), model, "green sea")
+    _, counts = asked(plain(choose="nearest"), model, "green sea")
     assert shown(model.prompts[0]) == ["blue sea", "green sea weed"]
     assert counts == {"demonstration-dropped": 3}
 
 
 def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
     model = Recorder(lambda _: Reply("yes", 1, cut=3), room=1)
-    answers, counts = asked(InContext(answers="generate"), model, "green sea", support=SUPPORT[:2])
+    answers, counts = asked(plain(answers="generate"), model, "green sea", support=SUPPORT[:2])
     assert (answers, model.prompts) == (["yes"], ["Is it?\ngreen sea\n"])
     assert counts == {
         "demonstration-dropped": 2,
@@ -167,52 +173,96 @@ def test_an_item_that_does_not_fit_is_asked_about_all_the_same():
 def test_items_with_the_same_demonstrations_are_asked_about_together_and_answered_in_order():
     model = Recorder(lambda prompt: Reply("no" if "sea" in prompt.split("\n")[-2] else "yes", 1))
     questions = ("blue sea", "a sea", "a rose", "red rose")
-    answers, _ = asked(InContext(answers="generate"), model, *questions)
+    answers, _ = asked(plain(answers="generate"), model, *questions)
     assert answers == ["no", "no", "yes", "yes"]
     assert model.batches == [2, 2]
 
 
-# --- wordings --------------------------------------------------------------------------------------------------------
+# --- templates -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("wording", "prompt", "option"),
+    ("template", "prompt", "option"),
     [
         ("plain", "Is it?\na\nyes\n\nIs it?\nb\n", "yes"),
         ("cue", "Is it?\n\nInput: a\nOutput: yes\n\nInput: b\nOutput:", " yes"),
         ("question", "a\nQuestion: Is it?\nAnswer: yes\n\nb\nQuestion: Is it?\nAnswer:", " yes"),
+        ("{labels}: {text} =>", "yes, no: a =>\nyes\n\nyes, no: b =>\n", "yes"),
     ],
 )
-def test_a_space_before_the_answer_belongs_to_the_answer(wording: str, prompt: str, option: str):
+def test_a_space_before_the_answer_belongs_to_the_answer(template: str, prompt: str, option: str):
     model = Recorder()
-    asked(InContext(wording=wording), model, "b", support=[("a", "yes")])
+    asked(plain(template=template), model, "b", support=[("a", "yes")])
     assert model.prompts == [prompt]
     assert model.options[0][0] == option
 
 
-def test_a_seed_takes_one_of_several_wordings():
+def test_a_seed_takes_one_of_several_templates():
     model = Recorder()
-    how = InContext(wording=("plain", "cue"))
+    how = plain(template=("plain", "cue"))
     for seed in range(4):
         asked(how, model, "b", support=(), seed=seed)
     assert ["Output:" in prompt for prompt in model.prompts] == [False, True, False, True]
-    assert InContext(wording=("cue",)) == InContext(wording="cue")
+    assert InContext(template=("cue",)) == InContext(template="cue")
 
 
-def test_labels_can_be_named_in_the_instruction():
+def test_a_task_can_have_a_template_of_its_own():
     model = Recorder()
-    asked(InContext(show_labels=True), model, "b", support=())
-    assert model.prompts == ["Is it? (yes | no)\nb\n"]
-    asked(InContext(show_labels=True), model, "b", support=(), of=task(Text()))
-    assert model.prompts[1] == "Is it?\nb\n"
+    how = plain(template={"t": "plain", "a*": ("cue",), "*": "{text}?"})
+    for name in ("t", "about", "b"):
+        asked(how, model, "b", support=(), of=replace(task(), id=name))
+    assert model.prompts == ["Is it?\nb\n", "Is it?\n\nInput: b\nOutput:", "b?\n"]
+    assert how.patterns == ("t", "a*", "*")
+    asked(plain(template={"x": "plain"}), model, "b", support=(), of=replace(task(), id="b"))
+    asked(plain(template="default"), model, "b", support=())
+    assert model.prompts[3] == model.prompts[4]
+
+
+def test_labels_are_shown_unless_there_are_too_many_and_that_is_counted():
+    model = Recorder()
+    how = plain(template="{instruction} ({labels})\n{text}", max_labels=2)
+    _, counts = asked(how, model, "b", support=())
+    assert (model.prompts, counts) == (["Is it? (yes, no)\nb\n"], {})
+    _, counts = asked(replace(how, max_labels=1), model, "b", support=())
+    assert (model.prompts[1], counts) == ("Is it? ()\nb\n", {"labels-not-shown": 1})
+    assert asked(replace(how, max_labels=0), model, "b", support=())[1] == {}
+
+
+def test_faults_of_a_template_are_known_before_any_work():
+    how = plain(template={"t": "{txt} {labels}", "*": "plain"})
+    assert [note.code for note in how.faults(task(), lambda: ["text"])] == ["slot-unknown", "input-not-shown"]
+    assert not list(how.faults(replace(task(), id="b"), lambda: ["text"]))
+
+
+# --- conversations ---------------------------------------------------------------------------------------------------
+
+
+def test_demonstrations_are_turns_of_a_conversation():
+    model = Recorder()
+    how = plain(chat=True, template="{instruction}\n\nText: {text}\nAnswer: {answer}")
+    tools = Toolbox({}, lambda _: model)
+    fitted = how.fit(task(), examples([("a", "yes")]), (), seed=0, tools=tools)
+    (found,) = fitted.predict([Item("q", {"text": "b"})])
+    assert isinstance(found, Response)
+    assert found.prompt == (
+        Message("user", "Is it?\n\nText: a\nAnswer:"),
+        Message("assistant", "yes"),
+        Message("user", "Text: b\nAnswer:"),
+    )
+    assert model.options == [["yes", "no"]]
+
+
+def test_the_default_shows_labels_and_is_calibrated():
+    model = Recorder()
+    asked(InContext(), model, "b", support=())
+    assert len(model.prompts) == 4
+    assert all("yes, no" in prompt for prompt in model.prompts)
 
 
 def test_how_to_decode_is_handed_on():
     model = Recorder()
-    asked(InContext(chat=True, answers="generate", tokens=7, temperature=0.5), model, "b", seed=3)
-    assert model.decodings == [Decoding(tokens=7, stop=("\n",), chat=True, temperature=0.5, seed=3)]
-    asked(InContext(), model, "b")
-    assert not model.decodings[1].chat
+    asked(plain(chat=True, answers="generate", tokens=7, temperature=0.5), model, "b", seed=3)
+    assert model.decodings == [Decoding(tokens=7, stop=("\n",), temperature=0.5, seed=3)]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +277,7 @@ def test_an_answer_ends_with_its_line_or_where_answers_have_several_with_its_par
     output: Output, gold: Any, stop: str
 ):
     model = Recorder()
-    asked(InContext(), model, "b", of=task(output), support=[("a", gold)])
+    asked(plain(), model, "b", of=task(output), support=[("a", gold)])
     assert model.decodings[0].stop == (stop,)
 
 
@@ -237,22 +287,22 @@ def test_an_answer_ends_with_its_line_or_where_answers_have_several_with_its_par
 def test_the_likeliest_label_is_taken_and_of_equal_ones_the_first():
     model = Recorder()
     model.odds = lambda prompt: Odds((-2.0, -1.0) if "sea" in prompt else (-1.00001, -1.0), (1, 1))
-    assert asked(InContext(), model, "a sea", "b", support=())[0] == ["no", "yes"]
+    assert asked(plain(), model, "a sea", "b", support=())[0] == ["no", "yes"]
     assert model.options == [["yes", "no"]] * 2
 
 
 def test_a_label_of_many_tokens_can_be_weighed_by_their_mean():
     model = Recorder()
     model.odds = lambda _: Odds((-3.0, -2.0), (3, 1))
-    assert asked(InContext(), model, "b")[0] == ["no"]
-    assert asked(InContext(per_token=True), model, "b")[0] == ["yes"]
+    assert asked(plain(), model, "b")[0] == ["no"]
+    assert asked(plain(per_token=True), model, "b")[0] == ["yes"]
 
 
 def test_calibration_takes_back_what_a_model_likes_without_any_input():
     model = Recorder()
     model.odds = lambda prompt: Odds((-1.0, -2.0) if "rose" in prompt else (-1.0, -4.0), (1, 1))
-    assert asked(InContext(), model, "a rose", "a sea", support=())[0] == ["yes", "yes"]
-    assert asked(InContext(calibrate=True), model, "a rose", "a sea", support=())[0] == ["no", "yes"]
+    assert asked(plain(), model, "a rose", "a sea", support=())[0] == ["yes", "yes"]
+    assert asked(plain(calibrate=True), model, "a rose", "a sea", support=())[0] == ["no", "yes"]
     assert [prompt.split("\n")[1] for prompt in model.prompts[4:]] == ["N/A", "", "[MASK]"]
 
 
@@ -260,26 +310,26 @@ def test_calibration_is_by_the_mean_chance_over_inputs_without_content():
     model = Recorder()
     biased = {"N/A": (0.0, -9.0), "": (-9.0, 0.0), "[MASK]": (0.0, -9.0)}  # two of three for yes
     model.odds = lambda prompt: Odds(biased.get(prompt.split("\n")[1], (-1.0, -1.5)), (1, 1))
-    assert asked(InContext(calibrate=True), model, "x", support=())[0] == ["no"]  # -1 - log 2/3 < -1.5 - log 1/3
+    assert asked(plain(calibrate=True), model, "x", support=())[0] == ["no"]  # -1 - log 2/3 < -1.5 - log 1/3
     biased["N/A"] = (0.0, 0.0)
-    assert asked(InContext(calibrate=True), model, "x", support=())[0] == ["yes"]
+    assert asked(plain(calibrate=True), model, "x", support=())[0] == ["yes"]
 
 
 @pytest.mark.parametrize("refused", ["N/A", "sea", "[MASK]"])
 def test_a_prompt_that_is_refused_has_no_answer_and_is_counted(refused: str):
     model = Recorder()
     model.odds = lambda prompt: None if refused in prompt else Odds((-1.0, -2.0), (1, 1))
-    answers, counts = asked(InContext(calibrate=True), model, "a sea", "b", support=())
+    answers, counts = asked(plain(calibrate=True), model, "a sea", "b", support=())
     assert answers == ([None, "yes"] if refused == "sea" else [None, None])
     assert counts == {"prompt-refused": 1}
-    answers, counts = asked(InContext(answers="generate"), Recorder(lambda _: None), "b")
+    answers, counts = asked(plain(answers="generate"), Recorder(lambda _: None), "b")
     assert (answers, counts) == ([None], {"prompt-refused": 1})
 
 
 def test_written_answers_are_read_picked_or_none_and_counted():
     written = {"a": "yes", "b": "The answer is No.", "c": "yes or no", "d": "perhaps"}
     model = Recorder(lambda prompt: Reply(written[prompt.split("\n")[-2]], 1, ended="c" not in prompt))
-    answers, counts = asked(InContext(answers="generate", tokens=5), model, *written, support=())
+    answers, counts = asked(plain(answers="generate", tokens=5), model, *written, support=())
     assert answers == ["yes", "no", None, None]
     assert counts == {"answer-picked": 1, "answer-cut": 1}
 
@@ -296,15 +346,15 @@ def test_written_answers_are_read_picked_or_none_and_counted():
 )
 def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, written: str, answer: Any):
     model = Recorder(lambda _: Reply(written, 1))
-    assert asked(InContext(), model, "b", of=task(output), support=[("a", gold)])[0] == [answer]
-    assert can_do(InContext(), task(output), unaided=True)
-    assert not can_do(InContext(), task(Ranking()))
+    assert asked(plain(), model, "b", of=task(output), support=[("a", gold)])[0] == [answer]
+    assert can_do(plain(), task(output), unaided=True)
+    assert not can_do(plain(), task(Ranking()))
 
 
 @pytest.mark.parametrize(("gold", "answer"), [(("a",), None), ((), ())])
 def test_an_empty_reply_is_no_answer_unless_a_demonstration_is_as_empty(gold: Any, answer: Any):
     model = Recorder(lambda _: Reply(" ", 1))
-    found, counts = asked(InContext(), model, "b", of=task(Labels(("a", "b"), many=True)), support=[("a", gold)])
+    found, counts = asked(plain(), model, "b", of=task(Labels(("a", "b"), many=True)), support=[("a", gold)])
     assert (found, counts) == ([answer], {"reply-empty": 1})
 
 
@@ -334,11 +384,13 @@ def test_a_fake_answers_the_same_again(name: str, how: InContext):
         ({"tokens": 0}, Note.of("whole-number-expected", name="tokens", least=1, given="0")),
         ({"tokens": 1.5}, Note.of("whole-number-expected", name="tokens", least=1, given="1.5")),
         ({"temperature": -1}, Note.of("number-expected", name="temperature", least=0, most=100, given="-1")),
-        ({"wording": []}, Note.of("wording-missing", known=["plain", "cue", "question"], given="[]")),
+        ({"template": []}, Note.of("template-expected", given="[]")),
+        ({"template": {}}, Note.of("template-expected", given="{}")),
+        ({"template": {"t": 1}}, Note.of("template-expected", given="1")),
+        ({"max_labels": -1}, Note.of("whole-number-expected", name="max_labels", least=0, given="-1")),
         ({"chat": "no"}, Note.of("true-or-false-expected", name="chat", given="'no'")),
         ({"calibrate": 1}, Note.of("true-or-false-expected", name="calibrate", given="1")),
         ({"per_token": "yes"}, Note.of("true-or-false-expected", name="per_token", given="'yes'")),
-        ({"show_labels": None}, Note.of("true-or-false-expected", name="show_labels", given="None")),
     ],
 )
 def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], note: Note):
@@ -348,10 +400,24 @@ def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], note
 
 
 @pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("plane", "template-unknown"),
+        (["plain", "kue"], "template-unknown"),
+        ({"t": "{labels}"}, "input-slot-missing"),
+        ("{answer} {text}", "answer-not-last"),
+        ("{text", "brace-unpaired"),
+    ],
+)
+def test_a_template_that_is_none_is_refused(given: Any, code: str):
+    with pytest.raises(UsageError) as refused:
+        learner("in-context", {"template": given})
+    assert refused.value.note.code == code
+
+
+@pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"wording": "plane"}, "unknown wording: 'plane'; did you mean plain"),
-        ({"wording": ["plain", "kue"]}, "unknown wording: 'kue'; did you mean cue"),
         ({"choose": "neerest"}, "unknown choice of demonstrations: 'neerest'; did you mean nearest"),
         ({"demonstrations": "tsk"}, "unknown source of demonstrations"),
         ({"answers": "scores"}, "unknown way to answer: 'scores'; did you mean score"),

@@ -13,7 +13,7 @@ from taskloom.errors import LearnerError, UsageError
 from taskloom.learners import Toolbox, can_do, learner, shown
 from taskloom.learners.baselines import CopyDemonstration
 from taskloom.learners.instructed import Instructed
-from taskloom.models import Decoding, Odds, Reply, Usage
+from taskloom.models import Decoding, Odds, Prompt, Reply, Usage, prompt_text
 
 TASK = Task(
     id="t",
@@ -33,14 +33,16 @@ class Recorder:
         self.asked: list[str] = []
         self.how = Decoding()
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:
-        return len(prompt) <= self.room
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
+        return len(prompt_text(prompt)) <= self.room
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
-        self.asked, self.how = list(prompts), decoding
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
+        self.asked, self.how = [prompt_text(prompt) for prompt in prompts], decoding
         return [self.reply] * len(prompts)
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+    def score(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], decoding: Decoding
+    ) -> list[Odds | None]:
         raise AssertionError
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from taskloom.errors import ModelError, ModelUnavailableError, UnknownNameError, UsageError
 from taskloom.messages import Note
-from taskloom.models import Decoding, Odds, Reply, Usage
+from taskloom.models import Decoding, Message, Odds, Prompt, Reply, Usage
 from taskloom.models import api as apis
 from taskloom.models.api import Api, Endpoint
 from taskloom.models.load import source
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from tests.models.conftest import Server
 
 Make = Callable[..., Api]
-PLAIN, CHAT = Decoding(tokens=8), Decoding(tokens=8, chat=True)
+PLAIN = Decoding(tokens=8)
 MANY = [f"question {n} word{n}" for n in range(40)]
 KEY = "sk-secret-0123456789"
 GONE = "http://127.0.0.1:9/v1"  # where nobody listens
+
+
+def said(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)
 
 
 def texts(replies: list[Reply | None]) -> list[str | None]:
@@ -36,17 +40,18 @@ def texts(replies: list[Reply | None]) -> list[str | None]:
 # --- what is asked and read ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decoding", [PLAIN, CHAT])
-def test_prompts_are_answered_in_their_order(api: Make, decoding: Decoding):
-    assert api().generate(["a b", "c d e"], decoding) == [Reply("b", 1), Reply("e", 1)]
+@pytest.mark.parametrize("prompts", [["a b", "c d e"], [said("a b"), said("c d e")]])
+def test_prompts_are_answered_in_their_order(api: Make, prompts: list[Prompt]):
+    assert api().generate(prompts, PLAIN) == [Reply("b", 1), Reply("e", 1)]
 
 
 def test_a_request_says_how_to_decode(api: Make, endpoint: Server):
     api().generate(["a b"], Decoding(tokens=3, stop=("\n",), temperature=0.5, seed=7))
     asked = {"model": "tiny", "prompt": "a b", "max_tokens": 3, "temperature": 0.5, "seed": 7, "stop": ["\n"]}
     assert endpoint.received == [asked]
-    api().generate(["a b"], CHAT)
-    assert endpoint.received[1]["messages"] == [{"role": "user", "content": "a b"}]
+    api().generate([(*said("a"), Message("assistant", "b"), *said("c"))], PLAIN)
+    turns = [("user", "a"), ("assistant", "b"), ("user", "c")]
+    assert endpoint.received[1]["messages"] == [{"role": role, "content": content} for role, content in turns]
     assert "seed" not in endpoint.received[1]
     assert endpoint.headers[1]["Authorization"] == f"Bearer {KEY}"
 
@@ -77,7 +82,7 @@ def test_half_a_character_in_a_prompt_or_a_reply_does_no_harm(api: Make, endpoin
 
 def test_a_filtered_reply_is_none(api: Make, endpoint: Server):
     endpoint.about = {"bomb": "filtered"}
-    assert texts(api().generate(["a b", "a bomb"], CHAT)) == ["b", None]
+    assert texts(api().generate([said("a b"), said("a bomb")], PLAIN)) == ["b", None]
 
 
 def test_a_prompt_that_is_too_long_is_none_and_not_asked_about_again(api: Make, endpoint: Server):
@@ -162,7 +167,7 @@ def test_without_log_probabilities_the_remedy_is_told(
 
 def test_a_chat_is_not_asked_for_log_probabilities(api: Make, endpoint: Server, refused: Refused):
     with refused(ModelUnavailableError, "no-log-probabilities-in-chat"):
-        api().score(["a"], [[" b"]], CHAT)
+        api().score([said("a")], [[" b"]], PLAIN)
     assert not endpoint.received
 
 

@@ -11,9 +11,9 @@ import transformers as hf
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from taskloom.errors import FetchError, ModelError
-from taskloom.models import Decoding, Odds, Reply, load
+from taskloom.models import Decoding, Message, Odds, Prompt, Reply, load
 from taskloom.models.causal import Causal
-from taskloom.models.lm import LM
+from taskloom.models.lm import LM, Tokens
 from taskloom.sources.packages import cache_folder
 
 torch.set_num_threads(1)  # tiny models: more threads than workers only get in each other's way
@@ -100,12 +100,12 @@ def says(tmp_path: Path) -> Callable[[str], LM]:
     return make
 
 
-def replies(of: LM, prompts: Sequence[str], decoding: Decoding) -> list[Reply]:
+def replies(of: LM, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply]:
     found = of.generate(prompts, decoding)
     return [reply for reply in found if reply is not None]
 
 
-def odds(of: LM, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding = PLAIN) -> list[Odds]:
+def odds(of: LM, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], decoding: Decoding = PLAIN) -> list[Odds]:
     return [found for found in of.score(prompts, options, decoding) if found is not None]
 
 
@@ -287,8 +287,8 @@ def test_use_is_counted(tmp_path: Path) -> None:
 def test_a_turn_of_a_conversation_starts_once(tmp_path: Path, start: bool) -> None:
     read = tokenizer(start=start, template=TEMPLATE)
     lm = saved(net(len(read)), read, tmp_path)
-    chat = Decoding(tokens=8, chat=True)
-    lm.generate(["old tree"], chat)
+    chat = (Message("user", "old tree"),)
+    lm.generate([chat], PLAIN)
     first = read("<s><user>old tree<assistant>", add_special_tokens=False)["input_ids"]
     assert first[0] == 0
     assert 0 not in first[1:]
@@ -296,10 +296,20 @@ def test_a_turn_of_a_conversation_starts_once(tmp_path: Path, start: bool) -> No
     given = torch.tensor([first])
     made = lm.net.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=8)
     text = read.decode([t for t in made[0, len(first) :].tolist() if t != 1], skip_special_tokens=True)
-    assert replies(lm, ["old tree"], chat)[0].text == text
+    assert replies(lm, [chat], PLAIN)[0].text == text
     options = [read(o, add_special_tokens=False)["input_ids"] for o in ("bird", "tree")]
-    (found,) = odds(lm, ["old tree"], [["bird", "tree"]], chat)
+    (found,) = odds(lm, [chat], [["bird", "tree"]], PLAIN)
     assert found.logs == pytest.approx([naive_score(lm, first, option) for option in options], abs=1e-4)
+
+
+def test_what_fits_is_known_without_the_weights(tmp_path: Path) -> None:
+    read = tokenizer(template=TEMPLATE)
+    lm = saved(net(len(read)), read, tmp_path)
+    counted = Tokens.load(tmp_path)
+    for prompt in ("old tree", "", (Message("user", "old"), Message("assistant", "tree"), Message("user", "bird"))):
+        room = [tokens for tokens in range(1, lm.context) if lm.fits(prompt, Decoding(tokens=tokens))]
+        assert room == [tokens for tokens in range(1, lm.context) if counted.fits(prompt, Decoding(tokens=tokens))]
+        assert counted.count(prompt) == lm.context - max(room)
 
 
 def test_without_chat_a_template_is_left_alone(tmp_path: Path, lm: LM) -> None:
@@ -309,7 +319,7 @@ def test_without_chat_a_template_is_left_alone(tmp_path: Path, lm: LM) -> None:
 
 def test_a_conversation_with_a_model_that_knows_none_is_refused(lm: LM) -> None:
     with pytest.raises(ModelError, match="the model has no chat template; remove `chat`"):
-        lm.generate(["tree"], Decoding(chat=True))
+        lm.generate([(Message("user", "tree"),)], PLAIN)
 
 
 # --- text to text ----------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ models:
     token_budget: 1000000
     body: {top_p: 0.9, more: {a: [1]}}
 learners:
-  written: {in-context: {model: remote, answers: generate, tokens: 8, wording: [plain, cue]}}
+  written: {in-context: {model: remote, answers: generate, tokens: 8, template: [plain, cue]}}
   scored: {in-context: {model: remote}, tasks: "abstract->*", shots: [1]}
   majority: {}
 """

@@ -39,8 +39,10 @@ def test_several_outputs_are_answered_apart(small_suite: Suite):
     assert example.gold == ({"keywords": ("oak", "elm"), "year": 2001.0},)
 
 
-def test_prompts_name_inputs_arrow_outputs(small_suite: Suite):
-    assert small_suite.tasks["title+year->keywords"].instruction == "标题+年->关键词"
+def test_prompts_call_fields_by_their_titles(small_suite: Suite):
+    task = small_suite.tasks["title+year->keywords"]
+    assert task.instruction == "根据标题和年写出关键词（用“;”分隔）。"
+    assert task.titles == {"title": "标题", "year": "年", "keywords": "关键词"}
 
 
 def test_a_prompt_outside_the_suite_can_be_made(small_suite: Suite):
@@ -48,7 +50,7 @@ def test_a_prompt_outside_the_suite_can_be_made(small_suite: Suite):
     assert isinstance(view, fields.FieldPool)
     rewrite = fields.task(view.records, ["title"], ["title"])
     (example,) = fields.view(view.records, ["title"], ["title"]).take([0])
-    assert rewrite.instruction == "标题->标题"
+    assert rewrite.instruction == "改写标题。"
     assert example.gold == ("On trees",)
 
 

@@ -138,7 +138,7 @@ def test_an_empty_pool_is_kept(tmp_path: Path):
 def test_the_manifest_can_be_read_by_people(tmp_path: Path, small_suite: Suite):
     store.write(small_suite, tmp_path / "s")
     text = (tmp_path / "s" / store.MANIFEST).read_text(encoding="utf-8")
-    assert '"instruction": "标题->关键词"' in text
+    assert '"instruction": "根据标题写出关键词（用“;”分隔）。"' in text
     assert json.loads(text)["records"]["rows"] == 3
 
 

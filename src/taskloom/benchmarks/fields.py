@@ -18,7 +18,7 @@ from ..suites.build import TableOptions, field_suite
 class TableFields(TableOptions):
     """The suite of a table."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     split: str = ""  # the column that says which rows are for training, development and testing
     pools: Mapping[str, str] = field(default_factory=dict)  # value of that column -> train, dev, test or drop
     train: tuple[str, ...] = key((), path=True)  # files of each pool, instead of a source with a split column

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import console, prompts
 from ..core import Example, Fields, Labels, Output, Ranking, Suite
-from ..errors import UnknownNameError, UsageError
+from ..errors import UnknownNameError
 from ..scores.tasks import split_name
 from ..suites.bridges import Partition
 from ..suites.bridges import bridge as bridge_of
@@ -23,7 +23,6 @@ from ..texts import counted
 from .listings_names import show_rows
 
 SHOWN = 20  # tasks
-BLOCK = 1000  # examples that are looked through at a time
 NAMES = 12  # types, languages and domains of a card
 LOG = "by logarithm"
 ABOUT = ("task", "category", "role", "output", "metrics", "examples")  # columns of a suite's tasks
@@ -112,42 +111,6 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
     for example in examples:
         shown = {**example.item.fields, "=>": prompts.excerpt(task, example.gold[0])}
         console.table([f"{pool_name}/{example.item.id}", ""], list(shown.items()))
-
-
-def show_prompt(suite: Suite, name: str, *, how: str, model: str, item: str) -> None:
-    """Print the exact prompt of an item, as it is sent to a model if one is named, and its length."""
-    from ..encodings import DEFAULT, Encoded, encoding, fitted
-    from ..learners.instructed import Instructed, left_out
-    from ..messages import text_of
-    from ..models import load as load_models
-
-    task = suite.task(name)
-    example = _asked(suite, name, item)
-    measure = load_models.measure(model, Instructed().tokens) if model else None
-    chosen = how or (DEFAULT if task.examples else "")
-    if chosen:
-        found = fitted(task, example.item, encoding(chosen), measure.fits if measure else lambda _: True)
-    else:
-        found = Encoded(prompts.prompt(task, example.item))
-    console.line(found.text)
-    length = f"{measure.count(found.text):,} of {measure.room:,} tokens of {model}" if measure else (
-        f"{counted(len(found.text), 'character')}; --model counts tokens, and shows what fits")  # fmt: skip
-    console.note(f"item {example.item.id}: {length}")
-    for code, count in left_out(found).items():
-        console.note(f"{text_of(code)}: {count}")
-
-
-def _asked(suite: Suite, name: str, item: str) -> Example:
-    """Find an item in the test pool, or take the first."""
-    pool = suite.asked_pool(name)
-    for start in range(0, len(pool), BLOCK):
-        examples = pool.take(range(start, min(start + BLOCK, len(pool))))
-        if found := next((example for example in examples if item in ("", example.item.id)), None):
-            return found
-    if not len(pool):
-        raise UsageError(f"the task has no examples: {name!r}")
-    (first,) = pool.take([0])
-    raise UsageError(f"no such item in the test pool; an id is {first.item.id!r}: {item!r}")
 
 
 def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None = None) -> None:

@@ -79,6 +79,12 @@ def build(
     language: Annotated[
         str, typer.Option(metavar="CODE", help="The language of texts, as en or zh: how they are tokenised.")
     ] = "",
+    instruction: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[TASK=]TEXT", help="The instruction of a task or of all; slots: {inputs}, {outputs}, {task}."
+        ),
+    ] = [],  # noqa: B006
     separator: Annotated[
         list[str], typer.Option(metavar="FIELD=TEXT", help="The text between the terms of a list.")
     ] = [],  # noqa: B006
@@ -111,6 +117,7 @@ def build(
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
         "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
+        "instruction": _instructions(instruction),
     }  # fmt: skip
     options = {option: value for option, value in wanted.items() if value}
     _refuse_flags(name, options)
@@ -154,6 +161,16 @@ def _assignments(texts: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in split}
 
 
+def _instructions(texts: Sequence[str]) -> str | dict[str, str]:
+    """Read instructions: what stands before an equals sign is a task, or a pattern, where it has an arrow."""
+    split = [text.partition("=") for text in texts]
+    found = {name if equals and "->" in name else "": value if equals and "->" in name else text
+             for text, (name, equals, value) in zip(texts, split, strict=True)}  # fmt: skip
+    if len(found) < len(texts):
+        raise UsageError(f"two instructions for the same tasks: {', '.join(texts)}")
+    return found.get("", "") if {*found} <= {""} else {"*" if name == "" else name: t for name, t in found.items()}
+
+
 def _as_text(value: object) -> str:
     if isinstance(value, list):
         return counted_text(value) if isinstance(value[0], dict) else "\n  ".join(["", *value])
@@ -161,7 +178,7 @@ def _as_text(value: object) -> str:
 
 
 def show(
-    suite: SuiteFolder,
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder, or with --prompt a run's.")],
     task: Annotated[
         str, typer.Argument(metavar="TASK", help="A task of the suite.", autocompletion=complete.tasks)
     ] = "",
@@ -173,7 +190,15 @@ def show(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="With --card: write an HTML page to this file."),
     ] = None,
-    prompt: Annotated[bool, typer.Option("--prompt", help="Print the exact prompt of an item.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print exactly what a model is sent for an item.")] = False,
+    study: Annotated[str, typer.Option(metavar="STUDY", help="With --prompt: the study that has the learner.")] = "",
+    learner: Annotated[
+        str, typer.Option(metavar="NAME", help="With --prompt: a learner of the study or run, or of `list learners`.")
+    ] = "",
+    shots: Annotated[str, typer.Option(metavar="N", help="With --prompt: the number of examples, all or drawn.")] = "",
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="With --prompt: the seed of the episode, if not the first.")
+    ] = None,
     item: Annotated[str, typer.Option(metavar="ID", help="With --prompt: the item, if not the first.")] = "",
     encoding: Annotated[
         str,
@@ -197,21 +222,25 @@ def show(
 ) -> None:
     """Show a suite's tasks, a task with examples, a prompt or a card."""
     from ..suites.store import open_suite
-    from . import listings
+    from . import listings, listings_prompts
+    from .listings_prompts import PromptOptions
 
-    if prompt and (as_json or not task):
-        raise UsageError("--prompt needs a TASK, and can't be used with --json")
-    if (encoding or model or item) and not prompt:
-        raise UsageError("--encoding, --model and --item need --prompt")
+    if prompt and not task:
+        raise UsageError("--prompt needs a TASK")
+    if not prompt and (study or learner or shots or seed is not None or item or encoding or model):
+        raise UsageError("--study, --learner, --shots, --seed, --item, --encoding and --model need --prompt")
     if card and task:
         raise UsageError(f"--card describes a whole suite; remove the task: {task!r}")
     if output and not card:
         raise UsageError(f"-o needs --card: {str(output)!r}")
+    if prompt:
+        asked = PromptOptions(study, learner, shots, seed, item, encoding, model)
+        if not listings_prompts.show(suite, task, asked, as_json=as_json):
+            raise typer.Exit(1)
+        return
     opened = open_suite(suite)
     if card:
         listings.show_card(opened, everything=everything, as_json=as_json, to=output)
-    elif task and prompt:
-        listings.show_prompt(opened, task, how=encoding, model=model, item=item)
     elif task:
         listings.show_task(opened, task, examples, as_json=as_json)
     else:

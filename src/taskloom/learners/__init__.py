@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
@@ -21,7 +21,7 @@ from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
-from ..models import Ability, LanguageModel
+from ..models import Ability, LanguageModel, Prompt
 from ..priors import Prior
 from ..texts import without_surrogates
 
@@ -53,7 +53,7 @@ class Response:
     answer: Answer | None  # None where none can be given
     raw: str | None = None  # what the model wrote
     options: Mapping[str, float] = field(default_factory=dict)  # what the model thinks of each, where it was asked
-    prompt: str = ""  # as it was sent; a hash of it is kept
+    prompt: Prompt = ""  # as it was sent; a hash of it is kept
     parts: Mapping[str, Response] = field(default_factory=dict)  # of an answer of several fields, found one by one
 
 
@@ -94,6 +94,15 @@ class Learner(Protocol):
         """Give what it shows of a task's tags and metrics, which do not name a task."""
         return None
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Name the tasks, or patterns of these, that its settings speak of: each must be a task of the suite."""
+        return ()
+
+    def faults(self, task: Task, fields: Callable[[], Sequence[str]]) -> Iterator[Note]:  # noqa: ARG002
+        """Say what is wrong with its settings for a task, before any work; `fields` gives the names of its inputs."""
+        return iter(())
+
     def fit(
         self, task: Task, support: Sequence[Example], dev: Sequence[Example], *, seed: int, tools: Tools
     ) -> Predictor:
@@ -113,7 +122,19 @@ LEARNERS: Mapping[str, str] = {
 }
 BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown beside learners, and never ranked
 ENTRY_POINTS = "taskloom.learners"
-DECLARED = ("version", "outputs", "unaided", "takes_examples", "models", "needs", "facets", "shown", "fit")
+DECLARED = (
+    "version",
+    "outputs",
+    "unaided",
+    "takes_examples",
+    "models",
+    "needs",
+    "facets",
+    "shown",
+    "patterns",
+    "faults",
+    "fit",
+)
 SURROGATES = "surrogates-replaced"  # counted of texts with half a character
 PLAIN: Mapping[type, Callable[[Any], object]] = {  # as JSON writes them, whatever a kind of theirs says that it is
     int: int.__int__,

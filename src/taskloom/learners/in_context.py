@@ -5,17 +5,18 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from .. import prompts
 from ..core import Answer, Example, Item, Labels, Task
 from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
 from ..messages import Note
-from ..models import Ability, Decoding, LanguageModel, Odds, Reply
-from ..prompts import WORDINGS, Wording
+from ..models import Ability, Decoding, LanguageModel, Odds, Prompt, Reply
+from ..templates import DEFAULT, MOST_LABELS, TEMPLATES, Prompting, template
 from . import SURROGATES, Learner, Predictor, Response, Tools
 from .baselines import Words, settle
 
@@ -24,6 +25,7 @@ Choose: TypeAlias = Literal["random", "balanced", "nearest"]
 Answers: TypeAlias = Literal["score", "generate"]
 Demonstrations: TypeAlias = tuple[Example, ...]
 Asked: TypeAlias = tuple[Item, Demonstrations]
+Templates: TypeAlias = str | tuple[str, ...]  # of several, a seed takes one
 EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
 ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 
@@ -32,7 +34,7 @@ ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 class InContext(Learner):
     """A language model that is shown the support as demonstrations, and asked."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
     unaided: ClassVar[frozenset[str]] = outputs
     model: str = "smollm2"
@@ -40,31 +42,29 @@ class InContext(Learner):
     choose: Choose = "random"
     most: int = 0  # demonstrations; 0: all there are
     answers: Answers = "score"  # how one label is found: the likeliest, or what is written
-    calibrate: bool = False  # weigh labels against what an input without content would give
+    calibrate: bool = True  # weigh labels against what an input without content would give
     per_token: bool = False  # weigh labels by the mean over their tokens
-    wording: str | tuple[str, ...] = "plain"  # of several, a seed takes one
-    show_labels: bool = False  # name the labels in the instruction
-    chat: bool = False
+    template: Templates | Mapping[str, Templates] = (
+        DEFAULT  # a name or a text with slots; or by task, names or patterns
+    )
+    max_labels: int = MOST_LABELS  # a task with more labels shows none of them
+    chat: bool = False  # demonstrations as turns of a conversation, in the model's own format
     tokens: int = 64  # written at most
     temperature: float = 0.0
 
     def __post_init__(self) -> None:
-        wordings = (self.wording,) if isinstance(self.wording, str) else tuple(self.wording)
-        if not wordings:
-            raise LearnerError(Note.of("wording-missing", known=list(WORDINGS), given=repr(self.wording)))
-        object.__setattr__(self, "wording", wordings[0] if len(wordings) == 1 else wordings)
+        object.__setattr__(self, "template", _templates(self.template))
         for what, value, known in [
-            *(("wording", wording, WORDINGS) for wording in wordings),
             ("source of demonstrations", self.demonstrations, get_args(From)),
             ("choice of demonstrations", self.choose, get_args(Choose)),
             ("way to answer", self.answers, get_args(Answers)),
         ]:
             if value not in known:
                 raise UnknownNameError(what, str(value), known)
-        for name, least in (("most", 0), ("tokens", 1)):
+        for name, least in (("most", 0), ("max_labels", 0), ("tokens", 1)):
             if isinstance(value := getattr(self, name), bool) or not isinstance(value, int) or value < least:
                 raise LearnerError(Note.of("whole-number-expected", name=name, least=least, given=repr(value)))
-        for name in ("calibrate", "per_token", "show_labels", "chat"):
+        for name in ("calibrate", "per_token", "chat"):
             if not isinstance(value := getattr(self, name), bool):  # YAML's no is a text, and true if it is asked
                 raise LearnerError(Note.of("true-or-false-expected", name=name, given=repr(value)))
         settle(self, "temperature", least=0, most=100)
@@ -79,6 +79,24 @@ class InContext(Learner):
         scored = isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
         return {self.model: frozenset({"generate" if not scored else "chat-score" if self.chat else "score"})}
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Name the tasks that have a template of their own."""
+        return tuple(self.template) if isinstance(self.template, Mapping) else ()
+
+    def faults(self, task: Task, fields: Callable[[], Sequence[str]]) -> Iterator[Note]:
+        """Name slots of the task's templates that are unknown, and inputs that these do not show."""
+        for text in self._templates_of(task):
+            if text not in TEMPLATES:
+                yield from template(text).faults(fields())
+
+    def _templates_of(self, task: Task) -> tuple[str, ...]:
+        found: Any = self.template
+        if isinstance(found, Mapping):
+            fits = (of for pattern, of in found.items() if task.id == pattern or fnmatchcase(task.id, pattern))
+            found = next(fits, DEFAULT)
+        return (found,) if isinstance(found, str) else found
+
     def fit(
         self,
         task: Task,
@@ -88,18 +106,34 @@ class InContext(Learner):
         seed: int,
         tools: Tools,
     ) -> Predictor:
-        """Choose the wording and the demonstrations, but for those that depend on the item."""
-        wordings = (self.wording,) if isinstance(self.wording, str) else self.wording
-        wording = WORDINGS[wordings[seed % len(wordings)]]
+        """Choose the template and the demonstrations, but for those that depend on the item."""
+        templates = self._templates_of(task)
+        prompting = Prompting(task, template(templates[seed % len(templates)]), self.max_labels)
+        if prompting.hides_labels:
+            tools.count("labels-not-shown")
         shown = support if self.demonstrations == "support" else _own_examples(task)
         order = [shown[place] for place in shuffled(len(shown), "demonstrations", seed, task.id)]
         if self.demonstrations == "task":
             order = list(shown)  # as whoever wrote them put them
         if self.choose == "balanced":
             order = list(_in_turns(order))
-        if self.show_labels and isinstance(task.output, Labels):
-            task = replace(task, instruction=f"{task.instruction} ({' | '.join(task.output.names)})")
-        return _Asking(self, task, wording, tuple(order), seed, tools)
+        return _Asking(self, prompting, tuple(order), seed, tools)
+
+
+def _templates(given: Any) -> Any:
+    """Read templates: a name or a text, several of which a seed takes one, or these by task."""
+    if isinstance(given, Mapping) and given and all(isinstance(pattern, str) for pattern in given):
+        return {pattern: _templates_of_task(of) for pattern, of in given.items()}
+    return _templates_of_task(given)
+
+
+def _templates_of_task(given: Any) -> Templates:
+    several = (given,) if isinstance(given, str) else given
+    if not isinstance(several, list | tuple) or not several or not all(isinstance(text, str) for text in several):
+        raise LearnerError(Note.of("template-expected", given=repr(given)))
+    for text in several:
+        template(text)  # refuses what is none
+    return str(several[0]) if len(several) == 1 else tuple(map(str, several))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +141,15 @@ class _Asking:
     """A task put into words, and a model to ask."""
 
     how: InContext
-    task: Task
-    wording: Wording
+    prompting: Prompting
     shown: Demonstrations
     seed: int
     tools: Tools
+
+    @property
+    def task(self) -> Task:
+        """Give the task."""
+        return self.prompting.task
 
     def predict(self, items: Sequence[Item]) -> list[Response]:
         """Ask about all items that have the same demonstrations at once, and about the others together."""
@@ -168,11 +206,10 @@ class _Asking:
             "\n" in prompts.write(task, shot.gold[0]) for shot in self.shown
         )
         ends = (prompts.GAP if several else "\n",)
-        return Decoding(tokens=how.tokens, stop=ends, chat=how.chat, temperature=how.temperature, seed=self.seed)
+        return Decoding(tokens=how.tokens, stop=ends, temperature=how.temperature, seed=self.seed)
 
-    def _prompt(self, item: Item, shots: Demonstrations) -> str:
-        """Write a prompt up to where the answer begins, but for a space, which belongs to the answer's first token."""
-        return prompts.prompt(self.task, item, shots, self.wording) + self.wording.gap.rstrip(" ")
+    def _prompt(self, item: Item, shots: Demonstrations) -> Prompt:
+        return self.prompting.messages(item, shots) if self.how.chat else self.prompting.text(item, shots)
 
     def _answers(self, model: LanguageModel, asked: Sequence[Asked]) -> list[Response]:
         output = self.task.output
@@ -187,11 +224,11 @@ class _Asking:
         self,
         model: LanguageModel,
         asked: Sequence[Asked],
-        texts: Sequence[str],
+        texts: Sequence[Prompt],
         names: Sequence[str],
     ) -> list[Response]:
         """Take the label that is likeliest to come next; of equal ones, the first."""
-        options = [self.wording.gap[len(self.wording.gap.rstrip(" ")) :] + name for name in names]
+        options = [name if self.how.chat else self.prompting.after(name) for name in names]
         found = self._weighed(model, texts, options)
         if self.how.calibrate:
             unasked = self._unasked(model, asked, options)
@@ -203,7 +240,7 @@ class _Asking:
             for text, weights in zip(texts, found, strict=True)
         ]
 
-    def _weighed(self, model: LanguageModel, texts: Sequence[str], options: Sequence[str]) -> list[list[float]]:
+    def _weighed(self, model: LanguageModel, texts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:
         odds = model.score(texts, [options] * len(texts), self._decoding)
         return [self._weights(one) for one in odds]
 
@@ -226,7 +263,7 @@ class _Asking:
         return [means[_names(shots)] for _, shots in asked]
 
 
-def read_reply(task: Task, prompt: str, reply: Reply | None, tools: Tools, shown: Sequence[Answer]) -> Response:
+def read_reply(task: Task, prompt: Prompt, reply: Reply | None, tools: Tools, shown: Sequence[Answer]) -> Response:
     """Read the answer out of what a model wrote, and count what went wrong on the way."""
     if reply is None:
         tools.count("prompt-refused")

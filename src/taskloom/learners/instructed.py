@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from .. import prompts
 from ..core import Example, Item, Task
-from ..encodings import DEFAULT, Encoded, Encoding, encoding, fitted, lacking, tagged
+from ..encodings import DEFAULT, Encoded, encoding, fitted, lacking, tagged
 from ..errors import LearnerError
 from ..ids import Json
 from ..messages import Note
-from ..models import Ability, Decoding
+from ..models import Ability, Decoding, Message, Prompt
 from . import Learner, Predictor, Response, Tools
 from .baselines import settle
 from .in_context import ALL_BUT_RANKINGS, read_reply
@@ -73,32 +73,34 @@ class Instructed(Learner):
             tools.count("example-missing", short)
         several = any("\n" in prompts.write(task, shown.answer) for shown in task.examples)
         stop = (prompts.GAP if several else "\n",)
-        how = Decoding(tokens=self.tokens, stop=stop, chat=self.chat, temperature=self.temperature, seed=seed)
-        return _Told(self.model, task, encoding(self.encoding), how, tools)
+        how = Decoding(tokens=self.tokens, stop=stop, temperature=self.temperature, seed=seed)
+        return _Told(self, task, how, tools)
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
     """A task in one encoding, and a model to ask."""
 
-    name: str
+    of: Instructed
     task: Task
-    encoding: Encoding
     how: Decoding
     tools: Tools
 
     def predict(self, items: Sequence[Item]) -> list[Response]:
         """Ask about all items at once: what their prompts share is computed once."""
-        model = self.tools.model(self.name)
-        texts = []
+        model = self.tools.model(self.of.model)
+        parts, texts = encoding(self.of.encoding), list[Prompt]()
         for item in items:
-            found = fitted(self.task, item, self.encoding, lambda text: model.fits(text, self.how))
+            found = fitted(self.task, item, parts, lambda text: model.fits(self._prompt(text), self.how))
             for code, count in left_out(found).items():
                 self.tools.count(code, count)
-            texts.append(found.text)
+            texts.append(self._prompt(found.text))
         golds = [shown.answer for shown in self.task.examples if shown.right]
         replies = zip(texts, model.generate(texts, self.how), strict=True)
         return [read_reply(self.task, text, reply, self.tools, golds) for text, reply in replies]
+
+    def _prompt(self, text: str) -> Prompt:
+        return (Message("user", text),) if self.of.chat else text
 
 
 def left_out(found: Encoded) -> dict[str, int]:

@@ -6,9 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, Protocol, TypeAlias
 
+from ..ids import Json, canonical
+
 # What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation.
 Ability: TypeAlias = Literal["generate", "score", "chat-score", "vectors", "train"]
 LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score"})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+Prompt: TypeAlias = str | tuple[Message, ...]  # a text to go on from, or a conversation to answer
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """Give a prompt as one text: a conversation as JSON, as endpoints are sent it.
+
+    >>> prompt_text((Message("user", "What is red?"),))
+    '[{"content":"What is red?","role":"user"}]'
+    """
+    return prompt if isinstance(prompt, str) else canonical(turns(prompt))
+
+
+def turns(messages: Sequence[Message]) -> list[Json]:
+    """Give a conversation as endpoints and chat templates take it."""
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +44,6 @@ class Decoding:
 
     tokens: int = 64  # at most
     stop: tuple[str, ...] = ()  # the text ends before these, once there is some
-    chat: bool = False  # whether the prompt is a turn of a conversation, in the model's own format
     temperature: float = 0.0
     seed: int = 0  # of the draws, where there is a temperature
 
@@ -67,16 +93,40 @@ class Usage:
         return Usage(*(getattr(self, f.name) - getattr(before, f.name) for f in fields(self)))
 
 
+class Measure(Protocol):
+    """How a model counts tokens, which is known without its weights."""
+
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
+        """Tell whether a prompt and what is to be written after it fit into the context; yes if that can't be known."""
+
+    def count(self, prompt: Prompt) -> int | None:
+        """Count the tokens of a prompt; None if that can't be known."""
+
+
+class Unmeasured:
+    """A model that only says when it is asked what fits, or one that is not here."""
+
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:  # noqa: ARG002 (as all that measure)
+        """Say yes."""
+        return True
+
+    def count(self, prompt: Prompt) -> int | None:  # noqa: ARG002
+        """Say that it is not known."""
+        return None
+
+
 class LanguageModel(Protocol):
     """A model that is ready to be asked."""
 
     usage: Usage
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
         """Tell whether a prompt and what is to be written after it fit into the context; yes if that can't be known."""
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         """Go on from each prompt; None where the model refuses one."""
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+    def score(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], decoding: Decoding
+    ) -> list[Odds | None]:
         """Say how likely each option is as what comes after its prompt; None where the model refuses one."""

@@ -22,7 +22,20 @@ from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
 from ..progress import Progress
-from . import LANGUAGE, Ability, Decoding, LanguageModel, Odds, Reply, Usage, completions
+from . import (
+    LANGUAGE,
+    Ability,
+    Decoding,
+    LanguageModel,
+    Measure,
+    Odds,
+    Prompt,
+    Reply,
+    Unmeasured,
+    Usage,
+    completions,
+    turns,
+)
 from .replies import NAME, Price, Replies
 
 AGAIN = frozenset({408, 409, 425, 429})  # and all from 500: worth another try
@@ -124,6 +137,10 @@ class Endpoint:
     def get(self, progress: Progress | None = None) -> None:
         """Fetch nothing."""
 
+    def measure(self) -> Measure:
+        """Say nothing of what fits: only the endpoint knows."""
+        return Unmeasured()
+
     def open(self, run: Path, *, workers: int = 1) -> LanguageModel:
         """Make ready to send, with the replies that a run has already."""
         return Api(self, Replies(run / NAME), workers)
@@ -144,26 +161,31 @@ class Api:
         )
         self.lock = threading.Lock()
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:  # noqa: ARG002 (as all models)
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:  # noqa: ARG002 (as all models)
         """Say yes: only the endpoint knows, and says so when it is asked."""
         return True
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         """Ask for each prompt's reply; None where the endpoint refuses one."""
         calls = [self._writing(prompt, decoding) for prompt in prompts]
         return [completions.reply(body, decoding.stop) for body in self._asked(calls)]
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        decoding: Decoding,  # noqa: ARG002 (as all models)
+    ) -> list[Odds | None]:
         """Have prompts with their options read back, with the log-probabilities of each token."""
-        if decoding.chat:
+        if not all(isinstance(prompt, str) for prompt in prompts):
             raise ModelUnavailableError(Note.of("no-log-probabilities-in-chat"))
-        pairs = [(p, option) for p, each in zip(prompts, options, strict=True) for option in each]
+        pairs = [(str(p), option) for p, each in zip(prompts, options, strict=True) for option in each]
         read = {"max_tokens": 0, "temperature": 0, "logprobs": 1, "echo": True}
         bodies = self._asked([("completions", {"model": self.name, "prompt": p + o, **read}) for p, o in pairs])
         found = iter([completions.odds(body, *pair) for pair, body in zip(pairs, bodies, strict=True)])
         return [completions.together([next(found) for _ in each]) for each in options]
 
-    def _writing(self, prompt: str, decoding: Decoding) -> tuple[str, dict[str, Json]]:
+    def _writing(self, prompt: Prompt, decoding: Decoding) -> tuple[str, dict[str, Json]]:
         asked: dict[str, Json] = {
             "model": self.name,
             "max_tokens": decoding.tokens,
@@ -173,9 +195,9 @@ class Api:
             asked["stop"] = list(decoding.stop)
         if decoding.temperature:
             asked["seed"] = decoding.seed
-        if decoding.chat:
-            return "chat/completions", asked | {"messages": [{"role": "user", "content": prompt}]}
-        return "completions", asked | {"prompt": prompt}
+        if isinstance(prompt, str):
+            return "completions", asked | {"prompt": prompt}
+        return "chat/completions", asked | {"messages": turns(prompt)}
 
     def _asked(self, calls: Sequence[tuple[str, dict[str, Json]]]) -> list[Any]:
         """Send what was not answered before, several at once, and give all bodies; None for what was refused."""

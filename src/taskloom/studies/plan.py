@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -82,7 +83,7 @@ def plan(
     if study.build:
         faults.settle()  # before the work of building
     suite, folder = _suite(study, run, faults)
-    tasks = _tasks(study, suite, faults)
+    tasks = _tasks(study, suite, learners, faults)
     learners = _applicable(declared, suite, tasks, learners)
     study = replace(study, learners={name: study.learners[name] for name in learners})
     some_tasks, some_learners = _only(tasks, learners, only)
@@ -97,6 +98,7 @@ def plan(
         task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
     }
     _check_models(study, suite, models, chosen)
+    _check_settings(study, suite, chosen)
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -132,14 +134,14 @@ def _check_views(study: Study, learners: Mapping[str, Learner], faults: StudyFau
                 faults.add(place, f"view {view_name(view)!r}: {fault}")
 
 
-def _tasks(study: Study, suite: Suite, faults: StudyFaults) -> list[str]:
+def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> list[str]:
     """Give the tasks that a study names, or list the faults of the study, its tasks and their metrics."""
     wanted = set[str]()
     for text in study.tasks:
         with faults.at(("tasks", text)):
             wanted |= {*chosen_tasks(list(suite.tasks), _of_fold(suite, text))}
     tasks = [name for name in suite.tasks if name in wanted]
-    _check_patterns(study, suite, faults)
+    _check_patterns(study, suite, learners, faults)
     _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
     faults.settle()
     return tasks
@@ -161,14 +163,15 @@ def _check_metrics(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> 
                 faults.add(study.places.get(("view", str(at)), "views"), str(fault))
 
 
-def _check_patterns(study: Study, suite: Suite, faults: StudyFaults) -> None:
-    """Note names and patterns of tasks, beside learners and in protocols, that no task of the suite has."""
+def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
+    """Note names and patterns of tasks, beside and in learners and in protocols, that no task of the suite has."""
     used = [
         (f"learner {name!r}", f"tasks of learner {name}", text)
         for name, chosen in study.learners.items()
         for text in chosen.tasks
     ]
     used += [("protocol", "protocol", text) for text in study.protocol.tasks]
+    used += [(f"learner {name!r}", f"learner {name}", text) for name, of in learners.items() for text in of.patterns]
     for of, kind, text in used:
         if not named(suite.tasks, text):
             place = study.places.get((kind, text), "")
@@ -291,6 +294,27 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     if lacking == {"chat-score"}:
         return Note.of("chat-score-unable", model=model)
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
+
+
+def _check_settings(study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]]) -> None:
+    """Refuse settings of learners that do not fit their tasks; a fault that tasks share is named once."""
+    found: dict[tuple[str, Note], list[str]] = {}
+    for task, part in parts.items():
+        fields = cache(lambda task=task: input_names(suite, task))
+        for name, of in part.items():
+            for fault in of.faults(suite.tasks[task], fields):
+                found.setdefault((name, fault), []).append(task)
+    faults = StudyFaults(study.places)
+    for (name, fault), tasks in found.items():
+        others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
+        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
+    faults.settle()
+
+
+def input_names(suite: Suite, task: str) -> tuple[str, ...]:
+    """Name the fields of a task's items, as its first one has them."""
+    pool = suite.asked_pool(task)
+    return tuple(pool.take([0])[0].item.fields) if len(pool) else ()
 
 
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:

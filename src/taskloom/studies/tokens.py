@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..episodes import Deck, Shots, episode
 from ..learners import Toolbox, answer
-from ..models import Decoding, Odds, Reply, Usage
+from ..models import Decoding, Odds, Prompt, Reply, Usage, prompt_text
 from .cells import Cell, bases
 from .plan import Plan, sampler
 
@@ -125,16 +125,21 @@ class _Counting:
     each_option: bool  # whether a prompt is sent again with each option, as endpoints must be asked
     usage: Usage = field(default_factory=Usage)
 
-    def fits(self, prompt: str, decoding: Decoding) -> bool:  # noqa: ARG002 (as all models)
+    def fits(self, prompt: Prompt, decoding: Decoding) -> bool:  # noqa: ARG002 (as all models)
         return True
 
-    def generate(self, prompts: Sequence[str], decoding: Decoding) -> list[Reply | None]:
-        self.usage.read += sum(map(about_tokens, prompts))
+    def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
+        self.usage.read += sum(about_tokens(prompt_text(prompt)) for prompt in prompts)
         self.usage.written += decoding.tokens * len(prompts)
         return [Reply("", 0) for _ in prompts]
 
-    def score(self, prompts: Sequence[str], options: Sequence[Sequence[str]], decoding: Decoding) -> list[Odds | None]:  # noqa: ARG002
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        decoding: Decoding,  # noqa: ARG002
+    ) -> list[Odds | None]:
         for prompt, each in zip(prompts, options, strict=True):
-            self.usage.read += about_tokens(prompt) * (len(each) if self.each_option else 1)
+            self.usage.read += about_tokens(prompt_text(prompt)) * (len(each) if self.each_option else 1)
             self.usage.read += sum(map(about_tokens, each))
         return [Odds((0.0,) * len(each), (1,) * len(each)) for each in options]

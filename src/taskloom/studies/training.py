@@ -12,7 +12,7 @@ from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint
-from ..lessons import RANDOM, lessons_of, shown_tags, taught_rows
+from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_rows
 from ..messages import Note
 from ..models import Lesson
 from ..models.trained import Trained
@@ -71,6 +71,7 @@ class Training:
         ]
         about = {name: value for name, value in declared(of).items() if name not in KEPT_APART}
         key: dict[str, Json] = {"set": about, "taught": fingerprint(content)}
+        key |= {} if of.encoding else {"template": LESSON_TEMPLATE}
         return Taught(fold, rows, key | ({"limit": self.limit} if self.limit else {}))
 
     def lessons(self, of: Trained, taught: Taught, seed: int) -> list[Lesson]:

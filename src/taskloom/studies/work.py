@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,7 @@ from ..episodes import Deck, Draw, episode
 from ..errors import LearnerError, StalePlanError
 from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
-from ..models import LanguageModel, Usage
+from ..models import LanguageModel, Prompt, Usage, prompt_text
 from ..models.load import Source, Trainable
 from ..models.trained import Trained
 from ..priors import Prior, Priors
@@ -118,15 +118,9 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
         bench.model(name, cell.uses)  # loading it is no part of what a cell costs
     forget_peak()
     before, start = bench.usage(), time.perf_counter()
-    whole = _drawn(bench, cell)
-    drawn = _limited(whole, cell.limit)
+    drawn = drawn_for(bench, cell)
     trial = episode(bench.suite, drawn)
-    tools = Toolbox(
-        {},
-        lambda name: bench.model(name, cell.uses),
-        stores=bench.suite.stores,
-        priors=lambda of: bench.prior(whole, of),
-    )
+    tools = tools_for(bench, cell, lambda name: bench.model(name, cell.uses))
     found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
     task = bench.suite.tasks[cell.task]
@@ -148,7 +142,17 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
     )
 
 
-def _drawn(bench: Bench, cell: Cell) -> Draw:
+def tools_for(bench: Bench, cell: Cell, models: Callable[[str], LanguageModel]) -> Toolbox:
+    """Give a learner what it works with."""
+    return Toolbox({}, models, stores=bench.suite.stores, priors=lambda of: bench.prior(_whole_draw(bench, cell), of))
+
+
+def drawn_for(bench: Bench, cell: Cell) -> Draw:
+    """Draw the episode that the plan named; a trial asks about its first items."""
+    return _limited(_whole_draw(bench, cell), cell.limit)
+
+
+def _whole_draw(bench: Bench, cell: Cell) -> Draw:
     """Draw the episode that the plan named."""
     if cell.task not in bench.decks:
         bench.decks[cell.task] = Deck(bench.suite, cell.task)
@@ -188,9 +192,9 @@ def _options(found: Sequence[Response]) -> dict[str, Any]:
     return shared | {"scores": scores}
 
 
-def prompt_hash(text: str) -> str:
+def prompt_hash(prompt: Prompt) -> str:
     """Name a prompt: 16 hexadecimal digits."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return hashlib.blake2b(prompt_text(prompt).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _rounded(score: float) -> float:

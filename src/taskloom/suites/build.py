@@ -39,6 +39,7 @@ class TableOptions:
     where: Mapping[str, str] = field(default_factory=dict)  # column -> the value that rows must have
     venues: str = key("", path=True)  # a table that adds columns to each row by the value of its own first column
     language: str = "en"
+    instruction: str | Mapping[str, str] = ""  # of all tasks, or by task; none: made from the fields
     on_error: OnError = "stop"
     file_encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     delimiter: str = ","
@@ -79,7 +80,11 @@ def field_suite(
         WARNINGS: [fault.to_json() for fault in folded_labels(faults.spaces, kept)],
     }
     return fields.suite(
-        fields.records(of, kept), id=id, language=options.language, about=kept_about | dict(about or {})
+        fields.records(of, kept),
+        id=id,
+        language=options.language,
+        instruction=options.instruction,
+        about=kept_about | dict(about or {}),
     )
 
 

@@ -23,9 +23,10 @@ from ..sources.splits import SPLIT
 from ..sources.table import Field, Kind
 from ..texts import number_text
 from . import columns
+from .field_instructions import ARROW, PLUS, check_instruction
+from .field_instructions import instruction as instruction_of
 
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
-ARROW, PLUS = "->", "+"
 POOL = "all"
 MOST_FIELDS = 8  # 6,050 tasks
 TAKEN = re.compile(r"[+/:→]|->|^\s|\s$|^$")  # what names of fields may not hold
@@ -176,10 +177,21 @@ def schema_of(fields: Sequence[Field], *, split: bool = False) -> pa.Schema:
     return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields), *splits])
 
 
-def suite(of: Records, *, id: str, language: str = "en", about: Mapping[str, Any] | None = None) -> Suite:
-    """Make the suite of all field tasks of a table: 180 for five fields, 50 for four, 12 for three."""
+def suite(
+    of: Records,
+    *,
+    id: str,
+    language: str = "en",
+    instruction: str | Mapping[str, str] = "",
+    about: Mapping[str, Any] | None = None,
+) -> Suite:
+    """Make the suite of all field tasks of a table: 180 for five fields, 50 for four, 12 for three.
+
+    `instruction` is a text for all tasks, or for those that a name or pattern stands for; the others have one made.
+    """
     pairs = [(pair, task_id(*pair)) for pair in pairs_of([f.name for f in of.fields])]
-    tasks = {name: task(of, *pair, language=language) for pair, name in pairs}
+    check_instruction(instruction, [name for _, name in pairs])
+    tasks = {name: task(of, *pair, language=language, instruction=instruction) for pair, name in pairs}
     splits = {split: split for split in of.splits} or {POOL: ""}
     pools = {name: {pool: view(of, *pair, split) for pool, split in splits.items()} for pair, name in pairs}
     return Suite(id=id, tasks=tasks, pools=pools, about={"language": language} | dict(about or {}))
@@ -217,16 +229,25 @@ def parse_task_id(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return named[0], named[1]
 
 
-def task(of: Records, inputs: Sequence[str], outputs: Sequence[str], *, language: str = "en") -> Task:
+def task(
+    of: Records,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    language: str = "en",
+    instruction: str | Mapping[str, str] = "",
+) -> Task:
     """Declare one field task; inputs and outputs may overlap here (`abstract->abstract` asks for a rewrite)."""
     ins, outs = [of.field(name) for name in inputs], [of.field(name) for name in outputs]
     parts = {f.name: part(of, f) for f in outs}
+    name = task_id(inputs, outputs)
     return Task(
-        id=task_id(inputs, outputs),
-        instruction=f"{PLUS.join(f.title for f in ins)}{ARROW}{PLUS.join(f.title for f in outs)}",
+        id=name,
+        instruction=instruction_of(instruction, name, ins, outs),
         output=Fields(parts) if len(parts) > 1 else parts[outs[0].name],
         metrics=_metrics(outs),
         tags={"inputs": tuple(inputs), "outputs": tuple(outputs), "language": (language,)},
+        titles={f.name: f.title for f in (*ins, *outs) if f.title != f.name},
     )
 
 

@@ -155,6 +155,7 @@ def _task(declared: Mapping[str, Any]) -> Task:
         tags={name: tuple(values) for name, values in declared["tags"].items()},
         separator=declared["separator"],
         examples=tuple(_shown(output, shown) for shown in declared.get("examples", ())),
+        titles=dict(declared.get("titles", {})),
     )
 
 

@@ -22,6 +22,7 @@ from ...sources.files import Layout, RowFaults
 from ...sources.table import Field, read_fields, value_of
 from ...suites import rows
 from ...suites.build import TableOptions, field_suite
+from ...suites.field_instructions import ARROWS
 from ...suites.fields import METRICS
 from .. import option_names
 
@@ -52,9 +53,10 @@ def meta_gain(few: Sequence[float], meta: Sequence[float]) -> float:
 class Csl(TableOptions):
     """All field tasks of CSL, or the released benchmark files."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     fields: tuple[Field, ...] = key(FIELDS, read=read_fields)
     language: str = "zh"
+    instruction: str | Mapping[str, str] = ARROWS  # as published
 
     def build(self) -> Suite:
         """Build the suite."""

@@ -1,0 +1,196 @@
+"""Templates: what a model is sent, as text and as a conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from taskloom.core import Example, Fields, Item, Labels, Output, Task, Terms, Text
+from taskloom.errors import UsageError
+from taskloom.models import Message
+from taskloom.sources.table import Field
+from taskloom.suites import fields
+from taskloom.suites.field_instructions import ARROWS
+from taskloom.templates import DEFAULT, MOST_LABELS, TEMPLATES, Prompting, Template, template
+
+CSL = (
+    Field("abstract", "text", "摘要"),
+    Field("discipline", "label", "学科"),
+    Field("keywords", "list", "关键词", separator="_"),
+)
+PAPERS = [
+    {"id": "1", "abstract": "研究了城市道路绿化。", "discipline": "园林", "keywords": ["城市道路", "绿化"]},
+    {"id": "2", "abstract": "提出一种排序算法。", "discipline": "计算机", "keywords": ["排序"]},
+]
+YES_NO = Labels(("yes", "no"))
+ITEM = Item("2", {"text": "b"})
+SUPPORT = [Example(Item("1", {"text": "a"}), ("yes", "yes!"), "1")]
+
+
+def task(output: Output = YES_NO, **more: Any) -> Task:
+    return Task(**{"id": "t", "instruction": "Is it?", "output": output, "metrics": (), **more})
+
+
+def text(of: str, item: Item = ITEM, asked: Task | None = None, support: Any = ()) -> str:
+    return Prompting(asked or task(), template(of)).text(item, support)
+
+
+# --- read ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("{text}\n{answer}", Template("", "{text}", "\n")),
+        ("{text} {answer}\n", Template("", "{text}", " ")),
+        ("{text}\n\n{answer}", Template("", "{text}", "\n\n")),
+        ("{text}{answer}", Template("", "{text}", "")),
+        ("Q: {text}\nA:", Template("", "Q: {text}\nA:", " ")),
+        ("{text}\n答案：", Template("", "{text}\n答案：", "")),
+        ("{text}", Template("", "{text}", "\n")),
+        ("Do it.\n\n{labels}\n\n{text}\n\nNow:", Template("Do it.\n\n{labels}", "{text}\n\nNow:", " ")),
+        ("\n{title} {text}\n", Template("", "{title} {text}", "\n")),
+    ],
+)
+def test_what_is_said_once_comes_before_what_shows_the_item(written: str, found: Template) -> None:
+    assert template(written) == found
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_name_stands_for_a_template_of_the_table(name: str) -> None:
+    assert template(name) == template(TEMPLATES[name])
+    assert not list(template(name).faults(["title", "abstract"]))
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        ("plane", "template-unknown"),
+        ("", "template-unknown"),
+        ("{instruction} {labels}", "input-slot-missing"),
+        ("{text} {answer} {answer}", "answer-not-last"),
+        ("{answer} {text}", "answer-not-last"),
+        ("{text} {", "brace-unpaired"),
+        ("{text} }", "brace-unpaired"),
+        ("{} {text}", "brace-unpaired"),
+    ],
+)
+def test_what_is_no_template_is_refused(written: str, code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        template(written)
+    assert refused.value.note.code == code
+
+
+@pytest.mark.parametrize(
+    ("written", "codes"),
+    [
+        ("{text}", []),
+        ("{input}", []),
+        ("{title} {abstract}", []),
+        ("{title}", [("input-not-shown", {"fields": ("abstract",)})]),
+        ("{titel} {abstract}", ["slot-unknown", ("input-not-shown", {"fields": ("title",)})]),
+    ],
+)
+def test_slots_are_checked_against_the_fields_of_items(written: str, codes: list[Any]) -> None:
+    found = list(template(written).faults(["title", "abstract"]))
+    assert [note.code for note in found] == [code if isinstance(code, str) else code[0] for code in codes]
+    for note, code in zip(found, codes, strict=True):
+        assert isinstance(code, str) or dict(note.values) == code[1]
+
+
+def test_an_unknown_slot_is_named_with_the_nearest() -> None:
+    (fault, _) = template("{titel}").faults(["title"])
+    assert "did you mean title?" in str(fault)
+
+
+def test_a_field_that_is_called_text_is_only_that_field() -> None:
+    (fault,) = template("{text}").faults(["text", "title"])
+    assert fault.code == "input-not-shown"
+
+
+# --- filled ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_default_is_what_a_person_would_write() -> None:
+    review = task(Labels(("bad", "good")), instruction="Classify the text.")
+    shown = Prompting(review, template(DEFAULT)).text(ITEM, [Example(Item("1", {"text": "a"}), ("good",), "1")])
+    assert shown.startswith("Classify the text.\n")
+    assert shown.count("Classify the text.") == 1
+    assert "bad, good" in shown
+    assert shown.index("good\n\n") < shown.rindex("b\n")
+
+
+def test_demonstrations_come_before_the_item_and_the_head_once() -> None:
+    assert text("{instruction}\n\nText: {text}\nAnswer: {answer}", support=SUPPORT) == (
+        "Is it?\n\nText: a\nAnswer: yes\n\nText: b\nAnswer:"
+    )
+    assert text("plain", support=SUPPORT) == "Is it?\na\nyes\n\nIs it?\nb\n"
+    assert text("cue", support=SUPPORT) == "Is it?\n\nInput: a\nOutput: yes\n\nInput: b\nOutput:"
+
+
+def test_several_fields_are_named_and_a_single_one_is_not() -> None:
+    both = Item("1", {"head_line": "On trees", "摘要": "绿化"})
+    assert text("{text}", both) == "Head line: On trees\n摘要: 绿化\n"
+    assert text("{text}", both, task(titles={"head_line": "标题"})) == "标题: On trees\n摘要: 绿化\n"
+    assert text("{input}", both, task(separator=" | ")) == "On trees | 绿化\n"
+    assert text("{摘要} / {head_line}", both) == "绿化 / On trees\n"
+    assert text("{text}") == "b\n"
+
+
+def test_labels_stand_in_a_line_and_options_in_a_list() -> None:
+    assert text("({labels}) {text}") == "(yes, no) b\n"
+    assert text("{options}\n{text}") == "- yes\n- no\nb\n"
+    parts = task(Fields({"title": Text(), "sub_ject": Labels(("Art", "Law"))}))
+    assert text("{labels}\n{text}", asked=parts) == "Sub ject: Art, Law\nb\n"
+    assert text("{options}\n{text}", asked=parts) == "Sub ject:\n- Art\n- Law\nb\n"
+
+
+def test_a_line_that_would_be_empty_is_dropped_with_its_paragraph() -> None:
+    assert text("{instruction}\nOne of: {labels}\n\n{text}", asked=task(Text())) == "Is it?\n\nb\n"
+    assert text("One of: {labels}\n\n{text}", asked=task(Text())) == "b\n"
+    assert text("{text}\n\n{options}\n\nAnswer:", asked=task(Text())) == "b\n\nAnswer:"
+    assert text("Text: {text}\nA:", Item("1", {"text": ""})) == "Text: \nA:"
+
+
+def test_too_many_labels_are_not_shown() -> None:
+    many = task(Labels(tuple(f"l{n}" for n in range(MOST_LABELS + 1))))
+    how = Prompting(many, template("{labels}\n{text}"))
+    assert (how.text(ITEM), how.hides_labels) == ("b\n", True)
+    assert Prompting(many, template("{labels}\n{text}"), MOST_LABELS + 1).text(ITEM).startswith("l0, l1")
+    assert not Prompting(many, template("{text}")).hides_labels
+
+
+def test_braces_of_texts_are_left_alone_and_those_of_templates_are_doubled() -> None:
+    assert text("{{{text}}} {{labels}}", Item("1", {"text": "{labels} {answer}"})) == "{{labels} {answer}} {labels}\n"
+
+
+def test_a_conversation_has_the_head_in_its_first_turn_and_answers_without_the_gap() -> None:
+    how = Prompting(task(Terms()), template("{instruction}\n\n{text}\nTerms: {answer}"))
+    support = [Example(Item("1", {"text": "a"}), (("oak", "elm"),), "1")]
+    assert how.messages(ITEM, support) == (
+        Message("user", "Is it?\n\na\nTerms:"),
+        Message("assistant", "oak; elm"),
+        Message("user", "b\nTerms:"),
+    )
+    assert how.messages(ITEM) == (Message("user", "Is it?\n\nb\nTerms:"),)
+
+
+# --- field tasks -----------------------------------------------------------------------------------------------------
+
+
+def test_the_published_prompt_of_csl_is_the_arrow_and_the_plain_template() -> None:
+    suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh", instruction=ARROWS)
+    name = "abstract+discipline->keywords"
+    shown, asked = suite.pools[name]["all"].take([0, 1])
+    arrow = "摘要+学科->关键词"
+    assert suite.tasks[name].instruction == arrow
+    assert text("plain", asked.item, suite.tasks[name], [shown]) == (
+        f"{arrow}\n研究了城市道路绿化。\n园林\n城市道路_绿化\n\n{arrow}\n提出一种排序算法。\n计算机\n"
+    )
+
+
+def test_a_prompt_has_nothing_of_the_gold_answer_it_asks_for() -> None:
+    suite = fields.suite(fields.records(CSL, PAPERS), id="csl", language="zh")
+    (asked,) = suite.pools["abstract->keywords"]["all"].take([1])
+    assert "排序\n" not in text(DEFAULT, asked.item, suite.tasks["abstract->keywords"])
