@@ -71,6 +71,15 @@ class Matrix:
         same = {c.name: c.leaderboard for c in summary.categories if _setting(c.leaderboard) == _setting(board)}
         return cls(summary, board, tuple(shown), Shades.of(board), failed, same)
 
+    @property
+    def tests(self) -> Mapping[str, Mapping[str, Contrast]]:
+        """Give the tests of single tasks; of one task alone, those of the mean, which are of the same answers."""
+        return (
+            self.board.tests
+            if len(self.board.tasks) > 1
+            else dict.fromkeys(self.board.tasks, _against_best(self.board))
+        )
+
     def html(self, links: Mapping[str, str]) -> str:
         """Write the table; the names of tasks link to where they are shown."""
         heads = "".join(_head(s, at, self.columns) for at, s in enumerate(self.columns))
@@ -118,7 +127,7 @@ class Matrix:
 
     def _row(self, task: str, link: str) -> str:
         found = self.board.tasks[task]
-        tests = self.board.tests.get(task, {})
+        tests = self.tests.get(task, {})
         name = f'<a href="#{link}">{escape(task)}</a>' if link else escape(task)
         cells = "".join(
             self._cell(found.get(s.learner), self._absent(s.learner, task), at, tests.get(s.learner))
@@ -143,7 +152,7 @@ class Matrix:
 
     def _legend(self) -> str:
         """Say what colours and marks mean."""
-        board, tests = self.board, self.board.tests
+        board, tests = self.board, self.tests
         steps = "".join(f'<i class="h{step}"></i>' for step in range(STEPS))
         worst, best = (numbers.number(v, board.points) for v in (self.shades.worst, self.shades.best))
         parts = [f"{worst} {steps} {best}"]

@@ -307,7 +307,8 @@
     }
 
     answer(name, [text, raw, right, score, amiss], metric, minor) {
-      const given = this.text("td", text === null ? "no usable answer" : text, text === null ? "given none" : "given");
+      const said = this.text("div", text === null ? "no usable answer" : text);
+      const given = make("td", { class: text === null ? "given none" : "given" }, said);
       if (amiss) given.append(make("small", {}, ` (${amiss})`));
       if (raw !== null) given.append(make("span", { class: "raw", title: "raw output" }, ...this.marked(raw)));
       const verdict = right === null ? (score === null ? "" : `${score} ${metric}`) : right ? "✓ right" : "✗ wrong";
