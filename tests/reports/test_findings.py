@@ -10,7 +10,7 @@ import numpy as np
 from taskloom.core import Suite, Task, Text
 from taskloom.reports import How
 from taskloom.reports.findings import findings
-from taskloom.reports.leaderboards import leaderboard
+from taskloom.reports.leaderboards import leaderboards
 from taskloom.scores import Scored, metric
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
@@ -40,7 +40,7 @@ def found(rights: Mapping[tuple[str, str, int], int], baselines: Sequence[str] =
         skipped={},
     )  # fmt: skip
     boards = [
-        leaderboard("exact-match", shots, [o for o in outcomes if o.shots == shots], baselines, QUICK)
+        dict(leaderboards("exact-match", shots, [o for o in outcomes if o.shots == shots], baselines, QUICK, {}))[""]
         for shots in sorted({o.shots for o in outcomes})
     ]
     by_code: dict[str, list[dict[str, Any]]] = {}

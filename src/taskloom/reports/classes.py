@@ -164,8 +164,9 @@ def _marks(labels: Sequence[tuple[str, ...]], names: Sequence[str]) -> Array:
     """Mark the labels of each answer: (n, labels)."""
     places = {name: at for at, name in enumerate(names)}
     marks = np.zeros((len(labels), len(names)), dtype=bool)
-    for at, each in enumerate(labels):
-        marks[at, [places[name] for name in each if name in places]] = True
+    found = [(at, places[name]) for at, each in enumerate(labels) for name in each if name in places]
+    if found:
+        marks[tuple(np.array(found).T)] = True
     return marks
 
 

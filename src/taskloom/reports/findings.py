@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..episodes import shots_order, shots_text
@@ -11,12 +11,11 @@ from ..messages import Note
 from ..stats import Contrast
 from ..studies.results import Outcome, Results
 from . import numbers
-from .contrasts import contrasts_of, corrected, differs, task_contrasts
+from .contrasts import contrasts_of, corrected, differs
 from .draws import How, answers_of
 from .leaderboards import Leaderboard, Standing
 
 SETTINGS = 3  # of which the best learner is named
-TASKS = 30  # above which tasks are not tested one by one
 
 
 def findings(results: Results, leaderboards: Sequence[Leaderboard], how: How) -> tuple[Note, ...]:
@@ -25,7 +24,7 @@ def findings(results: Results, leaderboards: Sequence[Leaderboard], how: How) ->
     for metric in _first_metrics(results):
         boards = [board for board in leaderboards if board.metric == metric]
         outcomes = [o for o in results.outcomes if metric in o.scores]
-        found += [*_best(boards), *_gains(boards, outcomes, how), *_no_better(boards, outcomes, how)]
+        found += [*_best(boards), *_gains(boards, outcomes, how), *_no_better(boards)]
     return tuple(found)
 
 
@@ -109,29 +108,12 @@ def _gain(name: str, fewest: Leaderboard, most: Leaderboard, outcomes: Sequence[
 # --- tasks on which nothing beats a baseline --------------------------------------------------------------------------
 
 
-def _no_better(boards: Sequence[Leaderboard], outcomes: Sequence[Outcome], how: How) -> Iterator[Note]:
+def _no_better(boards: Sequence[Leaderboard]) -> Iterator[Note]:
     """Name the tasks on which no learner, at any setting, is significantly better than the best baseline there."""
-    tested: dict[str, bool] = {}  # task -> whether some learner is better
-    pairs = [(board, name, found) for board in boards for name, found in _against(board).items()]
-    if not pairs or max(len(found) for *_, found in pairs) > TASKS:
-        return
-    for board, name, found in pairs:
-        at = [o for o in outcomes if o.shots == board.shots]
-        sides = {task: (name, baseline) for task, baseline in found.items()}
-        for task, c in task_contrasts(sides, board.metric, board.shots, at, how).items():
-            significant = differs(replace(c, p=c.p * len(pairs)))  # Bonferroni, over learners and settings
-            tested[task] = tested.get(task, False) or (significant and c.difference * board.sign > 0)
-    if worse := [task for task, better in tested.items() if not better]:
-        yield Note.of("no-better-than-baseline", metric=boards[0].metric, tasks=worse, count=len(worse), of=len(tested))
-
-
-def _against(board: Leaderboard) -> Mapping[str, Mapping[str, str]]:
-    """Give each learner's tasks, with the best baseline of each."""
-    baselines = [s.learner for s in board.standings if s.baseline]
-    learners = [s.learner for s in board.standings if not s.baseline and s.episodes]
-    best: dict[str, str] = {}
-    for task, scores in board.tasks.items():
-        known = {n: scores[n].value for n in baselines if n in scores and not math.isnan(scores[n].value)}
-        if known:
-            best[task] = max(known, key=lambda name: board.sign * known[name])
-    return {name: {task: b for task, b in best.items() if name in board.tasks[task]} for name in learners}
+    better: dict[str, bool] = {}  # task -> whether some learner is
+    for board in boards:
+        for task, tests in board.tests.items():
+            found = (replace(c, p=c.p * len(boards)) for c in tests.values())  # Bonferroni, over settings
+            better[task] = better.get(task, False) or any(differs(c) and c.difference * board.sign > 0 for c in found)
+    if worse := sorted(task for task in better if not better[task]):
+        yield Note.of("no-better-than-baseline", metric=boards[0].metric, tasks=worse, count=len(worse), of=len(better))

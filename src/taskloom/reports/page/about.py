@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 
@@ -17,6 +17,8 @@ from ..summary import Summary
 
 TRACEBACK = 4000  # characters that are shown
 FAILURES = 20
+MEMORY = "peak memory"  # the column of costs
+FEW = 20  # rows of categories that are shown without being asked
 SIGNATURES = 20  # that are shown without being asked
 
 
@@ -55,7 +57,11 @@ def categories(summary: Summary) -> str:
     """Write the scores by category, where tasks have categories."""
     if not summary.categories:
         return ""
-    return f'<section id="categories"><h2>By category</h2>{table(*tables.categories(summary), "n")}</section>'
+    columns, rows = tables.categories(summary)
+    shown = table(columns, rows, "n")
+    if len(rows) > FEW:
+        shown = folded(f"{len(rows):,} rows", shown)
+    return f'<section id="categories"><h2>By category</h2>{shown}</section>'
 
 
 def method(summary: Summary) -> str:
@@ -75,14 +81,17 @@ def method(summary: Summary) -> str:
 
 
 def _costs(summary: Summary) -> str:
+    """Write what learners cost; memory is of a process, which several may share, and so said once."""
     columns, rows = tables.costs(summary)
     if not rows:
         return ""
-    note = (
-        "Seconds are of cells, without loading a model; shared: tokens of prompts that were computed once for several; "
-        "memory: the peak of the process during a cell, all that it had loaded before included."
-    )
-    return f'{table(columns, rows, "figures")}<p class="legend">{note}</p>'
+    kept = [n for n, name in enumerate(columns) if name != MEMORY]
+    notes = ["Seconds are of cells, without loading a model."]
+    notes += ["Shared: tokens of prompts that were computed once for several."] if "shared" in columns else []
+    peak = max((cost.memory for cost in summary.counts.costs.values()), default=0)
+    notes += [f"Peak memory of a process: {peak / 1e9:.2f} GB."] if peak else []
+    shown = table([columns[n] for n in kept], [[row[n] for n in kept] for row in rows], "figures")
+    return f'{shown}<p class="legend">{" ".join(notes)}</p>'
 
 
 def _counted(summary: Summary) -> str:
@@ -124,14 +133,21 @@ def footer(summary: Summary) -> str:
     answers = sum(len(o.answers) for o in summary.results.outcomes)
     facts = {"answers": f"{answers:,}", "cells": f"{summary.counts.done:,}", "seeds": _seeds(summary.seeds)}
     if record := summary.results.record:
-        facts |= {"run": _dates(record.began, record.ended)} | dict(record.environment)
-    else:
-        facts |= {"taskloom": __version__}
+        facts |= {"run": _dates(record.began, record.ended)}
+    facts |= _environment(record.environment if record else {}) or {"versions": f"taskloom {__version__}"}
     facts |= {"suite": f"{summary.suite} ({summary.fingerprint[:12]})"}
     shown = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items() if value
     )
     return f"<footer><dl>{shown}</dl></footer>"
+
+
+def _environment(kept: Mapping[str, str]) -> dict[str, str]:
+    """Write versions and hardware; taskloom and Python come first."""
+    hardware = [kept[name] for name in ("processor", "system") if name in kept]
+    order = sorted(kept.keys() - {"processor", "system"}, key=lambda name: (name not in ("taskloom", "python"), name))
+    versions = ", ".join(f"{name} {kept[name]}" for name in order)
+    return {"versions": versions, "hardware": ", ".join(hardware)} if kept else {}
 
 
 def _seeds(seeds: Sequence[int]) -> str:

@@ -43,7 +43,7 @@ def _board(summary: Summary, board: Leaderboard, links: Mapping[str, str], *, is
 
 def _parts(summary: Summary, board: Leaderboard, links: Mapping[str, str]) -> Iterator[str]:
     lead = f'<p class="lead">{sentence(board.headline)}</p>'
-    yield f'<div class="hero">{lead}{_picture(summary, board)}{_notes(board)}</div>'
+    yield f'<div class="hero">{lead}{_picture(summary, board)}{_notes(summary, board)}</div>'
     yield f"<h3>Tasks and learners</h3>{Matrix.of(summary, board).html(links)}"
     last = board is summary.of(board.metric)[-1]  # the curves are of all settings, and in the page once
     drawn = [part for part in (_curves(summary, board) if last else "", _forest(board.headline)) if part]
@@ -61,12 +61,14 @@ def _picture(summary: Summary, board: Leaderboard) -> str:
     return _figure(drawn, said)
 
 
-def _notes(board: Leaderboard) -> str:
-    found = [*tables.leaderboard_notes(board)]
+def _notes(summary: Summary, board: Leaderboard) -> str:
+    """Write what else was found by the metric, which learners are not ranked, and what intervals do not cover."""
+    ours = [note for note in summary.findings if dict(note.values).get("metric") == board.metric]
+    found = [f'<li class="finding">{escape(str(note))}</li>' for note in ours if not note.code.startswith("best-")]
     absent = [s.learner for s in board.standings if not s.episodes]
-    if absent:
-        found.append(f"no score here: {', '.join(absent)}")
-    return f'<ul class="notes">{"".join(f"<li>{escape(note)}</li>" for note in found)}</ul>' if found else ""
+    notes = [*tables.leaderboard_notes(board), *([f"no score here: {', '.join(absent)}"] if absent else [])]
+    found += [f"<li>{escape(note)}</li>" for note in notes]
+    return f'<ul class="notes">{"".join(found)}</ul>' if found else ""
 
 
 def _curves(summary: Summary, board: Leaderboard) -> str:

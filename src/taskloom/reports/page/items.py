@@ -19,7 +19,7 @@ from ...texts import without_surrogates
 from .. import numbers
 from ..summary import written
 
-ANSWERS = 100_000  # in a page
+ANSWERS = 60_000  # in a page
 BYTES = 30_000_000  # of packed answers in a page
 LONGEST = 4_000  # characters of a text
 Json: TypeAlias = dict[str, Any]
@@ -34,7 +34,7 @@ class Packed:
 
 
 def packed(results: Results) -> dict[str, Packed]:
-    """Pack the answers of each task; where they are many, the first episodes at the most shots of each."""
+    """Pack the answers of each task; where they are many, the first at the most shots of each."""
     by_task: dict[str, list[Outcome]] = {}
     for outcome in results.outcomes:
         by_task.setdefault(outcome.task, []).append(outcome)
@@ -54,7 +54,7 @@ def packed(results: Results) -> dict[str, Packed]:
 
 
 def _first(outcomes: Sequence[Outcome], most: int) -> Iterator[Outcome]:
-    """Keep whole episodes, with what all learners answered, up to so many answers, and at least one episode."""
+    """Keep whole episodes, with what all learners answered, up to so many answers, or the first items of one."""
     if sum(len(o.answers) for o in outcomes) <= most:
         yield from outcomes
         return
@@ -67,7 +67,20 @@ def _first(outcomes: Sequence[Outcome], most: int) -> Iterator[Outcome]:
         if kept and kept + size > most:
             return
         kept += size
-        yield from groups[at]
+        count = max(1, most // len(groups[at]))
+        yield from groups[at] if size <= most else (_of_first_items(o, count) for o in groups[at])
+
+
+def _of_first_items(o: Outcome, count: int) -> Outcome:
+    return replace(
+        o,
+        rows=o.rows[:count],
+        items=o.items[:count],
+        answers=o.answers[:count],
+        gold=o.gold[:count],
+        records=o.records[:count],
+        scores={name: replace(scored, units=scored.units[:count]) for name, scored in o.scores.items()},
+    )
 
 
 def _pack(results: Results, task: Task, rows: Sequence[ItemRow]) -> Packed:

@@ -56,6 +56,7 @@ class Matrix:
     columns: tuple[Standing, ...]
     shades: Shades
     failed: frozenset[tuple[str, str, Shots]]  # learner, task and shots
+    categories: Mapping[str, Leaderboard]  # by the same metric, at the same setting
 
     @classmethod
     def of(cls, summary: Summary, board: Leaderboard) -> Matrix:
@@ -67,7 +68,17 @@ class Matrix:
             if task in board.tasks and shots == board.shots
         }
         shown = sorted((s for s in board.standings if s.episodes or s.learner in due), key=lambda s: s.baseline)
-        return cls(summary, board, tuple(shown), Shades.of(board), failed)
+        same = {c.name: c.leaderboard for c in summary.categories if _setting(c.leaderboard) == _setting(board)}
+        return cls(summary, board, tuple(shown), Shades.of(board), failed, same)
+
+    @property
+    def tests(self) -> Mapping[str, Mapping[str, Contrast]]:
+        """Give the tests of single tasks; of one task alone, those of the mean, which are of the same answers."""
+        return (
+            self.board.tests
+            if len(self.board.tasks) > 1
+            else dict.fromkeys(self.board.tasks, _against_best(self.board))
+        )
 
     def html(self, links: Mapping[str, str]) -> str:
         """Write the table; the names of tasks link to where they are shown."""
@@ -106,20 +117,17 @@ class Matrix:
 
     def _group(self, name: str, count: int) -> str:
         """Write the row of a category: its scores, where there is a leaderboard of it."""
-        found = next((c.leaderboard for c in self.summary.categories if self._is(c.leaderboard, c.name, name)), None)
-        scores = {s.learner: s for s in found.standings} if found else {}
+        found = self.categories.get(name)
+        scores = {s.learner: s.score for s in found.standings} if found else {}
+        tests = _against_best(found) if found else {}
         cells = "".join(
-            self._cell(scores[s.learner].score if s.learner in scores else None, "", at, None)
-            for at, s in enumerate(self.columns)
+            self._cell(scores.get(s.learner), "", at, tests.get(s.learner)) for at, s in enumerate(self.columns)
         )
         return f'<tr class="category"><th scope="row">{escape(name)} <small>{count:,}</small></th>{cells}</tr>'
 
-    def _is(self, found: Leaderboard, name: str, wanted: str) -> bool:
-        return (name, found.metric, found.shots) == (wanted, self.board.metric, self.board.shots)
-
     def _row(self, task: str, link: str) -> str:
         found = self.board.tasks[task]
-        tests = self.board.tests.get(task, {})
+        tests = self.tests.get(task, {})
         name = f'<a href="#{link}">{escape(task)}</a>' if link else escape(task)
         cells = "".join(
             self._cell(found.get(s.learner), self._absent(s.learner, task), at, tests.get(s.learner))
@@ -144,18 +152,30 @@ class Matrix:
 
     def _legend(self) -> str:
         """Say what colours and marks mean."""
-        board, tests = self.board, self.board.tests
+        board, tests = self.board, self.tests
         steps = "".join(f'<i class="h{step}"></i>' for step in range(STEPS))
         worst, best = (numbers.number(v, board.points) for v in (self.shades.worst, self.shades.best))
-        parts = [f'<span class="scale">{worst} {steps} {best}</span>']
-        if any(differs(c) for found in tests.values() for c in found.values()):
-            parts.append("▲ ▼ significantly better or worse than the best baseline on the task (paired, Holm)")
+        parts = [f"{worst} {steps} {best}"]
+        marked = [c for found in tests.values() for c in found.values()]
+        marked += [c for found in self.categories.values() for c in found.against if not tests]
+        if any(map(differs, marked)):
+            parts.append("<b>▲ ▼</b> significantly better or worse than the best baseline there (paired, Holm)")
         if any(s.groups for s in self.columns):
             parts.append("learners that share a letter are not significantly different")
         present = {self._absent(s.learner, t) for t, found in board.tasks.items() for s in self.columns
                    if s.learner not in found}  # fmt: skip
-        parts += [f"{mark} {WORDS[mark]}" for mark in WORDS if mark in present]
-        return f'<p class="legend">{" · ".join(parts)}</p>'
+        parts += [f"<b>{mark}</b> {WORDS[mark]}" for mark in WORDS if mark in present]
+        return f'<ul class="legend marks">{"".join(f"<li>{part}</li>" for part in parts)}</ul>'
+
+
+def _setting(board: Leaderboard) -> tuple[str, Shots]:
+    return board.metric, board.shots
+
+
+def _against_best(board: Leaderboard) -> dict[str, Contrast]:
+    """Give the difference of each learner from the best baseline."""
+    best = max((s for s in board.standings if s.baseline), key=lambda s: board.sign * s.score.value, default=None)
+    return {c.a: c for c in board.against if best and c.b == best.learner}
 
 
 def _groups(summary: Summary, board: Leaderboard) -> dict[str, list[str]]:

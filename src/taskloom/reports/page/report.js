@@ -307,7 +307,8 @@
     }
 
     answer(name, [text, raw, right, score, amiss], metric, minor) {
-      const given = this.text("td", text === null ? "no usable answer" : text, text === null ? "given none" : "given");
+      const said = this.text("div", text === null ? "no usable answer" : text);
+      const given = make("td", { class: text === null ? "given none" : "given" }, said);
       if (amiss) given.append(make("small", {}, ` (${amiss})`));
       if (raw !== null) given.append(make("span", { class: "raw", title: "raw output" }, ...this.marked(raw)));
       const verdict = right === null ? (score === null ? "" : `${score} ${metric}`) : right ? "✓ right" : "✗ wrong";
@@ -334,6 +335,19 @@
     }
   }
 
+  /** Offer to search many tasks by name. */
+  function addTaskSearch() {
+    const tasks = all("details.task");
+    if (tasks.length <= PAGE) return;
+    const names = tasks.map((task) => task.querySelector("summary").textContent.toLowerCase());
+    const search = make("input", { type: "search", placeholder: "Search tasks", "aria-label": "search tasks" });
+    search.addEventListener("input", () => {
+      const query = search.value.toLowerCase();
+      tasks.forEach((task, n) => (task.hidden = !names[n].includes(query)));
+    });
+    tasks[0].before(make("p", { class: "filters" }, search));
+  }
+
   // --- start ---------------------------------------------------------------------------------------------------------
 
   /** Open what a link leads to. */
@@ -349,6 +363,7 @@
   makeBoards();
   all("table.matrix").forEach(makeMatrix);
   all("details.task").forEach(watchTask);
+  addTaskSearch();
   addEventListener("hashchange", openTarget);
   openTarget();
 })();

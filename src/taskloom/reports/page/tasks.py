@@ -44,7 +44,7 @@ def _left_out(summary: Summary, answers: Mapping[str, Packed]) -> str:
     if held == total:
         return ""
     return (
-        f'<p class="legend">{held:,} of {total:,} answers are in this file, the first episodes at the most shots of '
+        f'<p class="legend">{held:,} of {total:,} answers are in this file, the first at the most shots of '
         "each task. For all: <code>taskloom report RUN --to items</code></p>"
     )
 
@@ -101,13 +101,11 @@ def _shared(summary: Summary, task: str) -> str:
 
 
 def _classes(summary: Summary, task: str) -> str:
-    found = class_reports(summary.results, task, level=summary.how.level)
-    if not found:
-        return ""
-    most = max((of.shots for of in found), key=shots_order)
+    most = max((o.shots for o in summary.results.outcomes if o.task == task), key=shots_order, default=0)
+    found = class_reports(summary.results, task, most, level=summary.how.level)
     parts = []
     for field in dict.fromkeys(of.field for of in found):
-        reports = [of for of in found if (of.field, of.shots) == (field, most)]
+        reports = [of for of in found if of.field == field]
         reports.sort(key=lambda of: summary.order.index(of.learner))
         named = f" of {field}" if field else ""
         title = f"<h3>Classes{escape(named)}, {shots_text(most)}</h3>"
