@@ -41,9 +41,9 @@ def shots_text(shots: Shots) -> str:
     """Write shots for people.
 
     >>> shots_text(1), shots_text(0), shots_text("all")
-    ('1 shot', '0 shots', 'all shots')
+    ('1 shot', '0 shots', 'all examples')
     """
-    return counted(shots, "shot") if isinstance(shots, int) else f"{shots} shots"
+    return counted(shots, "shot") if isinstance(shots, int) else "all examples" if shots == ALL else f"{shots} shots"
 
 
 def shots_from(text: str) -> Shots:

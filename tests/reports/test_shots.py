@@ -44,7 +44,7 @@ def test_categories_and_samples_show_all_as_the_most(summed):
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_names_the_settings(summed, form):
     written = render(summed, form)
-    words = ("all", "drawn") if form in ("csv", "json") else ("10 shots", "drawn shots", "all shots")
+    words = ("all", "drawn") if form in ("csv", "json") else ("10 shots", "drawn shots", "all examples")
     assert all(word in written for word in words)
 
 
@@ -53,7 +53,7 @@ def test_figures_take_the_most_shots_and_name_them(named, summed):
     ours = seen.at_most("accuracy")
     assert ours["weak"][0].shots == "all"
     both = [ours["weak"], (summed.of("accuracy")[0], ours["weak"][1])]
-    assert counted_over(both) == "means over 2 tasks, at 0 or all shots"
+    assert counted_over(both) == "means over 2 tasks, at 0 or all examples"
 
 
 def test_two_learners_are_compared_at_every_setting(named):
@@ -68,7 +68,7 @@ def test_curves_place_names_to_the_right_of_numbers():
     across = [float(spot.split(",")[0]) for spot in line.split()]
     assert across == sorted(across)
     assert across[3] - across[2] == pytest.approx(across[2] - across[1], abs=0.2)
-    assert "drawn shots: 3; all shots: 4" in drawn
+    assert "drawn shots: 3; all examples: 4" in drawn
     assert plots.curves([plots.Curve("a", points[2:])], "x")
 
 

@@ -38,16 +38,12 @@ def _first_metrics(results: Results) -> Sequence[str]:
 
 def _best(boards: Sequence[Leaderboard]) -> Iterator[Note]:
     """Name the best learner of the settings at which the most learners are ranked."""
-    most = max((_ranked(board) for board in boards), default=0)
-    compared = [board for board in boards if _ranked(board) == most or _ranked(board) > 1]
-    kept = sorted(compared, key=lambda board: (-_ranked(board), shots_order(board.shots)))[:SETTINGS]
+    most = max((board.headline.ranked for board in boards), default=0)
+    compared = [board for board in boards if board.headline.ranked == most or board.headline.ranked > 1]
+    kept = sorted(compared, key=lambda board: (-board.headline.ranked, shots_order(board.shots)))[:SETTINGS]
     for board in sorted(kept, key=lambda board: shots_order(board.shots)):
-        if _ranked(board):
+        if board.headline.ranked:
             yield from _best_at(board.headline)
-
-
-def _ranked(board: Leaderboard) -> int:
-    return sum(s.rank > 0 for s in board.headline.standings)
 
 
 def _best_at(board: Leaderboard) -> Iterator[Note]:

@@ -70,6 +70,11 @@ class Leaderboard:
         return 1 if self.higher else -1
 
     @property
+    def ranked(self) -> int:
+        """Count the learners that are ranked."""
+        return sum(s.rank > 0 for s in self.standings)
+
+    @property
     def headline(self) -> Leaderboard:
         """Give the leaderboard that ranks the most learners: that of what all have in common, where some lack tasks."""
         return self.common or self

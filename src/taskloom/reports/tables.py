@@ -88,6 +88,7 @@ def _side_by_side(leaderboards: Sequence[Leaderboard]) -> tuple[list[str], Rows]
         return [], []
     found = [{s.learner: s for s in leaderboard.standings} for leaderboard in leaderboards]
     named = {name: s for by in reversed(found) for name, s in by.items()}
+    named = dict(sorted(named.items(), key=lambda pair: pair[1].baseline))  # in order of score, baselines last
     rows = [
         [
             label(standing),

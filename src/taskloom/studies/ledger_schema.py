@@ -11,7 +11,7 @@ from ..errors import LedgerError
 from ..messages import Note
 from .costs import Cost
 
-FORMAT = 3
+FORMAT = 4
 APPLICATION = 0x7461736B  # "task", in the file's header
 CHECKED: Mapping[str, tuple[str, ...]] = {  # tables with a checksum -> what it is of, beside the cell
     "keys": ("key",),

@@ -15,16 +15,16 @@ from .matrix import Matrix
 
 
 def first_board(summary: Summary) -> Leaderboard:
-    """Give the board that a report opens with: the first metric of the most tasks, at the most shots."""
-    return max(summary.leaderboards, key=lambda b: (len(b.tasks), -summary.metrics.index(b.metric)))
+    """Give the board that a report opens with: the first metric of the most tasks, where the most are ranked."""
+    metric = max(summary.leaderboards, key=lambda b: (len(b.tasks), -summary.metrics.index(b.metric))).metric
+    return max(summary.of(metric), key=lambda b: (b.headline.ranked, shots_order(b.shots)))
 
 
 def boards(summary: Summary, links: Mapping[str, str]) -> str:
     """Write all boards; the first is open, and a script makes tabs of them."""
     if not summary.leaderboards:
         return '<p class="lead">No value: nothing has been scored yet.</p>'
-    widest = first_board(summary)
-    first = summary.of(widest.metric)[-1]
+    first = first_board(summary)
     order = [first, *(b for b in summary.leaderboards if b is not first)]
     return f'<div id="boards">{"".join(_board(summary, b, links, is_first=b is first) for b in order)}</div>'
 
