@@ -68,7 +68,7 @@ def test_curves_place_names_to_the_right_of_numbers():
     across = [float(spot.split(",")[0]) for spot in line.split()]
     assert across == sorted(across)
     assert across[3] - across[2] == pytest.approx(across[2] - across[1], abs=0.2)
-    assert "drawn shots: 3; all examples: 4" in drawn
+    assert "drawn shots: 3; all shots: 4" in drawn
     assert plots.curves([plots.Curve("a", points[2:])], "x")
 
 
