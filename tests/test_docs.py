@@ -20,6 +20,18 @@ PAPERS = (
 )
 
 
+REVIEWS = [f"{word} {noun} number {n},{label},{split}"
+           for label, word in (("good", "fine"), ("bad", "broken"))
+           for split in ("train", "test")
+           for n, noun in enumerate(["lamp", "chair", "phone", "kettle"] * 5)]  # fmt: skip
+STUDY = """name: reviews
+suite: suites/reviews
+tasks: [text->label]
+protocol: {seeds: 2, shots: [4], query: 10}
+learners: {nearest: {}, tfidf-linear: {}}
+"""  # what `build auto` would write, without a model to fetch
+
+
 def commands(block: str) -> list[str]:
     """The commands of a block: lines after `$`, with their continuations."""
     lines = block.replace("\\\n", " ").splitlines()
@@ -30,10 +42,12 @@ def commands(block: str) -> list[str]:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
     """Run a command in an empty folder, with an empty cache."""
     monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label,split", *REVIEWS]))
+    (tmp_path / "reviews.yaml").write_text(STUDY)
     script = str(Path(sys.executable).with_name("taskloom"))
 
     def run(command: str) -> int:
-        program, *arguments = shlex.split(command)
+        program, *arguments = shlex.split(command, comments=True)
         assert program == "taskloom"
         done = subprocess.run([script, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
         assert done.returncode in (0, 1), f"{command}\n{done.stderr.decode()}"
