@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -166,10 +165,6 @@ def run(
         console.error("interrupted; finished cells are kept; the same command resumes the run")
         raise typer.Exit(130)
     if gathered.failures:
-        news = (f for f in gathered.failures if f.learner not in done.waiting)
-        causes = Counter(f"{f.learner}: {f.traceback.strip().splitlines()[-1]}" for f in news)
-        for cause, count in causes.most_common(5):
-            console.note(f"{cause} ({counted(count, 'cell')})")
         console.error(
             f"{counted(len(gathered.failures), 'cell')} failed; see the report for tracebacks; the same command retries"
         )

@@ -262,18 +262,18 @@ def terminal(summary: Summary) -> str:
         for figure in summary.figures:
             _show(figure, FEW if screen.isatty() else len(figure.rows))
         if found := dropped(summary):
-            console.line("\ncounted on the way")
+            console.line("\nwarnings and counts")
             console.table(["learner", "what", "count"], found)
         if found := failures(summary):
             console.line("\nfailures")
             console.table(FAILURE_COLUMNS, found)
             console.line(TRACEBACKS)
         if any(cost.read for cost in summary.counts.costs.values()):
-            console.line("\nwhat it took")
+            console.line("\ncompute cost")
             columns, rows = costs(summary)
             console.table(columns, rows, figures=columns[1:])
         if summary.findings:
-            console.line("\nfindings")
+            console.line("\nFindings")
         for finding in summary.findings:
             console.line(f"- {finding}")
     return screen.getvalue()
@@ -315,12 +315,12 @@ def markdown(summary: Summary) -> str:
         parts += [f"## {_md(figure.title)}", _md_table(*figure_table(figure)) if figure.rows else ""]
         parts += ["\n".join(f"- {_md(note)}" for note in figure.notes)]
     if found := dropped(summary):
-        parts += ["## Counted on the way", _md_table(["learner", "what", "count"], found)]
+        parts += ["## Warnings and counts", _md_table(["learner", "what", "count"], found)]
     for title, table in class_tables(summary):
         parts += [f"## {_md(title)}", _md_table(*table)]
     if found := failures(summary):
         parts += ["## Failures", _md_table(FAILURE_COLUMNS, found), f"{TRACEBACKS}."]
-    parts += ["## What it took", _md_table(*costs(summary))] if summary.counts.done else []
+    parts += ["## Compute cost", _md_table(*costs(summary))] if summary.counts.done else []
     parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
     return "\n\n".join(part for part in parts if part) + "\n"
 
