@@ -18,9 +18,10 @@ TASK_SLOTS = ("instruction", "labels", "options")  # the same for all items of a
 SLOT = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
 BRACES = {"{{": "{", "}}": "}"}
 MOST_LABELS = 32  # a task with more shows none, unless the learner says otherwise
-DEFAULT = "default"
+DEFAULT, UNLISTED = "default", "unlisted"
 TEMPLATES: Mapping[str, str] = {
     DEFAULT: "{instruction}\nLabels: {labels}\n\n{text}\nAnswer: {answer}",
+    UNLISTED: "{instruction}\n\n{text}\nAnswer: {answer}",
     "plain": "{instruction}\n{input}\n{answer}",
     "cue": "{instruction}\n\nInput: {input}\nOutput: {answer}",
     "question": "{input}\nQuestion: {instruction}\nAnswer: {answer}",

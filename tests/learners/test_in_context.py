@@ -214,7 +214,7 @@ def test_a_task_can_have_a_template_of_its_own():
     assert model.prompts == ["Is it?\nb\n", "Is it?\n\nInput: b\nOutput:", "b?\n"]
     assert how.patterns == ("t", "a*", "*")
     asked(plain(template={"x": "plain"}), model, "b", support=(), of=replace(task(), id="b"))
-    asked(plain(template="default"), model, "b", support=())
+    asked(plain(template="auto"), model, "b", support=())
     assert model.prompts[3] == model.prompts[4]
 
 
@@ -252,11 +252,13 @@ def test_demonstrations_are_turns_of_a_conversation():
     assert model.options == [["yes", "no"]]
 
 
-def test_the_default_shows_labels_and_is_calibrated():
+def test_the_default_is_calibrated_and_lists_labels_where_the_answer_is_written():
     model = Recorder()
     asked(InContext(), model, "b", support=())
     assert len(model.prompts) == 4
-    assert all("yes, no" in prompt for prompt in model.prompts)
+    assert all("yes, no" not in prompt for prompt in model.prompts)
+    asked(InContext(answers="generate"), model, "b", support=())
+    assert model.prompts[4] == "Is it?\nLabels: yes, no\n\nb\nAnswer:"
 
 
 def test_how_to_decode_is_handed_on():

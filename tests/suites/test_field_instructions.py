@@ -18,14 +18,14 @@ WORDS = Field("keywords", "list", separator="_")
     ("inputs", "outputs", "text"),
     [
         ([TEXT], [TITLE], "Read the text and write the title."),
-        ([TEXT], [LABEL], "Classify the text. Answer with one of the labels."),
+        ([TEXT], [LABEL], "Classify the text."),
         ([TEXT], [Field("topic", "label")], "Read the text and choose the topic."),
         ([TITLE], [YEAR], "Read the title and write the pub year (a number)."),
         ([TEXT], [WORDS], 'Read the text and write the keywords (separated by "_").'),
         (
             [Field("text1", "text"), Field("text2", "text")],
             [LABEL],
-            "Classify text1 and text2. Answer with one of the labels.",
+            "Classify text1 and text2.",
         ),
         (
             [TITLE, TEXT, YEAR],

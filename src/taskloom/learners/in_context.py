@@ -16,7 +16,7 @@ from ..errors import LearnerError, UnknownNameError
 from ..ids import shuffled
 from ..messages import Note
 from ..models import Ability, Decoding, LanguageModel, Odds, Prompt, Reply
-from ..templates import DEFAULT, MOST_LABELS, TEMPLATES, Prompting, template
+from ..templates import DEFAULT, MOST_LABELS, TEMPLATES, UNLISTED, Prompting, template
 from . import SURROGATES, Learner, Predictor, Response, Tools
 from .baselines import Words, settle
 
@@ -27,6 +27,7 @@ Demonstrations: TypeAlias = tuple[Example, ...]
 Asked: TypeAlias = tuple[Item, Demonstrations]
 Templates: TypeAlias = str | tuple[str, ...]  # of several, a seed takes one
 EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
+AUTO = "auto"  # the template `default` where the model writes an answer, `unlisted` where the task's labels are scored
 ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
 
 
@@ -44,9 +45,7 @@ class InContext(Learner):
     answers: Answers = "score"  # how one label is found: the likeliest, or what is written
     calibrate: bool = True  # weigh labels against what an input without content would give
     per_token: bool = False  # weigh labels by the mean over their tokens
-    template: Templates | Mapping[str, Templates] = (
-        DEFAULT  # a name or a text with slots; or by task, names or patterns
-    )
+    template: Templates | Mapping[str, Templates] = AUTO  # a name or a text with slots; or by task, names or patterns
     max_labels: int = MOST_LABELS  # a task with more labels shows none of them
     chat: bool = False  # demonstrations as turns of a conversation, in the model's own format
     tokens: int = 64  # written at most
@@ -76,8 +75,12 @@ class InContext(Learner):
 
     def needs(self, task: Task) -> Mapping[str, frozenset[Ability]]:
         """Ask for what the way to answer takes."""
-        scored = isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
-        return {self.model: frozenset({"generate" if not scored else "chat-score" if self.chat else "score"})}
+        ways: tuple[Ability, Ability] = ("score", "chat-score") if self._scores(task) else ("generate", "generate")
+        return {self.model: frozenset({ways[self.chat]})}
+
+    def _scores(self, task: Task) -> bool:
+        """Tell whether the model scores the labels of a task, and does not write its answer."""
+        return isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -94,8 +97,9 @@ class InContext(Learner):
         found: Any = self.template
         if isinstance(found, Mapping):
             fits = (of for pattern, of in found.items() if task.id == pattern or fnmatchcase(task.id, pattern))
-            found = next(fits, DEFAULT)
-        return (found,) if isinstance(found, str) else found
+            found = next(fits, AUTO)
+        usual = UNLISTED if self._scores(task) else DEFAULT
+        return tuple(usual if name == AUTO else name for name in ((found,) if isinstance(found, str) else found))
 
     def fit(
         self,
@@ -132,7 +136,8 @@ def _templates_of_task(given: Any) -> Templates:
     if not isinstance(several, list | tuple) or not several or not all(isinstance(text, str) for text in several):
         raise LearnerError(Note.of("template-expected", given=repr(given)))
     for text in several:
-        template(text)  # refuses what is none
+        if text != AUTO:
+            template(text)  # refuses what is none
     return str(several[0]) if len(several) == 1 else tuple(map(str, several))
 
 

@@ -56,7 +56,7 @@ def made(inputs: Sequence[Field], outputs: Sequence[Field]) -> str:
     """Make an instruction from the names and kinds of fields; Chinese where their titles are.
 
     >>> made([Field("text", "text")], [Field("label", "label")])
-    'Classify the text. Answer with one of the labels.'
+    'Classify the text.'
     >>> made([Field("title", "text"), Field("abstract", "text")], [Field("keywords", "list"), Field("year", "number")])
     'Read the title and the abstract, and write the keywords (separated by ";") and the year (a number), one per line.'
     >>> made([Field("a", "text", "摘要")], [Field("t", "text", "标题"), Field("k", "list", "关键词")])
@@ -68,7 +68,7 @@ def made(inputs: Sequence[Field], outputs: Sequence[Field]) -> str:
         return _chinese(inputs, outputs)
     read = _listed([_with_article(f) for f in inputs])
     if len(outputs) == 1 and outputs[0].kind == "label" and outputs[0].title.lower() in LABEL_NAMES:
-        return f"Classify {read}. Answer with one of the labels."
+        return f"Classify {read}."
     verb = "choose" if all(f.kind == "label" for f in outputs) else "write"
     wanted = _listed([_with_article(f) + _form(f) for f in outputs])
     joined = f"Read {read}, and {verb}" if len(inputs) > 1 else f"Read {read} and {verb}"
