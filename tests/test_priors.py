@@ -28,9 +28,9 @@ def example(name: str, n: int, gold: Any) -> Example:
     return Example(Item(f"{name}{n}", {"text": f"{name} {n}"}), (gold,), f"{name}{n}")
 
 
-def prior(of: Suite, sampler: Sampler, field: str = "") -> tuple[Draw, Prior]:
+def prior(of: Suite, sampler: Sampler, field: str = "", seed: int = 0) -> tuple[Draw, Prior]:
     deck = Deck(of, "t")
-    drawn = deck.draw(sampler)
+    drawn = deck.draw(sampler, seed=seed)
     return drawn, Priors(deck).of(drawn, field)
 
 
@@ -41,20 +41,25 @@ def test_the_prior_is_that_of_the_train_pool_whatever_the_support():
         assert list(found.items()) == [("a", 2), ("b", 1), ("c", 7)]
 
 
-def test_items_of_the_query_set_are_not_counted_where_there_is_one_pool():
+def test_labels_are_counted_over_the_whole_pool_so_that_no_draw_turns_the_majority_around():
     golds = ["c"] * 10 + ["a"] * 5 + ["b"] * 5
-    drawn, found = prior(suite(LETTERS, all=golds), Sampler(shots=1, query=8))
-    asked = [golds[row] for row in drawn.rows["query"]]
-    assert found == {label: golds.count(label) - asked.count(label) for label in "abc"}
-    assert sum(found.values()) == 12
+    for seed in range(5):
+        _, found = prior(suite(LETTERS, all=golds), Sampler(shots=1, query=8), seed=seed)
+        assert found == {"a": 5, "b": 5, "c": 10}
 
 
-def test_records_of_the_query_set_are_not_counted_in_another_pool_either():
-    of = suite(LETTERS, train=["a"] * 3 + ["b"] * 2, test=["a", "b"])
-    shared = [Example(Item("other", {"text": "x"}), ("a",), "train0"), example("test", 1, "b")]
+def test_other_answers_of_the_query_set_are_not_counted_where_there_is_one_pool():
+    golds = [float(n) for n in range(20)]
+    drawn, found = prior(suite(Number(), all=golds), Sampler(shots=1, query=8))
+    assert set(found) == set(golds) - {golds[row] for row in drawn.rows["query"]}
+
+
+def test_other_answers_of_query_records_are_not_counted_in_another_pool_either():
+    of = suite(Number(), train=[1.0, 2.0, 3.0, 4.0], test=[5.0, 6.0])
+    shared = [Example(Item("other", {"text": "x"}), (5.0,), "train0"), example("test", 1, 6.0)]
     pools = {"train": of.pools["t"]["train"], "test": pool(of.tasks["t"], shared)}
     _, found = prior(Suite(id="s", tasks=of.tasks, pools={"t": pools}), Sampler(shots=0, query=2))
-    assert found == {"a": 2, "b": 2}
+    assert found == {2.0: 1, 3.0: 1, 4.0: 1}
 
 
 def test_classes_that_are_dropped_have_no_part_in_the_prior():
@@ -86,7 +91,7 @@ def test_each_field_has_a_prior_and_a_field_that_there_is_not_is_refused():
 
 def test_an_episode_that_asks_about_all_examples_has_no_prior():
     with pytest.raises(EpisodeError) as caught:
-        prior(suite(LETTERS, all=["a", "b", "c"]), Sampler(shots=0, query="all"))
+        prior(suite(Number(), all=[1.0, 2.0, 3.0]), Sampler(shots=0, query="all"))
     assert (caught.value.note.code, dict(caught.value.note.values)) == ("prior-empty", {"task": "t", "query": 3})
 
 

@@ -104,9 +104,10 @@ def test_an_unknown_slot_is_named_with_the_nearest() -> None:
     assert "did you mean title?" in str(fault)
 
 
-def test_a_field_that_is_called_text_is_only_that_field() -> None:
-    (fault,) = template("{text}").faults(["text", "title"])
-    assert fault.code == "input-not-shown"
+def test_a_field_that_is_called_text_is_only_that_field_where_others_are_named() -> None:
+    assert not list(template("{text}").faults(["text", "title"]))
+    (fault,) = template("{title} {text}").faults(["text", "title", "more"])
+    assert (fault.code, dict(fault.values)["fields"]) == ("input-not-shown", ("more",))
 
 
 # --- filled ----------------------------------------------------------------------------------------------------------
@@ -127,6 +128,21 @@ def test_demonstrations_come_before_the_item_and_the_head_once() -> None:
     )
     assert text("plain", support=SUPPORT) == "Is it?\na\nyes\n\nIs it?\nb\n"
     assert text("cue", support=SUPPORT) == "Is it?\n\nInput: a\nOutput: yes\n\nInput: b\nOutput:"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("{text}", "Title: On owls\nText: Owls hunt.\nInstruction: odd"),
+        ("{input}", "On owls\nOwls hunt.\nodd"),
+        ("{title}: {text}", "On owls: Owls hunt."),
+        ("{instruction} {input}", "Classify. On owls\nOwls hunt.\nodd"),
+    ],
+)
+def test_a_field_that_is_called_as_a_slot_hides_no_other_input(written: str, shown: str) -> None:
+    task = Task(id="t", instruction="Classify.", output=Labels(("a", "b")), metrics=())
+    item = Item("1", {"title": "On owls", "text": "Owls hunt.", "instruction": "odd"})
+    assert Prompting(task, template(written)).question(item) == shown
 
 
 def test_several_fields_are_named_and_a_single_one_is_not() -> None:

@@ -194,10 +194,10 @@ FINDINGS = {  # what a run found
     "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
     "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
     "best-shared": (
-        "{metric}, {shots}: {learner} has the highest score, {score}, not significantly different from {others:all}"
+        "{metric}, {shots}: {learner} has the best score, {score}, not significantly different from {others:all}"
     ),
-    "examples-help": "{learner} improves by {difference} in {metric} from {fewest} to {most}",
-    "examples-hurt": "{learner} changes by {difference} in {metric} from {fewest} to {most}",
+    "examples-help": "{learner} gets better with examples, from {fewest} to {most}: {metric} changes by {difference}",
+    "examples-hurt": "{learner} gets worse with examples, from {fewest} to {most}: {metric} changes by {difference}",
     "no-better-than-baseline": (
         "{metric}: no learner is significantly better than the best baseline on {tasks:first 5} ({count} of {of:task})"
     ),

@@ -1,7 +1,8 @@
 """The prior of an episode: how frequent each gold answer is in the pool that its support is drawn from.
 
-Examples that share a record with the query set are not counted, so that no gold answer of a query item is used.
-The gold answers of a pool are read once for all episodes of a task.
+Labels are counted over the whole pool: without the query set, the class that is asked about most would count least, and
+a majority baseline would fall below its true rate. Of other answers, those of records in the query set are not
+counted, as they would give the answers away. The gold answers of a pool are read once for all episodes of a task.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Priors:
         """
         answers, codes = self._coded(field)
         asked = self.deck.stocks[drawn.pools["query"]].groups[list(drawn.rows["query"])]
-        kept = codes[~np.isin(self.stock.groups, asked) & (codes >= 0)]
+        hidden = False if _is_one_label(self._output(field)) else np.isin(self.stock.groups, asked)
+        kept = codes[(codes >= 0) & ~np.asarray(hidden)]
         counts = zip(answers, np.bincount(kept, minlength=len(answers)).tolist(), strict=True)
         found = {answer: n for answer, n in counts if n and (not drawn.labels or answer in drawn.labels)}
         if not found:
@@ -46,7 +48,7 @@ class Priors:
     def _read(self, field: str) -> tuple[list[Answer], Ints]:
         """Give the answers that there are, and each row's place among them, -1 where it has none."""
         output = self._output(field)
-        names = output.names if isinstance(output, Labels) and not output.many else ()
+        names = output.names if isinstance(output, Labels) and _is_one_label(output) else ()
         if names and not field:
             return list(names), self.stock.labels
         places: dict[Any, int] = {name: at for at, name in enumerate(names)}
@@ -60,6 +62,10 @@ class Priors:
         if field not in parts:
             raise UnknownNameError(f"field of task {self.deck.task.id!r}", field, parts)
         return parts[field]
+
+
+def _is_one_label(output: Output) -> bool:
+    return isinstance(output, Labels) and not output.many
 
 
 def _part(output: Output, whole: Any, field: str) -> Answer | None:

@@ -21,7 +21,7 @@ MOST_LABELS = 32  # a task with more shows none, unless the learner says otherwi
 DEFAULT, UNLISTED = "default", "unlisted"
 TEMPLATES: Mapping[str, str] = {
     DEFAULT: "{instruction}\nLabels: {labels}\n\n{text}\nAnswer: {answer}",
-    UNLISTED: "{instruction}\n\n{text}\nAnswer: {answer}",
+    UNLISTED: "{instruction} Answer with one of the labels.\n\n{text}\nAnswer: {answer}",
     "plain": "{instruction}\n{input}\n{answer}",
     "cue": "{instruction}\n\nInput: {input}\nOutput: {answer}",
     "question": "{input}\nQuestion: {instruction}\nAnswer: {answer}",
@@ -47,9 +47,13 @@ class Template:
         for slot in self.slots:
             if slot not in known:
                 yield Note.of("slot-unknown", slot=slot, hint=nearest(slot, [*known, ANSWER]))
-        whole = any(slot in self.slots and slot not in fields for slot in (TEXT, INPUT))
+        whole = any(slot in self.slots and self.is_whole(slot, fields) for slot in (TEXT, INPUT))
         if missing := [name for name in fields if name not in self.slots and not whole]:
             yield Note.of("input-not-shown", fields=missing)
+
+    def is_whole(self, slot: str, fields: Collection[str]) -> bool:
+        """Tell whether `text` or `input` is all inputs: it is, but for a field of that name beside others by name."""
+        return slot not in fields or not any(name in self.slots for name in fields if name not in (TEXT, INPUT))
 
 
 def template(name_or_text: str) -> Template:
@@ -113,7 +117,9 @@ class Prompting:
         joined = self.task.separator.join(item.fields.values())
         named = (f"{self.task.titles.get(name) or title_of(name)}: {value}" for name, value in item.fields.items())
         text = joined if len(item.fields) == 1 else "\n".join(named)
-        return _filled(self.template.item, self._of_task() | {INPUT: joined, TEXT: text} | dict(item.fields))
+        both = {INPUT: joined, TEXT: text}.items()
+        inputs = {name: whole for name, whole in both if self.template.is_whole(name, item.fields)}
+        return _filled(self.template.item, dict(item.fields) | self._of_task() | inputs)
 
     @property
     def hides_labels(self) -> bool:

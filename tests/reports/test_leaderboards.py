@@ -229,14 +229,17 @@ def test_a_learner_that_lacks_tasks_is_listed_apart_and_ranked_on_the_common_one
     assert made.ranked_on == ("e0", "e1", "h0", "h1")
     assert [(c.a, c.b) for c in made.pairs] == [("good", "bad")]
 
-    assert made.headline is made.common is not None
-    assert made.headline.ranked_on == ("e0", "e1")
-    assert [(s.learner, s.rank, s.tasks, s.comparable) for s in made.headline.standings] == [
+    assert made.headline is made  # two learners are ranked on all tasks, and one that lacks some does not change that
+    assert made.common is not None
+    assert made.common.ranked_on == ("e0", "e1")
+    assert [(s.learner, s.rank, s.tasks, s.comparable) for s in made.common.standings] == [
         ("good", 1, 2, True),
         ("lazy", 2, 2, True),
         ("bad", 3, 2, True),
     ]
     assert of(made.common, "lazy").score == lazy.score
+    pair = leaderboard("exact-match", 0, [o for o in outcomes if o.learner != "bad"], how=QUICK)
+    assert pair.headline is pair.common is not None  # else there would be nothing to compare
     only = leaderboard("exact-match", 0, [o for o in outcomes if o.task in EASY], how=QUICK)
     assert (only.standings, only.pairs, only.common) == (made.headline.standings, made.headline.pairs, None)
 

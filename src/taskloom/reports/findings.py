@@ -10,6 +10,7 @@ from ..episodes import shots_order, shots_text
 from ..messages import Note
 from ..stats import Contrast
 from ..studies.results import Outcome, Results
+from ..texts import counted
 from . import numbers
 from .contrasts import contrasts_of, corrected, differs
 from .draws import How, answers_of
@@ -43,14 +44,16 @@ def _best(boards: Sequence[Leaderboard]) -> Iterator[Note]:
     kept = sorted(compared, key=lambda board: (-board.headline.ranked, shots_order(board.shots)))[:SETTINGS]
     for board in sorted(kept, key=lambda board: shots_order(board.shots)):
         if board.headline.ranked:
-            yield from _best_at(board.headline)
+            yield from _best_at(board)
 
 
-def _best_at(board: Leaderboard) -> Iterator[Note]:
+def _best_at(whole: Leaderboard) -> Iterator[Note]:
+    board = whole.headline
     first, *others = (s for s in board.standings if s.rank)
+    on = "" if board is whole else f" on {counted(len(board.ranked_on), 'task')} of {len(whole.ranked_on)}"
     said = {
         "metric": board.metric,
-        "shots": shots_text(board.shots),
+        "shots": f"{shots_text(board.shots)}{on}",
         "learner": first.learner,
         "score": numbers.score(first.score, board.points),
     }

@@ -76,8 +76,8 @@ class Leaderboard:
 
     @property
     def headline(self) -> Leaderboard:
-        """Give the leaderboard that ranks the most learners: that of what all have in common, where some lack tasks."""
-        return self.common or self
+        """Give the leaderboard on all tasks, or on the common ones where fewer than two learners have all."""
+        return self.common if self.common and self.ranked < 2 else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ def sentence(board: Leaderboard) -> str:
     """Write what a leaderboard finds, as HTML."""
     ranked = [s for s in board.standings if s.rank]
     if not ranked:
-        return "No learner has a score here."
+        known = any(s.episodes for s in board.standings if not s.baseline)
+        return "No two learners have tasks in common." if known else "No learner has a score here."
     best, *rivals = ranked
     return " ".join([_first(board, best, rivals), *_baselines(board, best)])
 
