@@ -206,6 +206,7 @@ LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
+    "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
     "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
@@ -288,6 +289,8 @@ ENDPOINTS = {  # as they are declared
     ),
 }
 WEIGHTS = {
+    "epochs-unknown": "there are no epochs of an endless source; give the budget in steps or tokens",
+    "loss-not-finite": "training stopped: the loss is {loss} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
