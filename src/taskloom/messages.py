@@ -289,6 +289,8 @@ ENDPOINTS = {  # as they are declared
     ),
 }
 WEIGHTS = {
+    "adapters-unsupported": "adapters have no known place in models of family {family!r}; set `what: lora`",
+    "weights-unwritten": "trained weights can't be written ({reason}): {path}",
     "epochs-unknown": "there are no epochs of an endless source; give the budget in steps or tokens",
     "loss-not-finite": "training stopped: the loss is {loss} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
