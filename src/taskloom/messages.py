@@ -300,6 +300,7 @@ WEIGHTS = {
     "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",
     "gguf-weights-missing": "GGUF file can't be read (weights of {part} are missing): {path}",
     "chat-template-missing": "the model has no chat template; remove `chat`",
+    "adapters-unsupported": "bottleneck adapters do not support this model family; use LoRA: {family!r}",
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
     "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",
 }
