@@ -206,6 +206,7 @@ LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
+    "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
     "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
@@ -288,6 +289,10 @@ ENDPOINTS = {  # as they are declared
     ),
 }
 WEIGHTS = {
+    "adapters-unsupported": "adapters have no known place in models of family {family!r}; set `what: lora`",
+    "weights-unwritten": "trained weights can't be written ({reason}): {path}",
+    "epochs-unknown": "there are no epochs of an endless source; give the budget in steps or tokens",
+    "loss-not-finite": "training stopped: the loss is {loss} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
@@ -300,7 +305,6 @@ WEIGHTS = {
     "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",
     "gguf-weights-missing": "GGUF file can't be read (weights of {part} are missing): {path}",
     "chat-template-missing": "the model has no chat template; remove `chat`",
-    "adapters-unsupported": "bottleneck adapters do not support this model family; use LoRA: {family!r}",
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
     "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",
 }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from taskloom.benchmarks import build
 from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, faults_of
 from taskloom.episodes import Deck, Sampler, episode
-from taskloom.errors import LearnerError, UnknownNameError
+from taskloom.errors import LearnerError, UnknownNameError, UsageError
 from taskloom.learners import LEARNERS, Learner, Toolbox, answer, learner
 from taskloom.learners.baselines import Bm25, CopyDemonstration, CopyInput, Majority, Nearest, Random, TfidfLinear
 from taskloom.priors import Prior, Priors
@@ -281,9 +281,9 @@ def test_a_fit_that_does_not_converge_is_counted(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "1", float("nan"), float("inf"), None])
 def test_settings_that_are_no_such_number_are_refused(wrong: Any):
-    with pytest.raises(LearnerError, match="C must be a number from 1e-06 to 1e\\+06"):
+    with pytest.raises(UsageError, match="C must be a number from 1e-06 to 1e\\+06"):
         TfidfLinear(C=wrong)
-    with pytest.raises(LearnerError, match="b must be a number from 0 to 1: 2"):
+    with pytest.raises(UsageError, match="b must be a number from 0 to 1: 2"):
         Bm25(b=2)
 
 

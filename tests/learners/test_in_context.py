@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Shown, Task, Terms, Text
-from taskloom.errors import LearnerError, UnknownNameError, UsageError
+from taskloom.errors import TaskloomError, UnknownNameError, UsageError
 from taskloom.learners import Response, Toolbox, can_do, learner
 from taskloom.learners.in_context import InContext
 from taskloom.messages import Note
@@ -396,7 +396,7 @@ def test_a_fake_answers_the_same_again(name: str, how: InContext):
     ],
 )
 def test_options_that_can_not_be_meant_are_refused(options: dict[str, Any], note: Note):
-    with pytest.raises(LearnerError) as refused:
+    with pytest.raises(TaskloomError) as refused:
         learner("in-context", options)
     assert refused.value.note == note
 
@@ -420,9 +420,9 @@ def test_a_template_that_is_none_is_refused(given: Any, code: str):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"choose": "neerest"}, "unknown choice of demonstrations: 'neerest'; did you mean nearest"),
-        ({"demonstrations": "tsk"}, "unknown source of demonstrations"),
-        ({"answers": "scores"}, "unknown way to answer: 'scores'; did you mean score"),
+        ({"choose": "neerest"}, "unknown value of `choose`: 'neerest'; did you mean nearest"),
+        ({"demonstrations": "tsk"}, "unknown value of `demonstrations`"),
+        ({"answers": "scores"}, "unknown value of `answers`: 'scores'; did you mean score"),
         ({"modle": "x"}, "unknown option of learner 'in-context': 'modle'; did you mean model"),
     ],
 )

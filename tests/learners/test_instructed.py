@@ -9,7 +9,7 @@ import pytest
 
 from taskloom.core import Item, Labels, Shown, Task, Text
 from taskloom.encodings import encode, encoding
-from taskloom.errors import LearnerError, UsageError
+from taskloom.errors import UsageError
 from taskloom.learners import Toolbox, can_do, learner, shown
 from taskloom.learners.baselines import CopyDemonstration
 from taskloom.learners.instructed import Instructed
@@ -122,7 +122,7 @@ def test_the_tags_that_an_encoding_shows_are_told(name, tags, told):
 
 @pytest.mark.parametrize("options", [{"tokens": 0}, {"tokens": True}, {"chat": "no"}, {"temperature": -1}])
 def test_bad_settings_are_refused(options):
-    with pytest.raises(LearnerError):
+    with pytest.raises(UsageError):
         learner("instructed", options)
 
 

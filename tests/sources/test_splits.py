@@ -49,7 +49,7 @@ def test_unknown_values_are_named_all_at_once_with_their_counts(refused):
 
 
 def test_a_missing_column_is_named():
-    with pytest.raises(SourceError, match="no column 'prat': did you mean part"):
+    with pytest.raises(SourceError, match="unknown column: 'prat'; did you mean part"):
         list(Split("prat").rows(rows("train"), "", Counter()))
 
 

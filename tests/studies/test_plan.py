@@ -288,12 +288,15 @@ def test_majority_is_run_at_any_shots_from_the_pool_and_named_by_all_of_it(tmp_p
     assert len(cells) == 4
 
 
-def test_an_episode_that_asks_about_all_there_is_skips_majority_and_says_why(tmp_path: Path):
-    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 3))
-    made = study(folder, most=StudyLearner(learner="majority"), chance=StudyLearner(learner="random"))
-    found = run(replace(made, protocol=replace(ONE, sampler=Sampler(query="all"))), tmp_path / "run")
-    assert [o.learner for o in found.outcomes] == ["chance"]
-    assert [note.code for note in found.skipped] == ["prior-empty"]
+def test_an_episode_that_asks_about_all_there_is_has_a_majority_of_labels_and_none_of_texts(tmp_path: Path):
+    labelled(tmp_path / "labels", {"cs": 4, "hep": 3})
+    suite(tmp_path / "texts", task("a", Text(), ["exact-match"]))
+    all_asked = replace(ONE, sampler=Sampler(query="all"))
+    for name, learners, skipped in (("labels", ["most"], []), ("texts", [], ["prior-empty"])):
+        made = study(tmp_path / name, most=StudyLearner(learner="majority"))
+        found = run(replace(made, protocol=all_asked), tmp_path / "runs" / name)
+        assert [o.learner for o in found.outcomes] == learners
+        assert [note.code for note in found.skipped] == skipped
 
 
 def test_metrics_of_a_study_that_fit_no_task_and_tasks_that_none_fits_are_faults(tmp_path: Path):

@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
-from ..errors import LearnerError, UnknownNameError
+from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
 from ..messages import Note
+from ..options import check_choices, settle_number
 from ..priors import Prior
 from ..texts import tokens
 from . import Learner, Predictor, Tools
@@ -62,8 +63,7 @@ class Random(Learner):
     prior: PriorKind = "uniform"
 
     def __post_init__(self) -> None:
-        if self.prior not in get_args(PriorKind):
-            raise UnknownNameError("prior", str(self.prior), get_args(PriorKind))
+        check_choices(self, prior=get_args(PriorKind))
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep what is to be chosen from."""
@@ -141,7 +141,7 @@ class TfidfLinear(Learner):
     C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
 
     def __post_init__(self) -> None:
-        settle(self, "C", least=1e-6)
+        settle_number(self, "C", least=1e-6)
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Fit the weights of the support's words."""
@@ -170,8 +170,8 @@ class Bm25(Learner):
     b: float = 0.75  # how much long candidates are held back
 
     def __post_init__(self) -> None:
-        settle(self, "k1", least=0)
-        settle(self, "b", least=0, most=1)
+        settle_number(self, "k1", least=0)
+        settle_number(self, "b", least=0, most=1)
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Learn nothing."""
@@ -384,11 +384,3 @@ def first_best(scores: Any, decimals: int) -> list[int]:
 def _refuse_none(task: Task, support: Examples) -> None:
     if not support:
         raise LearnerError(Note.of("support-missing", task=task.id))
-
-
-def settle(learner: object, name: str, *, least: float, most: float = 1e6) -> None:
-    """Make a setting a float, so that 2 and 2.0 are one learner, or refuse it."""
-    value = getattr(learner, name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise LearnerError(Note.of("number-expected", name=name, least=least, most=most, given=repr(value)))
-    object.__setattr__(learner, name, float(value))

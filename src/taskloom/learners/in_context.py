@@ -12,13 +12,14 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from .. import prompts
 from ..core import Answer, Example, Item, Labels, Task
-from ..errors import LearnerError, UnknownNameError
+from ..errors import LearnerError
 from ..ids import shuffled
 from ..messages import Note
 from ..models import Ability, Decoding, LanguageModel, Odds, Prompt, Reply
+from ..options import check_booleans, check_choices, check_integers, settle_number
 from ..templates import DEFAULT, MOST_LABELS, TEMPLATES, UNLISTED, Prompting, template
 from . import SURROGATES, Learner, Predictor, Response, Tools
-from .baselines import Words, settle
+from .baselines import Words
 
 From: TypeAlias = Literal["support", "task"]
 Choose: TypeAlias = Literal["random", "balanced", "nearest"]
@@ -53,20 +54,10 @@ class InContext(Learner):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "template", _templates(self.template))
-        for what, value, known in [
-            ("source of demonstrations", self.demonstrations, get_args(From)),
-            ("choice of demonstrations", self.choose, get_args(Choose)),
-            ("way to answer", self.answers, get_args(Answers)),
-        ]:
-            if value not in known:
-                raise UnknownNameError(what, str(value), known)
-        for name, least in (("most", 0), ("max_labels", 0), ("tokens", 1)):
-            if isinstance(value := getattr(self, name), bool) or not isinstance(value, int) or value < least:
-                raise LearnerError(Note.of("whole-number-expected", name=name, least=least, given=repr(value)))
-        for name in ("calibrate", "per_token", "chat"):
-            if not isinstance(value := getattr(self, name), bool):  # YAML's no is a text, and true if it is asked
-                raise LearnerError(Note.of("true-or-false-expected", name=name, given=repr(value)))
-        settle(self, "temperature", least=0, most=100)
+        check_choices(self, demonstrations=get_args(From), choose=get_args(Choose), answers=get_args(Answers))
+        check_integers(self, {"most": 0, "max_labels": 0, "tokens": 1})
+        check_booleans(self, "calibrate", "per_token", "chat")
+        settle_number(self, "temperature", least=0, most=100)
 
     @property
     def models(self) -> tuple[str, ...]:

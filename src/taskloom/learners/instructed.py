@@ -9,12 +9,10 @@ from typing import ClassVar
 from .. import prompts
 from ..core import Example, Item, Task
 from ..encodings import DEFAULT, Encoded, encoding, fitted, lacking, tagged
-from ..errors import LearnerError
 from ..ids import Json
-from ..messages import Note
 from ..models import Ability, Decoding, Message, Prompt
+from ..options import check_booleans, check_integers, settle_number
 from . import Learner, Predictor, Response, Tools
-from .baselines import settle
 from .in_context import ALL_BUT_RANKINGS, read_reply
 
 NAMES = {"task_id": "task id", "positive": "positive examples", "negative": "negative examples"}  # of parts, for people
@@ -35,11 +33,9 @@ class Instructed(Learner):
 
     def __post_init__(self) -> None:
         encoding(self.encoding)  # refuses what is none
-        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 1:
-            raise LearnerError(Note.of("whole-number-expected", name="tokens", least=1, given=repr(self.tokens)))
-        if not isinstance(self.chat, bool):
-            raise LearnerError(Note.of("true-or-false-expected", name="chat", given=repr(self.chat)))
-        settle(self, "temperature", least=0, most=100)
+        check_integers(self, {"tokens": 1})
+        check_booleans(self, "chat")
+        settle_number(self, "temperature", least=0, most=100)
 
     @property
     def models(self) -> tuple[str, ...]:

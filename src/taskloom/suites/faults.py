@@ -27,7 +27,7 @@ class Fault:
         """Make a fault.
 
         >>> str(Fault.of("E301", "default/test", task="task1"))
-        'E301 default/test: no such task: task1'
+        'E301 default/test: unknown task: task1'
         """
         return cls(place, Note.of(code, **values))
 
