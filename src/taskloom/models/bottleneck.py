@@ -65,7 +65,8 @@ def places(net: Any) -> list[Place]:
 def insert(place: Place, change: Change) -> RemovableHandle:
     """Let what is computed here be changed, until the handle is removed.
 
-    It stands before other hooks, so that transformers records hidden states as the next block sees them.
+    It comes before other hooks, so that transformers records hidden states as the next block sees them. Of several
+    changes at a place, the last inserted is the first made.
     """
     return place.module.register_forward_hook(_at_norm(change) if place.is_norm else _at_block(change), prepend=True)
 
