@@ -61,8 +61,8 @@ if __name__ == "__main__":
 def write_model(folder: Path, *, broken: bool = False) -> None:
     """Write a tiny T5 of random weights with a tokenizer of whole words; a broken one knows no number."""
     words = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
-    words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])  # type: ignore[assignment]
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     read = hf.PreTrainedTokenizerFast(
         tokenizer_object=words, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=64
     )
@@ -121,7 +121,7 @@ def test_models_are_tuned_for_a_cell_and_trained_for_many(study: Callable[..., P
     zero = {o.learner: o for o in found.outcomes if o.shots == 0 and o.seed == 0}
     assert zero["few"].cost.trained == 0  # without support, nothing is changed
     by_learner = {o.learner: o.cost for o in found.outcomes if o.shots == 4}
-    assert 0 < by_learner["lora"].trained < by_learner["few"].trained / 10
+    assert 0 < by_learner["lora"].trained < by_learner["few"].trained / 5
     assert by_learner["few"].taught > 0 < by_learner["few"].threads
     with Ledger(tmp_path / "run" / "ledger.db") as ledger:
         traces = ledger.traces(0)
