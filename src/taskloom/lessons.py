@@ -11,7 +11,6 @@ from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
 from .prompts import write
-from .suites.leaks import COMPARED, LEAKAGE
 from .templates import DEFAULT as DEFAULT_TEMPLATE
 from .templates import TEMPLATES, Prompting, template
 
@@ -38,6 +37,8 @@ def taught_rows(
     Where a suite was searched for leaks, they are drawn from the first of a task, whose texts were compared with test
     tasks; more are looked at only where more are wanted.
     """
+    from .suites.leaks import COMPARED, LEAKAGE  # which load pyarrow
+
     pool = _taught(suite, name)
     first = max(COMPARED, most) if LEAKAGE in suite.about and most != "all" else len(pool)
     able = _able(suite.task(name), pool, min(first, len(pool)), frozenset(avoid))
