@@ -288,12 +288,16 @@ def test_majority_is_run_at_any_shots_from_the_pool_and_named_by_all_of_it(tmp_p
     assert len(cells) == 4
 
 
-def test_an_episode_that_asks_about_all_there_is_skips_majority_and_says_why(tmp_path: Path):
-    folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 3))
-    made = study(folder, most=StudyLearner(learner="majority"), chance=StudyLearner(learner="random"))
-    found = run(replace(made, protocol=replace(ONE, sampler=Sampler(query="all"))), tmp_path / "run")
-    assert [o.learner for o in found.outcomes] == ["chance"]
+def test_an_episode_that_asks_about_all_there_is_skips_majority_but_for_labels_and_says_why(tmp_path: Path):
+    suite(tmp_path / "suite", task("t"))
+    made = study(tmp_path / "suite", most=StudyLearner(learner="majority"), copy=StudyLearner(learner="copy-input"))
+    made = replace(made, protocol=replace(ONE, sampler=Sampler(query="all")))
+    found = run(made, tmp_path / "run")
+    assert [o.learner for o in found.outcomes] == ["copy"]
     assert [note.code for note in found.skipped] == ["prior-empty"]
+    labelled(tmp_path / "labels", {"cs": 3, "hep": 2})
+    (most,) = run(replace(made, suite=str(tmp_path / "labels")), tmp_path / "other", only=["most"]).outcomes
+    assert most.answers == ("cs",) * 5
 
 
 def test_metrics_of_a_study_that_fit_no_task_and_tasks_that_none_fits_are_faults(tmp_path: Path):
