@@ -262,6 +262,7 @@ def test_classes_that_are_dropped_are_named_with_their_sizes_and_how_many_remain
         "classes-dropped", task="t", shots=[0, 4], least=5, count=2, of=4, remain=2,
         classes=[("math", 4), ("nlin", 0)],
     )  # fmt: skip
+    assert str(note).startswith("task 't' at 0 and 4 shots: 2 of 4 classes dropped")
     assert not plan(replace(made, protocol=replace(ONE, shots={0: 1})), tmp_path).skipped
 
 

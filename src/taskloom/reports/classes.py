@@ -270,8 +270,8 @@ class _Marks:
         counts: dict[Key, tuple[int, int]] = {}
         first: dict[Key, tuple[str, tuple[Answer, ...], Answer | None]] = {}
         for o in sorted(outcomes, key=lambda o: o.episode):
-            told = zip(o.rows, rights(o) or (), o.items, o.gold, o.answers, strict=False)
-            for row, right, item, gold, answer in told:
+            answered = zip(o.rows, rights(o) or (), o.items, o.gold, o.answers, strict=False)
+            for row, right, item, gold, answer in answered:
                 hits, asked = counts.get((o.pool, row), (0, 0))
                 counts[o.pool, row] = hits + right, asked + 1
                 first.setdefault((o.pool, row), (item, gold, answer))
