@@ -162,7 +162,7 @@ def main() -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminated)
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(prog_name="taskloom", standalone_mode=False) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:

@@ -30,7 +30,8 @@ def _first(board: Leaderboard, best: Standing, rivals: Sequence[Standing]) -> st
     tied = [s for s in rivals if s.best]
     if tied:
         others = _and([f"{escape(s.learner)} ({numbers.number(s.score.value, board.points)})" for s in tied])
-        return f"{name} has the {_most(board)} score of all learners, {reached}, but is not significantly different from {others}."
+        first = f"{name} has the {_most(board)} score of all learners, {reached}"
+        return f"{first}, but is not significantly different from {others}."
     return f"{name} is best with {reached}, {_ahead(board, best, rivals[0])}."
 
 

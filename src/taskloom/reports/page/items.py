@@ -135,7 +135,7 @@ def _episode(row: ItemRow) -> str:
 
 
 def _answer(task: Task, row: ItemRow, points: bool) -> list[Any]:
-    """Give the answer, what the model wrote if that is another text, right or wrong, its score, and why it is unusable."""
+    """Give the answer, what the model wrote if it differs, right or wrong, its score, and why it is unusable."""
     text = None if row.answer is None else _cut(written(task, row.answer))
     raw = None if row.raw is None or row.raw == text else _cut(row.raw)
     value = next(iter(row.scores.values()), None)
