@@ -241,7 +241,7 @@ def test_a_learner_that_lacks_tasks_is_listed_apart_and_ranked_on_the_common_one
     pair = leaderboard("exact-match", 0, [o for o in outcomes if o.learner != "bad"], how=QUICK)
     assert pair.headline is pair.common is not None  # else there would be nothing to compare
     only = leaderboard("exact-match", 0, [o for o in outcomes if o.task in EASY], how=QUICK)
-    assert (only.standings, only.pairs, only.common) == (made.headline.standings, made.headline.pairs, None)
+    assert (only.standings, only.pairs, only.common) == (made.common.standings, made.common.pairs, None)
 
 
 def test_a_learner_that_lacks_seeds_is_listed_apart():

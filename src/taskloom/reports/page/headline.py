@@ -68,7 +68,7 @@ def extent(board: Leaderboard) -> str:
     found = board.headline
     ranked = [s for s in found.standings if s.rank] or found.standings
     answers = max((s.score.n for s in ranked), default=0)
-    shared = " that all learners have in common" if board.common else ""
+    shared = " that all learners have in common" if found is board.common else ""
     tasks = counted(len(found.ranked_on), "task")
     return f"Mean over the {tasks}{shared}, {counted(answers, 'answer')} of each learner"
 
