@@ -96,6 +96,8 @@ _verb(
     app, runs.report,
     "taskloom report runs/quickstart",
     "taskloom report runs/quickstart --to md -o results.md",
+    "taskloom report runs/quickstart --to items -o items.csv",
+    "taskloom report runs/quickstart --to tex -o tables.tex --plots plots",
     under=STUDIES,
 )  # fmt: skip
 _verb(
