@@ -196,7 +196,8 @@ FINDINGS = {  # what a run found
     "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
     "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
     "best-shared": (
-        "{metric}, {shots}: {learner} has the best score, {score}, not significantly different from {others:all}"
+        "{metric}, {shots}: {learner} has the best score of all learners, {score}, not significantly different from "
+        "{others:all}"
     ),
     "examples-help": "{learner} gets better with examples, from {fewest} to {most}: {metric} changes by {difference}",
     "examples-hurt": "{learner} gets worse with examples, from {fewest} to {most}: {metric} changes by {difference}",
@@ -238,7 +239,7 @@ EPISODES = {
     "use-fewer-shots": "use fewer shots, or add examples",
     "add-test-pool": "use fewer shots, add examples, or give the task a test pool",
     "classes-dropped": (
-        "task {task!r} at {shots} shots: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
+        "task {task!r} at {shots:settings}: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
         "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
@@ -548,6 +549,18 @@ def _listed(values: Sequence[object], most: str = "") -> str:
     return ", ".join(texts) + FORMS["and"](len(values) - len(shown), "more") if values else "none"
 
 
+def _settings(shots: Sequence[int | str]) -> str:
+    """Write settings of shots.
+
+    >>> _settings([0, 4]), _settings([1]), _settings([4, "all"]), _settings(["drawn"])
+    ('0 and 4 shots', '1 shot', '4 shots and all examples', 'drawn shots')
+    """
+    counted = [str(n) for n in shots if n != "all"]
+    noun = "shot" if counted == ["1"] else "shots"
+    parts = [f"{FORMS['all'](counted, '')} {noun}"] if counted else []
+    return " and ".join([*parts, *("all examples" for n in shots if n == "all")])
+
+
 NOUN = re.compile("[a-z][a-z ]+")
 LONGEST = 80  # characters of one thing in a list
 FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
@@ -556,6 +569,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
     "money": lambda dollars, _: money(dollars),
+    "settings": lambda shots, _: _settings(shots),
     "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()

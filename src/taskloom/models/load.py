@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
@@ -398,7 +399,7 @@ def _hub_errors(load: str) -> Iterator[None]:
     try:
         yield
     except _failures() as error:
-        first = (str(error).strip().splitlines() or [""])[0][:100]
+        first = shorten((str(error).strip().splitlines() or [""])[0], 100, placeholder=" ...")
         raise FetchError(Note.of("hub-out-of-reach", model=load, kind=type(error).__name__, reason=first)) from None
 
 

@@ -97,8 +97,9 @@ def plan(
     chosen = {
         task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
     }
-    _check_models(study, suite, models, chosen)
-    _check_settings(study, suite, chosen)
+    _check_models(study, suite, models, chosen, faults)
+    _check_settings(study, suite, chosen, faults)
+    faults.settle()
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -254,9 +255,9 @@ def _check_models(
     suite: Suite,
     models: Mapping[str, Source | Trained],
     parts: Mapping[str, Mapping[str, Learner]],
+    faults: StudyFaults,
 ) -> None:
-    """Refuse learners whose models can't do what they are needed for, and training that can't be done."""
-    faults = StudyFaults(study.places)
+    """Note learners whose models can't do what they are needed for, and training that can't be done."""
     for name, of in models.items():
         if isinstance(of, Trained):
             place = study.places.get(("model", name), "")
@@ -270,7 +271,6 @@ def _check_models(
             for model, needed in needs.items():
                 if lacking := needed - _can(models, model):
                     faults.add(study.places.get(("learner", name), ""), f"learner {name!r}: {_unable(model, lacking)}")
-    faults.settle()
 
 
 def _unable(model: str, lacking: frozenset[Ability]) -> Note:
@@ -280,19 +280,19 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
-def _check_settings(study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]]) -> None:
-    """Refuse settings of learners that do not fit their tasks; a fault that tasks share is named once."""
+def _check_settings(
+    study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]], faults: StudyFaults
+) -> None:
+    """Note settings of learners that do not fit their tasks; a fault that tasks share is named once."""
     found: dict[tuple[str, Note], list[str]] = {}
     for task, part in parts.items():
         fields = cache(lambda task=task: input_names(suite, task))
         for name, of in part.items():
             for fault in of.faults(suite.tasks[task], fields):
                 found.setdefault((name, fault), []).append(task)
-    faults = StudyFaults(study.places)
     for (name, fault), tasks in found.items():
         others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
         faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
-    faults.settle()
 
 
 def input_names(suite: Suite, task: str) -> tuple[str, ...]:
