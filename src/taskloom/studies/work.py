@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,7 @@ from .study import Study
 from .training import Training
 from .training_notes import TrainingNote
 
+MOST_OPEN = 3  # trained models
 DIGITS = 5  # of log-probabilities that are kept
 
 
@@ -49,11 +50,20 @@ class Bench:
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
 
     def model(self, name: str, uses: Uses = ()) -> LanguageModel:
-        """Open a model once; of those that were trained, the one that was asked for last."""
+        """Open a model once; of those that were trained, the last few are kept, for each has weights of its own."""
         chain = tuple((model, id_) for model, id_ in uses if model in bases(self.models, name))
-        if name not in self.opened or self.opened[name][0] != chain:
-            self.opened[name] = (chain, self._open(name, chain))
-        return self.opened[name][1]
+        found = self.opened.pop(name, None)
+        if found is None or found[0] != chain:
+            self._close_oldest({model for model, _ in uses})
+            found = (chain, self._open(name, chain))
+        self.opened[name] = found  # the last one that was asked for
+        return found[1]
+
+    def _close_oldest(self, needed: Collection[str]) -> None:
+        """Let go of trained models that a cell does not need, so that there is room for one more."""
+        trained = [name for name, (chain, _) in self.opened.items() if chain]
+        for name in [name for name in trained if name not in needed][: max(0, len(trained) - MOST_OPEN + 1)]:
+            del self.opened[name]
 
     def _open(self, name: str, chain: Uses) -> LanguageModel:
         if name not in self.models:
