@@ -31,7 +31,7 @@ def test_all_answers_are_read_back(results):
     assert found["title->category"].answers == sum(len(o.answers) for o in asked)
     assert data["learners"] == ["strong", "strong too", "weak", "majority"]
     assert data["baselines"] == 1
-    assert data["settings"] == ["0 shots", "5 shots"]
+    assert (data["settings"], data["setting"]) == (["0 shots", "5 shots"], "5 shots")
     assert len(data["rows"]) == 2 * 3 * 20  # settings, seeds, items
     item, setting, episode, answers = data["rows"][0]
     first = asked[0]
