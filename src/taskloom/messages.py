@@ -306,6 +306,10 @@ WEIGHTS = {
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
     "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",
 }
+PRETRAINING = {
+    "vocabulary-too-small": "the vocabulary must have room for special tokens, bytes and one more, >= {least}: {given}",
+    "objective-unfit": "the objective of {model} must be {known:or}: {given!r}",
+}
 PEOPLE = {  # what is skipped in human evaluation
     "task-without-text": "tasks whose output is not text",
     "learner-without-texts": "learner {learner}: no texts with {shots}",
@@ -423,7 +427,7 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS, EPISODES,
-    MODELS, ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
+    MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about
