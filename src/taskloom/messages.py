@@ -309,6 +309,22 @@ WEIGHTS = {
 PRETRAINING = {
     "vocabulary-too-small": "the vocabulary must have room for special tokens, bytes and one more, >= {least}: {given}",
     "objective-unfit": "the objective of {model} must be {known:or}: {given!r}",
+    "texts-missing": "no texts were read: {sources}",
+    "texts-all-held-out": "{held_out:,} of {texts:text} held out, which leaves none to learn from; hold out fewer",
+    "texts-too-short": "no text of {texts:,} is long enough for objective {objective}",
+    "text-too-short": "texts too short for the objective, dropped",
+    "length-too-large": "`length` must be <= {most} for {model}: {given}",
+    "not-a-pretrained-model": "exists and is not a model that `taskloom pretrain` made; not overwritten: {path}",
+    "pretrained-otherwise": (
+        "a model is here that was pre-trained with other settings or texts; name another folder, or use --force: {path}"
+    ),
+    "pretraining-differs": (
+        "pre-training with other settings or texts was begun here; finish that, or start again with --force: {path}"
+    ),
+    "pretraining-under-way": "another process is pre-training here: {path}",
+    "text-empty": "empty texts, dropped",
+    "text-duplicate": "duplicate texts, dropped",
+    "texts-of-test-items": "texts of tasks with a single pool, where test items are among them",
 }
 PEOPLE = {  # what is skipped in human evaluation
     "task-without-text": "tasks whose output is not text",

@@ -95,8 +95,22 @@ def test_masked_spans_can_be_undone(ids: list[int], key: int):
     assert marks == SENTINELS[: len(marks)]
     assert marks[-1] == written[-1]
     assert [token for token in read if token in SENTINELS] == marks[:-1]
-    assert len(marks) == (made.most_spans(len(ids)) if len(ids) > 1 else 1)
+    assert len(marks) == (made.most_spans(len(ids)) - 1 if len(ids) > 1 else 1)
     assert len(read) + len(written) == len(ids) + 2 * len(marks) - 1
+
+
+@given(IDS, KEYS)
+def test_a_rolled_mask_is_the_same_mask_begun_elsewhere(ids: list[int], key: int):
+    plain, rolled = (made.noise_mask(len(ids), key, roll=roll) for roll in (False, True))
+    assert rolled in [plain[at:] + plain[:at] for at in range(len(plain))]
+    read, written = made.masked_spans(ids, SENTINELS, key, roll=True)
+    assert undone(read, written) == ids
+    assert sum(token in SENTINELS for token in written) <= made.most_spans(len(ids))
+
+
+def test_every_token_of_a_short_text_can_be_noise():
+    found = [made.noise_mask(8, key, roll=True) for key in range(200)]
+    assert all(any(mask[place] for mask in found) for place in range(8))
 
 
 def test_what_is_drawn_depends_on_the_key_alone():

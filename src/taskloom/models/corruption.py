@@ -40,11 +40,12 @@ def sentences(text: str) -> list[str]:
 # --- T5: spans -------------------------------------------------------------------------------------------------------
 
 
-def noise_mask(length: int, *key: Json, share: float = 0.15, mean: float = 3.0) -> list[bool]:
+def noise_mask(length: int, *key: Json, share: float = 0.15, mean: float = 3.0, roll: bool = False) -> list[bool]:
     """Draw which tokens are noise, as the released `random_spans_noise_mask`.
 
-    It begins with a kept span and ends with noise. The numbers of noisy tokens and of spans are exact, worked out in
-    32 bits as released; the lengths of spans are random.
+    It begins with a kept span and ends with noise, unless it is rolled by a random offset: of a short text, which has
+    one span, the end alone would be noise. The numbers of noisy tokens and of spans are exact, worked out in 32 bits
+    as released; the lengths of spans are random.
     """
     size = max(length, 2)  # a single token is kept
     noisy, spans = _noise_counts(size, share, mean)
@@ -53,7 +54,8 @@ def noise_mask(length: int, *key: Json, share: float = 0.15, mean: float = 3.0) 
     mask: list[bool] = []
     for kept, noise in zip(kept_lengths, noisy_lengths, strict=True):
         mask += [False] * kept + [True] * noise
-    return mask[:length]
+    at = (next(raw_bits(*key, "roll")) * length) >> 64 if roll and length > 1 else 0
+    return [*mask[:length][at:], *mask[:length][:at]]
 
 
 def _noise_counts(length: int, share: float, mean: float) -> tuple[int, int]:
@@ -70,13 +72,15 @@ def _segments(items: int, parts: int, key: Key) -> list[int]:
     return [end - start for start, end in itertools.pairwise([0, *cuts, items])]
 
 
-def masked_spans(ids: Ids, sentinels: Ids, *key: Json, share: float = 0.15, mean: float = 3.0) -> Pair:
+def masked_spans(
+    ids: Ids, sentinels: Ids, *key: Json, share: float = 0.15, mean: float = 3.0, roll: bool = False
+) -> Pair:
     """Replace spans by sentinels, and ask for each sentinel with its span, and for one more sentinel as the end.
 
     >>> masked_spans([1, 2, 3, 4, 5, 6, 7, 8], [91, 92, 93], "a key", share=0.5, mean=2)
     ([1, 2, 91, 4, 5, 92], [91, 3, 92, 6, 7, 8, 93])
     """
-    return replace_spans(ids, noise_mask(len(ids), *key, share=share, mean=mean), sentinels)
+    return replace_spans(ids, noise_mask(len(ids), *key, share=share, mean=mean, roll=roll), sentinels)
 
 
 def replace_spans(ids: Ids, mask: Sequence[bool], sentinels: Ids) -> Pair:
@@ -96,12 +100,12 @@ def replace_spans(ids: Ids, mask: Sequence[bool], sentinels: Ids) -> Pair:
 
 
 def most_spans(length: int, *, share: float = 0.15, mean: float = 3.0) -> int:
-    """Say how many sentinels so many tokens need, the last one included.
+    """Say how many sentinels so many tokens need at most: one a span, one for a span that is rolled, and the last.
 
     >>> most_spans(512)
-    27
+    28
     """
-    return _noise_counts(max(length, 2), share, mean)[1] + 1
+    return _noise_counts(max(length, 2), share, mean)[1] + 2
 
 
 # --- BART: infilling -------------------------------------------------------------------------------------------------

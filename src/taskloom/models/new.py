@@ -66,7 +66,9 @@ class Family:
     positions: int  # the most tokens that it is made for, unless told otherwise
     settings: Callable[[Size, int], dict[str, Any]]  # of transformers, for a size and a number of positions
     config: str  # of transformers
+    rate: float  # the usual learning rate of pre-training for a model 128 wide
     is_causal: bool = False
+    learns_positions: bool = False  # each has weights of its own
 
 
 def _t5(size: Size, positions: int) -> dict[str, Any]:
@@ -113,7 +115,7 @@ FAMILIES: Mapping[str, Family] = {
     "t5": Family(  # Raffel et al. 2020, table 14
         SpecialTokens((PAD, END, UNKNOWN), ROLES, last=SENTINELS[::-1], end=END, start=PAD),
         {**SMALL, "base": Size(768, 12, 3072, 12, 0.1), "large": Size(1024, 24, 4096, 16, 0.1)},
-        ("spans",), 512, _t5, "T5Config",
+        ("spans",), 512, _t5, "T5Config", 3e-3,
     ),
     "bart": Family(  # Lewis et al. 2020, section 2.1
         SpecialTokens(
@@ -121,7 +123,7 @@ FAMILIES: Mapping[str, Family] = {
             begin="<s>", end=END, start=END, mask="<mask>",
         ),
         {**SMALL, "base": Size(768, 6, 3072, 12, 0.1), "large": Size(1024, 12, 4096, 16, 0.1)},
-        ("infilling", "gaps"), 1024, _plain_bart, "BartConfig",
+        ("infilling", "gaps"), 1024, _plain_bart, "BartConfig", 1e-3, learns_positions=True,
     ),
     "pegasus": Family(  # Zhang et al. 2020, section 5
         SpecialTokens(
@@ -129,7 +131,7 @@ FAMILIES: Mapping[str, Family] = {
             mask="<mask_1>",
         ),
         {**SMALL, "base": Size(768, 12, 3072, 12, 0.1), "large": Size(1024, 16, 4096, 16, 0.1)},
-        ("gaps", "infilling"), 512, _pegasus, "PegasusConfig",
+        ("gaps", "infilling"), 512, _pegasus, "PegasusConfig", 1e-3,
     ),
     "llama": Family(  # base and large as GPT-2's first two sizes
         SpecialTokens((UNKNOWN, "<s>", END, PAD), {**ROLES, "bos_token": "<s>"}, begin="<s>", end=""),
@@ -137,7 +139,7 @@ FAMILIES: Mapping[str, Family] = {
             "nano": Size(128, 4, 384, 4), "mini": Size(256, 8, 768, 4), "small": Size(512, 8, 1536, 8),
             "base": Size(768, 12, 2048, 12), "large": Size(1024, 24, 2816, 16),
         },
-        ("causal",), 1024, _llama, "LlamaConfig", is_causal=True,
+        ("causal",), 1024, _llama, "LlamaConfig", 1e-3, is_causal=True,
     ),
 }  # fmt: skip
 NAMES = tuple(f"{family}-{size}" for family, of in FAMILIES.items() for size in of.sizes)
