@@ -18,6 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from .texts import human
 
@@ -116,15 +117,36 @@ def pairs(values: Mapping[str, Value]) -> None:
     out().print(shown)
 
 
+class _Detail(bars.ProgressColumn):
+    """What is being done just now, asked for whenever the bar is drawn."""
+
+    max_refresh = 0.5
+
+    def __init__(self, detail: Callable[[], str]) -> None:
+        super().__init__()
+        self.detail = detail
+
+    def render(self, task: bars.Task) -> Text:  # noqa: ARG002 (as all columns)
+        return Text(safe(self.detail()), overflow="ellipsis", no_wrap=True)
+
+
 @contextmanager
-def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal; it is called with the work done and the total."""
+def progress(
+    what: str, *, of_bytes: bool = False, detail: Callable[[], str] = str
+) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal; it is called with the work done and the total.
+
+    `detail` gives a line on what is being done, which may take long.
+    """
     console = Console(stderr=True)
     counted = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
     if not console.is_terminal:
         yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
         return
-    columns = (bars.TextColumn(escape(what)), bars.BarColumn(), counted, bars.TimeRemainingColumn())
+    columns = (
+        bars.TextColumn(escape(what)), bars.BarColumn(bar_width=20), counted, bars.TimeRemainingColumn(),
+        _Detail(detail),
+    )  # fmt: skip
     with bars.Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

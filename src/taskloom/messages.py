@@ -107,6 +107,8 @@ COUNTS = {  # of events that learners count
     "answer-picked": "answers extracted from a longer output",
     "reply-empty": "empty replies",
     "demonstration-is-item": "demonstrations dropped: same as the item to answer",
+    "lesson-without-answer": "support examples without an answer to train on",
+    "no-early-stopping": "no early stopping: the episode has no dev set",
     "demonstration-dropped": "demonstrations dropped to fit the context",
     "example-missing": "examples of the encoding that the task lacks",
     "no-common-word": "items without a word in common with the support",
@@ -194,7 +196,8 @@ FINDINGS = {  # what a run found
     "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
     "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
     "best-shared": (
-        "{metric}, {shots}: {learner} has the best score, {score}, not significantly different from {others:all}"
+        "{metric}, {shots}: {learner} has the best score of all learners, {score}, not significantly different from "
+        "{others:all}"
     ),
     "examples-help": "{learner} gets better with examples, from {fewest} to {most}: {metric} changes by {difference}",
     "examples-hurt": "{learner} gets worse with examples, from {fewest} to {most}: {metric} changes by {difference}",
@@ -206,6 +209,8 @@ LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
+    "nothing-trained": "a model that is trained trains all, lora, prompt or adapters, not none; name its base instead",
+    "dev-and-patience": "early stopping needs examples and patience: dev {dev}, patience {patience}",
     "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
@@ -234,7 +239,7 @@ EPISODES = {
     "use-fewer-shots": "use fewer shots, or add examples",
     "add-test-pool": "use fewer shots, add examples, or give the task a test pool",
     "classes-dropped": (
-        "task {task!r} at {shots} shots: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
+        "task {task!r} at {shots:settings}: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
         "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
@@ -289,6 +294,8 @@ ENDPOINTS = {  # as they are declared
     ),
 }
 WEIGHTS = {
+    "adapters-unsupported": "adapters have no known place in models of family {family!r}; set `what: lora`",
+    "weights-unwritten": "trained weights can't be written ({reason}): {path}",
     "epochs-unknown": "there are no epochs of an endless source; give the budget in steps or tokens",
     "loss-not-finite": "training stopped: the loss is {loss} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
@@ -562,6 +569,18 @@ def _listed(values: Sequence[object], most: str = "") -> str:
     return ", ".join(texts) + FORMS["and"](len(values) - len(shown), "more") if values else "none"
 
 
+def _settings(shots: Sequence[int | str]) -> str:
+    """Write settings of shots.
+
+    >>> _settings([0, 4]), _settings([1]), _settings([4, "all"]), _settings(["drawn"])
+    ('0 and 4 shots', '1 shot', '4 shots and all examples', 'drawn shots')
+    """
+    counted = [str(n) for n in shots if n != "all"]
+    noun = "shot" if counted == ["1"] else "shots"
+    parts = [f"{FORMS['all'](counted, '')} {noun}"] if counted else []
+    return " and ".join([*parts, *("all examples" for n in shots if n == "all")])
+
+
 NOUN = re.compile("[a-z][a-z ]+")
 LONGEST = 80  # characters of one thing in a list
 FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
@@ -570,6 +589,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
     "money": lambda dollars, _: money(dollars),
+    "settings": lambda shots, _: _settings(shots),
     "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()

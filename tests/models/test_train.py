@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from taskloom.errors import ModelError, UsageError
 from taskloom.models import checkpoints
-from taskloom.models.recipe import Recipe
+from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.train import Batch, train
 
 TRUE = torch.tensor([[1.0, -2.0, 0.5]])
@@ -52,7 +52,8 @@ class Squares:
         return [Batch({"x": a, "y": b}, a.numel(), len(a)) for a, b in pairs]
 
     def loss(self, net: Any, batch: Batch) -> Tensor:
-        return ((net(batch.inputs["x"]) - batch.inputs["y"]) ** 2).sum()
+        found: Tensor = ((net(batch.inputs["x"]) - batch.inputs["y"]) ** 2).sum()
+        return found
 
 
 def weights(net: Net) -> dict[str, Tensor]:
@@ -114,10 +115,10 @@ def test_a_training_that_was_killed_goes_on_to_the_same_weights(tmp_path: Path, 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(how, dev=dev, keep=tmp_path, note=kill)
+        trained(how, dev=dev, watch=Watch(keep=tmp_path, note=kill))
     assert len(list(tmp_path.glob("step-*"))) == min(2, ended)
     objective = Squares()
-    resumed, found = trained(how, objective, dev=dev, keep=tmp_path)
+    resumed, found = trained(how, objective, dev=dev, watch=Watch(keep=tmp_path))
     assert objective.asked[0] == ended
     assert equal(whole, resumed)
     assert found == expected
@@ -126,21 +127,21 @@ def test_a_training_that_was_killed_goes_on_to_the_same_weights(tmp_path: Path, 
 def test_a_damaged_checkpoint_is_passed_over_and_one_of_another_recipe_is_not_read(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "SHARE", 0)
-    trained(Recipe(steps=10, lr=0.1), keep=tmp_path)
+    trained(Recipe(steps=10, lr=0.1), watch=Watch(keep=tmp_path))
     newest = max(tmp_path.glob("step-*"))
     newest.write_bytes(newest.read_bytes()[:100])
     objective = Squares()
-    trained(Recipe(steps=10, lr=0.1), objective, keep=tmp_path)
+    trained(Recipe(steps=10, lr=0.1), objective, watch=Watch(keep=tmp_path))
     assert objective.asked[0] == 9
     objective = Squares()
-    trained(Recipe(steps=10, lr=0.2), objective, keep=tmp_path)
+    trained(Recipe(steps=10, lr=0.2), objective, watch=Watch(keep=tmp_path))
     assert objective.asked[0] == 0
 
 
 def test_a_folder_that_can_not_be_written_does_not_stop_training(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     (tmp_path / "file").write_text("no folder")
-    _, found = trained(Recipe(steps=3, lr=0.1), keep=tmp_path / "file" / "below")
+    _, found = trained(Recipe(steps=3, lr=0.1), watch=Watch(keep=tmp_path / "file" / "below"))
     assert found.steps == 3
 
 
@@ -165,14 +166,14 @@ def test_a_loss_that_is_not_finite_stops_training_and_names_the_step():
 @pytest.mark.parametrize(
     ("budget", "steps"), [({"steps": 7}, 7), ({"epochs": 2}, 10), ({"tokens": 100}, 5), ({"tokens": 96}, 4), ({}, 100)]
 )
-def test_the_budget_is_in_steps_epochs_or_tokens(budget: dict[str, int], steps: int):
+def test_the_budget_is_in_steps_epochs_or_tokens(budget: dict[str, Any], steps: int):
     _, found = trained(Recipe(**budget, lr=0.01))
     assert found.steps == steps
 
 
 def test_weights_are_looked_at_before_the_step_and_at_the_end():
-    seen = []
-    trained(Recipe(steps=6, lr=0.1), looks=(0, 3, 6, 9), look=seen.append)
+    seen: list[int] = []
+    trained(Recipe(steps=6, lr=0.1), watch=Watch(looks=frozenset({0, 3, 6, 9}), look=seen.append))
     assert seen == [0, 3, 6]
 
 

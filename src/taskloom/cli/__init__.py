@@ -96,6 +96,8 @@ _verb(
     app, runs.report,
     "taskloom report runs/quickstart",
     "taskloom report runs/quickstart --to md -o results.md",
+    "taskloom report runs/quickstart --to items -o items.csv",
+    "taskloom report runs/quickstart --to tex -o tables.tex --plots plots",
     under=STUDIES,
 )  # fmt: skip
 _verb(
@@ -169,7 +171,7 @@ def main() -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminated)
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(prog_name="taskloom", standalone_mode=False) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ..errors import ModelError
 from ..messages import Note
 from ..texts import without_surrogates
-from . import Decoding, Odds, Prompt, Reply, Usage, prompt_text, turns
+from . import Decoding, Lesson, Odds, Prompt, Reply, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
+from .recipe import Learnt, Recipe, Watch
 from .seq2seq import Seq2Seq
 
 LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
@@ -33,6 +35,7 @@ class LM:
         self.engine: Causal | Seq2Seq = Causal(net, pad) if self.is_causal else Seq2Seq(net, pad)
         self.ends = _ends(net, tokenizer)
         self.context = context_of(net.config, tokenizer, context)
+        self.virtual: Ids = ()  # tokens of soft prompts, which stand before all that is read
         self.usage = Usage()
 
     @classmethod
@@ -75,9 +78,10 @@ class LM:
             return []
         whole = self._encode([framed(self.tokenizer, prompt) for prompt in prompts])
         ids = [self._cut(row, self._room(decoding.tokens)) for row in whole]
+        given = [[*self.virtual, *row] for row in ids]
         writing = _Writing(self, prompts, decoding)
-        computed = self.engine.generate(ids, decoding.tokens, writing.step)
-        self._note(sum(map(len, ids)), sum(map(len, writing.tokens)), computed)
+        computed = self.engine.generate(given, decoding.tokens, writing.step)
+        self._note(sum(map(len, given)), sum(map(len, writing.tokens)), computed)
         return [
             Reply(writing.text(row), len(writing.tokens[row]), writing.ended[row], len(whole[row]) - len(ids[row]))
             for row in range(len(prompts))
@@ -96,12 +100,52 @@ class LM:
         split = self._together(texts, options) if self.is_causal else self._apart(texts, options)
         room = self._room(max(len(ids) for _, each in split for ids in each))
         asked = [(self._cut(context, room), each) for context, each in split]
-        logs, computed = self.engine.score(asked)
-        self._note(sum(len(c) + sum(map(len, each)) for c, each in asked), 0, computed)
+        given = [([*self.virtual, *context], each) for context, each in asked]
+        logs, computed = self.engine.score(given)
+        self._note(sum(len(c) + sum(map(len, each)) for c, each in given), 0, computed)
         return [
             Odds(tuple(found), tuple(map(len, each)), len(whole) - len(kept))
             for found, (kept, each), (whole, _) in zip(logs, asked, split, strict=True)
         ]
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def tuned(
+        self, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int, words: str = "",
+        watch: Watch | None = None,
+    ) -> AbstractContextManager[Learnt]:  # fmt: skip
+        """Train on lessons; at the end of the context the model is what it was before."""
+        from .tuning import tuned
+
+        return tuned(self, lessons, how, dev=dev, seed=seed, words=words, watch=watch or Watch())
+
+    def lesson_pairs(self, lessons: Sequence[Lesson]) -> list[tuple[Ids, Ids]]:
+        """Give what is read and written in lessons, as tokens that fit; what is written ends with the model's end."""
+        prompts, answers = [lesson.prompt for lesson in lessons], [[lesson.answer] for lesson in lessons]
+        split = self._together(prompts, answers) if self.is_causal else self._apart(prompts, answers)
+        end = [self.tokenizer.eos_token_id] if self.is_causal and self.tokenizer.eos_token_id is not None else []
+        most = self.context // 2 if self.is_causal else self.context
+        found: list[tuple[Ids, Ids]] = []
+        for context, (answer,) in split:
+            written = [*answer, *end][:most]
+            found.append(([*self.virtual, *self._cut(context, self._room(len(written)))], written))
+        return found
+
+    def option_ids(self, options: Sequence[str]) -> list[list[int]]:
+        """Give options as the tokens that are written for them, with the end."""
+        texts = [*map(without_surrogates, options)]
+        if not texts or not self.is_causal:
+            return self.tokenizer(text_target=texts)["input_ids"] if texts else []
+        end = self.tokenizer.eos_token_id
+        rows = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return [[*row, *([end] if end is not None else [])] for row in rows]
+
+    def forget(self) -> None:
+        """Let go of what was computed with weights that have changed since."""
+        if isinstance(self.engine, Causal):
+            self.engine.forget()
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
 
     def _together(self, prompts: Sequence[str], options: Sequence[Sequence[str]]) -> list[tuple[Ids, list[Ids]]]:
         """Split prompt and options where their tokens part, which need not be where the texts do."""
@@ -133,7 +177,7 @@ class LM:
         return ids[max(0, len(ids) - room) :]
 
     def _room(self, written: int) -> int:
-        return room_for(self.net.config, self.context, written)
+        return room_for(self.net.config, self.context - len(self.virtual), written)
 
     def _note(self, read: int, written: int, computed: int) -> None:
         self.usage.read += read
@@ -175,12 +219,15 @@ class _Writing:
         self.ended = [False] * len(prompts)
         if decoding.temperature:
             self.draws = [_draws(decoding.seed, prompt_text(prompt)) for prompt in prompts]
+        self.options = lm.option_ids(decoding.only)
 
     def step(self, rows: Sequence[int], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
         """Choose the next token of each row, and say which go on."""
         if self.decoding.temperature:
             noise = torch.stack([_gumbel(self.draws[row], logits.shape[-1]) for row in rows]).to(logits.device)
             logits = logits / self.decoding.temperature + noise
+        if self.options:
+            logits = logits + torch.stack([self._barred(row, logits) for row in rows])
         chosen = logits.argmax(-1)
         for row, token in zip(rows, chosen.tolist(), strict=True):
             self.ended[row] = token in self.lm.ends
@@ -188,6 +235,15 @@ class _Writing:
                 self.tokens[row].append(token)
                 self.ended[row] = self._stops(row)
         return chosen, [place for place, row in enumerate(rows) if not self.ended[row]]
+
+    def _barred(self, row: int, logits: torch.Tensor) -> torch.Tensor:
+        """Bar the tokens that lead to none of the options: (vocabulary,)."""
+        so_far = self.tokens[row]
+        size = len(so_far)
+        going = {ids[size] for ids in self.options if len(ids) > size and ids[:size] == so_far} or self.lm.ends
+        found = torch.full(logits.shape[-1:], -torch.inf, device=logits.device)
+        found[list(going)] = 0.0
+        return found
 
     def _stops(self, row: int) -> bool:
         return any(_end(text, stop) >= 0 for text in [self._written(row)] for stop in self.decoding.stop)

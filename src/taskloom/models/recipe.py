@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from ..errors import UsageError
@@ -75,6 +76,46 @@ class Recipe:
         """Say what the budget is counted in, and how large it is."""
         found = ((name, getattr(self, name)) for name in BUDGETS if getattr(self, name))
         return next(found, ("steps", STEPS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learnt:
+    """How training went."""
+
+    steps: int
+    tokens: int
+    parameters: int  # that were trained
+    losses: Sequence[tuple[int, float]] = ()
+    validation: Sequence[tuple[int, float]] = ()
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What goes on beside training: checkpoints, progress, and looks at the weights on the way."""
+
+    keep: Path | None = None  # the folder of checkpoints; training goes on from the last one there
+    note: Callable[[int, float, float], None] | None = None  # called with step, share of the budget used, and loss
+    looks: frozenset[int] = frozenset()  # steps before which, or after the last of which, `look` is called
+    look: Callable[[int], None] | None = None
+
+    def notify(self, step: int, share: float, loss: float) -> None:
+        """Say how far training is."""
+        if self.note:
+            self.note(step, share, loss)
+
+    def look_at(self, step: int) -> None:
+        """Look at the weights, where that is wanted at this step."""
+        if self.look and step in self.looks:
+            self.look(step)
+
+
+def limited(how: Recipe, steps: int) -> Recipe:
+    """Give the recipe of a trial, which makes so many steps at most; 0: as many as it says."""
+    unit, size = how.budget
+    if not steps or (unit == "steps" and size <= steps):
+        return how
+    return replace(recipe_of(how), steps=steps, epochs=0, tokens=0)
 
 
 def recipe_of(of: Recipe) -> Recipe:

@@ -7,11 +7,10 @@ So a run that was killed goes on from its last checkpoint to the same weights, o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, distributed
@@ -19,14 +18,12 @@ from torch.nn import Parameter
 
 from ..core import declared
 from ..errors import ModelError
-from ..ids import raw_bits
+from ..ids import Json, raw_bits
 from ..messages import Note
 from .checkpoints import Checkpoints, State
-from .recipe import Recipe, recipe_of
+from .recipe import Learnt, Recipe, Watch, recipe_of
 
 MOST_POINTS = 400  # of a curve of losses; where it has more, every second is dropped
-Notify: TypeAlias = Callable[[int, float, float], None]  # called with the step, the share that is done, and the loss
-Look: TypeAlias = Callable[[int], None]  # called with the step at which the weights are to be looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +49,6 @@ class Objective(Protocol):
         """Give the loss, summed over the targets of a batch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
-    """How training went."""
-
-    steps: int
-    tokens: int
-    parameters: int  # that were trained
-    losses: Sequence[tuple[int, float]] = ()
-    validation: Sequence[tuple[int, float]] = ()
-    threads: int = 0
-
-
 def train(
     net: Any,
     parameters: Mapping[str, Parameter],
@@ -72,32 +57,24 @@ def train(
     *,
     seed: int,
     dev: Sequence[Batch] = (),
-    keep: Path | None = None,
-    note: Notify | None = None,
-    looks: Collection[int] = (),
-    look: Look | None = None,
+    watch: Watch | None = None,
 ) -> Learnt:
-    """Train the parameters of a net by a recipe, in place.
-
-    With `keep`, checkpoints are written into that folder, and training goes on from the last one there. `look` is
-    called at these steps, before the step is made, and when training has ended.
-    """
+    """Train the parameters of a net by a recipe, in place; early stopping goes by the loss on `dev`."""
+    watch = watch or Watch()
     loop = _Loop(net, parameters, objective, how, seed, dev)
-    checkpoints = Checkpoints(keep, [declared(recipe_of(how)), seed, sorted(parameters)]) if keep else None
+    named: Json = [declared(recipe_of(how)), seed, sorted(parameters)]
+    checkpoints = Checkpoints(watch.keep, named) if watch.keep else None
     with _training(net, parameters, how):
         if checkpoints and (found := checkpoints.newest()):
             loop.resume(*found)
         while not loop.is_done:
-            if look and loop.state.step in looks:
-                look(loop.state.step)
+            watch.look_at(loop.state.step)
             loss = loop.step()
-            if note:
-                note(loop.state.step, loop.share, loss)
+            watch.notify(loop.state.step, loop.share, loss)
             if checkpoints and checkpoints.is_due and _rank() == 0:
                 checkpoints.write(loop.state, loop.tensors())
         loop.take_best()
-    if look and loop.state.step in looks:
-        look(loop.state.step)
+    watch.look_at(loop.state.step)
     return loop.learnt()
 
 

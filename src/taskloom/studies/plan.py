@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core import ROLES, Labels, Suite, Task
+from ..core import Labels, Suite, Task
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
@@ -26,7 +26,7 @@ from .cells import Cell, Naming, bases
 from .metrics import all_metrics, metric_faults
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
-from .training import faults_of
+from .training import faults_of, meant
 from .views import view_faults, view_metrics, view_name
 from .yaml_reader import StudyFaults
 
@@ -97,8 +97,9 @@ def plan(
     chosen = {
         task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
     }
-    _check_models(study, suite, models, chosen)
-    _check_settings(study, suite, chosen)
+    _check_models(study, suite, models, chosen, faults)
+    _check_settings(study, suite, chosen, faults)
+    faults.settle()
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -139,7 +140,7 @@ def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: 
     wanted = set[str]()
     for text in study.tasks:
         with faults.at(("tasks", text)):
-            wanted |= {*chosen_tasks(list(suite.tasks), _of_fold(suite, text))}
+            wanted |= {*chosen_tasks(list(suite.tasks), meant(suite, text))}
     tasks = [name for name in suite.tasks if name in wanted]
     _check_patterns(study, suite, learners, faults)
     _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
@@ -176,22 +177,6 @@ def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner],
         if not named(suite.tasks, text):
             place = study.places.get((kind, text), "")
             faults.add(place, f"{of}: {UnknownNameError('task', text, suite.tasks)}")
-
-
-def _of_fold(suite: Suite, text: str) -> list[str]:
-    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one."""
-    if text in suite.tasks or not text.startswith("@"):
-        return [text]
-    fold, _, name = text.removeprefix("@").rpartition("/")
-    role = next((role for role in ROLES if role == name), None)
-    if role is None:
-        raise UnknownNameError("role of a fold", f"@{name}", [f"@{role}" for role in ROLES])
-    if not suite.folds and text == "@test":
-        return list(suite.tasks)  # of a suite without folds, every task may be asked about
-    names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
-    if not names:
-        raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
-    return list(names)
 
 
 def _suite(study: Study, run: Path, faults: StudyFaults) -> tuple[Suite, Path]:
@@ -270,9 +255,9 @@ def _check_models(
     suite: Suite,
     models: Mapping[str, Source | Trained],
     parts: Mapping[str, Mapping[str, Learner]],
+    faults: StudyFaults,
 ) -> None:
-    """Refuse learners whose models can't do what they are needed for, and training that can't be done."""
-    faults = StudyFaults(study.places)
+    """Note learners whose models can't do what they are needed for, and training that can't be done."""
     for name, of in models.items():
         if isinstance(of, Trained):
             place = study.places.get(("model", name), "")
@@ -286,7 +271,6 @@ def _check_models(
             for model, needed in needs.items():
                 if lacking := needed - _can(models, model):
                     faults.add(study.places.get(("learner", name), ""), f"learner {name!r}: {_unable(model, lacking)}")
-    faults.settle()
 
 
 def _unable(model: str, lacking: frozenset[Ability]) -> Note:
@@ -296,19 +280,19 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
-def _check_settings(study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]]) -> None:
-    """Refuse settings of learners that do not fit their tasks; a fault that tasks share is named once."""
+def _check_settings(
+    study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]], faults: StudyFaults
+) -> None:
+    """Note settings of learners that do not fit their tasks; a fault that tasks share is named once."""
     found: dict[tuple[str, Note], list[str]] = {}
     for task, part in parts.items():
         fields = cache(lambda task=task: input_names(suite, task))
         for name, of in part.items():
             for fault in of.faults(suite.tasks[task], fields):
                 found.setdefault((name, fault), []).append(task)
-    faults = StudyFaults(study.places)
     for (name, fault), tasks in found.items():
         others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
         faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
-    faults.settle()
 
 
 def input_names(suite: Suite, task: str) -> tuple[str, ...]:

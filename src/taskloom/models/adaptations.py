@@ -1,0 +1,219 @@
+"""What of a net is trained: all weights, LoRA, a soft prompt, adapters, or nothing. Each can be removed again.
+
+An adaptation is attached to a net in place: the net keeps its modules and their names, and all that uses it, scoring
+with shared beginnings among them, works as before.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn import Parameter
+
+from ..core import declared
+from ..errors import ModelError
+from ..ids import canonical
+from ..messages import Note
+from .bottleneck import Bottlenecks
+from .recipe import Recipe, recipe_of
+
+WEIGHTS = "changed.safetensors"  # in the folder of a trained model
+LORA = "default"  # the name of what peft adds
+
+
+class Adaptation(Protocol):
+    """What was attached to a net."""
+
+    parameters: Mapping[str, Parameter]  # that are trained
+    virtual: tuple[int, ...]  # ids of the tokens that stand before every text
+
+    def remove(self) -> None:
+        """Make the net what it was before."""
+
+    def settle(self) -> None:
+        """Leave it in the net for good, where more can be attached to it."""
+
+
+def attach(net: Any, how: Recipe, *, seed: int, words: Sequence[int] = (), restore: bool = True) -> Adaptation:
+    """Attach what a recipe trains; a soft prompt can start from words, given as token ids.
+
+    Without `restore`, nothing is kept for the sake of removing it again.
+    """
+    match how.what:
+        case "lora":
+            return Lora(net, how, seed)
+        case "prompt":
+            return SoftPrompt(net, how.virtual, seed, words if how.start == "words" else ())
+        case "adapters":
+            return Adapters(net, how.reduction, seed)
+        case "none":
+            return AllWeights(net, {})
+    return AllWeights(net, dict(net.named_parameters()), restore=restore)
+
+
+class AllWeights:
+    """The weights themselves; those that are trained are put back when it is removed."""
+
+    virtual: tuple[int, ...] = ()
+
+    def __init__(self, net: Any, parameters: Mapping[str, Parameter], *, restore: bool = True) -> None:
+        self.parameters = parameters
+        self.before = {name: value.detach().clone() for name, value in parameters.items()} if restore else {}
+        self.net = net
+
+    @torch.no_grad()
+    def remove(self) -> None:
+        """Put the weights back."""
+        for name, value in self.before.items():
+            self.parameters[name].copy_(value)
+
+    def settle(self) -> None:
+        """Keep them."""
+        self.before = {}
+
+
+class Lora:
+    """Low-rank additions to the projections of attention (Hu et al., 2021), by peft."""
+
+    virtual: tuple[int, ...] = ()
+
+    def __init__(self, net: Any, how: Recipe, seed: int) -> None:
+        from peft import LoraConfig
+        from peft.tuners.lora import LoraModel
+
+        self.net = net
+        with _seeded(seed), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of layers that are stored transposed, which peft sees to
+            made: dict[str, Any] = {"r": how.rank, "lora_alpha": how.alpha}
+            try:
+                self.tuner: Any = LoraModel(net, LoraConfig(**made), LORA)
+            except ValueError:  # a family that peft has no usual places for
+                self.tuner = LoraModel(net, LoraConfig(**made, target_modules="all-linear"), LORA)
+        self.parameters: Mapping[str, Parameter] = {n: p for n, p in net.named_parameters() if ".lora_" in n}
+
+    def remove(self) -> None:
+        """Take the additions out."""
+        self.tuner.unload()
+
+    def settle(self) -> None:
+        """Add them to the weights."""
+        self.tuner.merge_and_unload()
+
+
+class SoftPrompt:
+    """Embeddings before every text (Lester et al., 2021), which stand for tokens that the vocabulary does not have.
+
+    So a prompt with them is a row of ids like any other.
+    """
+
+    def __init__(self, net: Any, size: int, seed: int, words: Sequence[int] = ()) -> None:
+        self.embedding = _embedding(net)
+        taken = getattr(net, "virtual_tokens", 0)
+        table = self.embedding.weight
+        self.first = len(table) + taken
+        self.virtual = tuple(range(self.first, self.first + size))
+        self.net, net.virtual_tokens = net, taken + size
+        self.weight = Parameter(_start(table.detach(), size, seed, words))
+        self.parameters: Mapping[str, Parameter] = {"prompt": self.weight}
+        self.hooks = [  # a later prompt takes its tokens out before an earlier one looks
+            self.embedding.register_forward_pre_hook(self._before, prepend=True),
+            self.embedding.register_forward_hook(self._after),
+        ]
+
+    def _before(self, module: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:  # noqa: ARG002 (a hook)
+        self.places = given[0] - self.first
+        self.is_ours = (self.places >= 0) & (self.places < len(self.weight))
+        return (given[0].masked_fill(self.is_ours, 0), *given[1:])
+
+    def _after(self, module: nn.Module, given: object, found: Tensor) -> Tensor:  # noqa: ARG002
+        """Put the embeddings in: (rows, tokens, width)."""
+        if not self.is_ours.any():
+            return found
+        rows = self.weight[self.places.clamp(0, len(self.weight) - 1)].to(found.dtype)
+        return torch.where(self.is_ours[..., None], rows, found)
+
+    def remove(self) -> None:
+        """Take the hooks out."""
+        self.net.virtual_tokens -= len(self.weight)
+        for hook in self.hooks:
+            hook.remove()
+
+    def settle(self) -> None:
+        """Stay as it is: there is nothing that it could be added to."""
+        self.weight.requires_grad_(False)
+
+
+class Adapters:
+    """Bottleneck adapters (Pfeiffer et al., 2021)."""
+
+    virtual: tuple[int, ...] = ()
+
+    def __init__(self, net: Any, reduction: int, seed: int) -> None:
+        self.layers = Bottlenecks(net, reduction=reduction, seed=seed)
+        self.layers.attach()
+        self.parameters: Mapping[str, Parameter] = dict(self.layers.named_parameters())
+
+    def remove(self) -> None:
+        """Take the hooks out."""
+        self.layers.remove()
+
+    def settle(self) -> None:
+        """Stay as they are."""
+        self.layers.requires_grad_(False)
+
+
+def _embedding(net: Any) -> Any:
+    """Find what a net reads texts with."""
+    reader = net.get_encoder() if net.config.is_encoder_decoder else net
+    return reader.get_input_embeddings()
+
+
+def _start(table: Tensor, size: int, seed: int, words: Sequence[int]) -> Tensor:
+    """Give the first embeddings of a soft prompt: those of words, over and over, or as words are at random."""
+    if words:
+        return table[[words[place % len(words)] for place in range(size)]].clone().float()
+    drawn = torch.randn(size, table.shape[1], generator=torch.Generator().manual_seed(seed))
+    return (drawn.to(table.device) * table.float().std()).float()
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def save(of: Adaptation, how: Recipe, folder: Path) -> None:
+    """Write what was trained, and nothing else, with how it is attached."""
+    about = {"recipe": canonical(declared(recipe_of(how)))}
+    try:
+        save_file({name: value.detach().contiguous() for name, value in of.parameters.items()}, folder / WEIGHTS, about)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(Note.of("weights-unwritten", reason=str(error), path=folder)) from None
+
+
+def apply(net: Any, folder: Path) -> Adaptation:
+    """Attach what was saved, for good."""
+    try:
+        with safe_open(folder / WEIGHTS, "pt") as file:
+            how = Recipe(**json.loads(file.metadata()["recipe"]))
+            found = attach(net, how, seed=0, restore=False)
+            with torch.no_grad():
+                for name, parameter in found.parameters.items():
+                    parameter.copy_(file.get_tensor(name))
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(Note.of("weights-unreadable", reason=str(error), path=folder)) from error
+    found.settle()
+    return found
