@@ -20,7 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from .texts import human
+from .texts import duration, human
 
 Value = str | int | float | None
 LINE_EVERY = 30.0  # seconds between lines about training, where there is no terminal
@@ -183,18 +183,6 @@ def _training_lines(what: str) -> Callable[[int, float, float], None]:
             shown = now
 
     return note_step
-
-
-def duration(seconds: float) -> str:
-    """Write a time for people.
-
-    >>> duration(42.4), duration(150), duration(9000)
-    ('42 s', '2 min', '2 h 30 min')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def size(count: int) -> str:

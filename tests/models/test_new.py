@@ -23,7 +23,7 @@ def words(name: str) -> Any:
 
 
 def digest(net: Any) -> float:
-    return sum(p.detach().double().sum().item() for p in net.parameters())
+    return float(sum(p.detach().double().sum().item() for p in net.parameters()))
 
 
 class Padded:

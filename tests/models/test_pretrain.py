@@ -19,6 +19,7 @@ from taskloom.models import Decoding, denoise, new, tokenizer
 from taskloom.models.corpus import Corpus
 from taskloom.models.lm import LM
 from taskloom.models.load import source
+from taskloom.models.objectives import IGNORED
 from taskloom.models.pretrain import ABOUT, Pretrained, Pretraining, part_of, pretrain, usual_recipe
 
 torch.set_num_threads(1)  # tiny models: more threads than workers only get in each other's way
@@ -62,17 +63,15 @@ def test_batches_are_functions_of_the_step(model: str, goal: str):
     for step in (0, 3, objective.epoch + 1):
         (one,), (again,) = objective.parts(step), lessons(model, goal)[0].parts(step)
         assert all(torch.equal(one.inputs[name], again.inputs[name]) for name in one.inputs)
-        assert one.targets == int((one.inputs["labels"] != denoise.IGNORED).sum())
+        assert one.targets == int((one.inputs["targets"] != IGNORED).sum())
         written = 0 if model == "llama-nano" else one.targets
         assert one.tokens == int(one.inputs["attention_mask"].sum()) + written
 
 
 def test_an_epoch_has_every_piece_once_and_noise_differs_between_epochs():
     objective, _ = lessons("t5-nano")
-    rows = [row for batch in objective._plan(0) for row in batch]
+    rows = [row for step in range(objective.epoch) for row in objective.order.rows(step)]
     assert sorted(rows) == list(range(len(objective.pieces)))
-    assert len(objective._plan(0)) == objective.epoch
-    assert objective._plan(1) != objective._plan(0)
     piece = objective.pieces[0]
     assert objective.pair(piece, 1, 0, 0) != objective.pair(piece, 1, 1, 0)
 
@@ -80,7 +79,7 @@ def test_an_epoch_has_every_piece_once_and_noise_differs_between_epochs():
 def test_a_decoder_reads_what_it_has_written():
     objective, read = lessons("bart-nano")
     inputs = objective.parts(0)[0].inputs
-    row = [token for token in inputs["labels"][0].tolist() if token != denoise.IGNORED]
+    row = [token for token in inputs["targets"][0].tolist() if token != IGNORED]
     given = inputs["decoder_input_ids"][0].tolist()[: len(row)]
     assert given == [read.eos_token_id, *row[:-1]]
     assert read.decode(row, skip_special_tokens=True) in " ".join(TEXTS)
@@ -90,7 +89,7 @@ def test_a_decoder_reads_what_it_has_written():
 def test_spans_come_back_from_a_batch():
     objective, read = lessons("t5-nano")
     inputs = objective.parts(0)[0].inputs
-    shown, asked = (read.decode(inputs[name][0].clamp(min=0)) for name in ("input_ids", "labels"))
+    shown, asked = (read.decode(inputs[name][0].clamp(min=0)) for name in ("input_ids", "targets"))
     assert shown.count("<extra_id_0>") == asked.count("<extra_id_0>") == 1
     assert "</s>" in shown
 
@@ -110,7 +109,7 @@ def test_gaps_are_whole_sentences_and_texts_of_one_sentence_are_counted():
 def test_parts_of_a_step_together_are_the_step():
     objective, _ = lessons("t5-nano")
     whole = objective.parts(2)
-    objective.accumulate = 2
+    objective.count = 2
     halves = objective.parts(2)
     assert (len(whole), len(halves)) == (1, 2)
     assert sum(part.tokens for part in halves) == whole[0].tokens
@@ -253,6 +252,8 @@ def test_bad_settings_are_refused_before_any_work(refused):
         Pretraining(model="t5-nano", tokenizer="unigrams")
     with refused(UsageError, "length-too-large", most=510, given=600):
         Pretraining(model="t5-nano", length=600)
+    with refused(UsageError, "vocabulary-too-small", least=360, given=300):
+        Pretraining(model="t5-nano", vocabulary=300)
     with refused(UsageError, "whole-number-expected"):
         Pretraining(model="t5-nano", length=4)
     for budget in ({"lr": 0.0}, {"steps": 1, "epochs": 1}, {"lr": "fast"}):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from taskloom.errors import ModelError
+from taskloom.errors import UsageError
 from taskloom.models import tokenizer
 from taskloom.models.new import FAMILIES, KINDS, SENTINELS, Kind
 
@@ -104,7 +104,7 @@ def test_any_text_comes_back(kind: Kind, text: str):
 def test_a_vocabulary_has_at_most_its_size_and_room_for_what_it_must_have(refused):
     assert len(trained("unigram", size=T5.count + 256 + 20)) <= T5.count + 256 + 20
     assert len(trained("unigram", CHINESE, T5.count + 256 + 5)) <= T5.count + 256 + 5  # fewer than characters
-    with refused(ModelError, "vocabulary-too-small", least=T5.count + 257, given=100):
+    with refused(UsageError, "vocabulary-too-small", least=T5.count + 257, given=100):
         trained("bpe", size=100)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import console
-from ..messages import text_of
+from ..errors import UsageError
+from ..messages import Note, text_of
 from ..texts import counted
 from . import shell_completion as complete
 from .arguments import AsJson
@@ -75,17 +76,18 @@ def pretrain(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pre-train a model from scratch on texts, as a folder that path:FOLDER loads; run again to resume."""
+    """Pre-train a model from scratch on texts; run again to resume."""
     from ..models import corpus
     from ..models.pretrain import Pretraining, part_of, usual_recipe
     from ..models.pretrain import pretrain as make
     from . import Interrupted
 
-    budget = {"steps": steps, "tokens": tokens, "epochs": epochs}
-    is_untrained = steps == 0 and not (tokens or epochs)
+    budget = {"steps": steps, "tokens": tokens or None, "epochs": epochs or None}
+    if len(given := [of for of, size in budget.items() if size is not None]) > 1:
+        raise UsageError(Note.of("budgets-several", names=given))
     how = Pretraining(
         model=name, objective=objective, tokenizer=tokenizer, vocabulary=vocabulary, length=length, held_out=held_out,
-        seed=seed, how=None if is_untrained else usual_recipe(name, lr=lr, batch=batch, **budget),
+        seed=seed, how=None if steps == 0 else usual_recipe(name, lr=lr, batch=batch, **budget),
     )  # fmt: skip
     found = corpus.read(texts, field)
     for code, count in found.counts.items():

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from ..ids import Json, shuffled
+from ..ids import Json
 from . import corruption
 from .corruption import Pair
 from .new import Goal, SpecialTokens
+from .objectives import IGNORED, Order, padded, pair_batch, pair_loss
 from .train import Batch
 
 Array: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int32]]"
+Keyed: TypeAlias = "tuple[int, tuple[Json, ...]]"  # the number of a piece, and the key by which it is spoilt
 LEAST = 4  # tokens of a piece: of fewer there is nothing to be learnt
-GROUPED = 32  # batches whose pieces are put in order of length
 ENCODED = 256  # texts that are tokenised at once
 GAP_NOISE = 0.2  # of what sentences are worth: other gaps in each epoch, as for the largest PEGASUS
-IGNORED = -100  # a target that is padding
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,54 +130,38 @@ def _packed(
 # --- batches ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class TextObjective:
     """Pre-training on pieces of text: an `Objective`."""
 
-    pieces: Sequence[Piece]
-    goal: Goal
-    marks: Marks
-    batch: int
-    accumulate: int = 1
-    seed: int = 0
-    _planned: dict[int, list[list[int]]] = field(default_factory=dict)  # of one epoch: the pieces of each batch
+    def __init__(
+        self, found: Sequence[Piece], goal: Goal, marks: Marks, *, batch: int, accumulate: int = 1, seed: int = 0
+    ) -> None:
+        self.pieces, self.goal, self.marks, self.count = found, goal, marks, accumulate
+        self.order = Order(lengths=tuple(len(piece.ids) for piece in found), batch=batch, seed=seed)
 
     @property
     def epoch(self) -> int:
         """Give the steps of an epoch."""
-        return -(-len(self.pieces) // self.batch)
+        return self.order.epoch
 
     def parts(self, step: int) -> list[Batch]:
-        """Give the batches of a step."""
-        epoch, place = divmod(step, self.epoch)
-        if epoch not in self._planned:
-            self._planned = {epoch: self._plan(epoch)}
-        rows = self._planned[epoch][place]
-        size = -(-len(rows) // self.accumulate)
-        keyed = [(row, (self.seed, epoch, row)) for row in rows]
-        return [self._batch(keyed[at : at + size]) for at in range(0, len(keyed), size)]
-
-    def _plan(self, epoch: int) -> list[list[int]]:
-        """Put the pieces of an epoch into batches of like length, in random order."""
-        order = list(shuffled(len(self.pieces), "pretrain", self.seed, epoch))
-        block = self.batch * GROUPED
-        grouped = [
-            row
-            for at in range(0, len(order), block)
-            for row in sorted(order[at : at + block], key=lambda row: len(self.pieces[row].ids))
-        ]
-        batches = [grouped[at : at + self.batch] for at in range(0, len(grouped), self.batch)]
-        return [batches[place] for place in shuffled(len(batches), "pretrain", self.seed, epoch, "batches")]
+        """Give the batches of a step, spoilt in another way in each epoch."""
+        epoch, rows = step // self.epoch, self.order.rows(step)
+        keyed = [(row, (self.order.seed, epoch, row)) for row in rows]
+        return [self._batch(some) for some in _chunks(keyed, -(-len(rows) // self.count))]
 
     def fixed(self) -> list[Batch]:
         """Give all pieces once, always spoilt in the same way: to measure the loss on."""
         order = sorted(range(len(self.pieces)), key=lambda row: len(self.pieces[row].ids))
-        keyed = [(row, ("held-out", row)) for row in order]
-        return [self._batch(keyed[at : at + self.batch]) for at in range(0, len(keyed), self.batch)]
+        return [self._batch(some) for some in _chunks([(row, ("held-out", row)) for row in order], self.order.batch)]
 
-    def _batch(self, rows: Sequence[tuple[int, tuple[Json, ...]]]) -> Batch:
+    def _batch(self, rows: Sequence[Keyed]) -> Batch:
         pairs = [self.pair(self.pieces[row], *key) for row, key in rows]
-        return _causal_batch(pairs, self.marks) if self.goal == "causal" else _paired_batch(pairs, self.marks)
+        if self.goal == "causal":
+            return _causal_batch(pairs, self.marks)
+        begin, end = self.marks.begin, self.marks.end
+        around = [([*begin, *read, *end], [*begin, *written, *end]) for read, written in pairs]
+        return pair_batch(around, pad=self.marks.pad, start=self.marks.start)
 
     def pair(self, piece: Piece, *key: Json) -> Pair:
         """Spoil a piece: what is read, and what is to be written."""
@@ -195,54 +178,34 @@ class TextObjective:
                 return ids[:-1], ids[1:]
 
     def loss(self, net: Any, batch: Batch) -> Tensor:
-        """Give the cross-entropy, summed over the targets: logits are (rows, width, vocabulary)."""
-        inputs = dict(batch.inputs)
-        labels = inputs.pop("labels")
-        logits: Tensor = net(**inputs, use_cache=False).logits
-        return functional.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
-        )
-
-
-def _paired_batch(pairs: Sequence[Pair], marks: Marks) -> Batch:
-    """Put begin and end around what is read and written; a decoder reads what it has written, after its start."""
-    reads = [[*marks.begin, *read, *marks.end] for read, _ in pairs]
-    writes = [[*marks.begin, *written, *marks.end] for _, written in pairs]
-    inputs = {
-        **_read(reads, marks),
-        "decoder_input_ids": _padded([[marks.start, *row[:-1]] for row in writes], marks.pad),
-        "labels": _padded(writes, IGNORED),
-    }
-    written = sum(map(len, writes))
-    return Batch(inputs, sum(map(len, reads)) + written, written)
+        """Give the negative log-probability of what is to be written, token by token."""
+        return pair_loss(net, batch)
 
 
 def _causal_batch(pairs: Sequence[Pair], marks: Marks) -> Batch:
     """Take each token for the target of those before it."""
-    reads = [read for read, _ in pairs]
-    inputs = {**_read(reads, marks), "labels": _padded([written for _, written in pairs], IGNORED)}
-    return Batch(inputs, sum(map(len, reads)), sum(map(len, reads)))
+    reads, width = [read for read, _ in pairs], max(len(read) for read, _ in pairs)
+    inputs = {
+        "input_ids": padded(reads, width, marks.pad),
+        "attention_mask": padded([[1] * len(row) for row in reads], width, 0),
+        "targets": padded([written for _, written in pairs], width, IGNORED),
+    }
+    tokens = sum(map(len, reads))
+    return Batch(inputs, tokens, tokens)
 
 
-def _read(rows: Sequence[Sequence[int]], marks: Marks) -> dict[str, Tensor]:
-    mask = _padded([[1] * len(row) for row in rows], 0)
-    return {"input_ids": _padded(rows, marks.pad), "attention_mask": mask}
-
-
-def _padded(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
-    """Make rows equally wide, padded on the right: (rows, width)."""
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows])
+def _chunks(rows: Sequence[Keyed], size: int) -> Iterator[Sequence[Keyed]]:
+    for at in range(0, len(rows), size):
+        yield rows[at : at + size]
 
 
 @torch.no_grad()
 def mean_loss(net: Any, objective: TextObjective) -> float:
     """Give the mean loss over the targets of all pieces."""
     net.eval()
-    batches = objective.fixed()
-    on_device = [{name: value.to(net.device) for name, value in batch.inputs.items()} for batch in batches]
-    total = sum(
-        objective.loss(net, Batch(inputs, batch.tokens, batch.targets)).item()
-        for inputs, batch in zip(on_device, batches, strict=True)
-    )
-    return total / sum(batch.targets for batch in batches)
+    total, targets = 0.0, 0
+    for batch in objective.fixed():
+        inputs = {name: value.to(net.device) for name, value in batch.inputs.items()}
+        total += objective.loss(net, Batch(inputs, batch.tokens, batch.targets)).item()
+        targets += batch.targets
+    return total / targets

@@ -14,6 +14,7 @@ from ..errors import UnknownNameError, UsageError
 from ..messages import Note
 
 PREFIX = "new:"
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # tokens that stand for a character that has none of its own
 SENTINELS = tuple(f"<extra_id_{number}>" for number in range(100))
 Kind: TypeAlias = Literal["characters", "unigram", "bpe"]  # of tokenizer
 Goal: TypeAlias = Literal["spans", "infilling", "gaps", "causal"]  # of pre-training
@@ -164,6 +165,12 @@ def size_of(name: str) -> Size:
     Size(width=128, layers=2, inner=512, heads=4, dropout=0.0)
     """
     return family_of(name).sizes[name.removeprefix(PREFIX).partition("-")[2]]
+
+
+def check_vocabulary(special: SpecialTokens, size: int) -> None:
+    """Refuse a vocabulary without room for special tokens, bytes and at least one more."""
+    if size < (least := special.count + len(BYTES) + 1):
+        raise UsageError(Note.of("vocabulary-too-small", least=least, given=size))
 
 
 def goal_of(name: str, goal: str = "") -> Goal:

@@ -58,6 +58,7 @@ class Pretraining:
         check_integers(self, {"vocabulary": 1, "length": LEAST_LENGTH, "seed": 0})
         if self.held_out is not None:
             check_integers(self, {"held_out": 0})
+        new.check_vocabulary(family.special, self.vocabulary)
         most = family.positions - 2  # with a begin and an end
         if self.length > most or (self.goal == "spans" and most_spans(self.length) > len(SENTINELS)):
             raise UsageError(Note.of("length-too-large", model=self.model, most=most, given=self.length))
@@ -113,6 +114,7 @@ def pretrain(
     if (found := _there(folder)) and found["id"] == id_:
         return Pretrained(folder=folder, about=found, was_there=True)
     _refuse_others(folder, found, overwrite=overwrite)
+    corpus.split(how.held_out, how.seed)  # refused before any work
     with _locked(part_of(folder)):
         part = _begun(part_of(folder), id_, declared(how), overwrite=overwrite)
         need_torch()

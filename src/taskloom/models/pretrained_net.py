@@ -20,8 +20,8 @@ from . import tokenizer as tokenizers
 from .corpus import Corpus
 from .denoise import Marks, TextObjective, mean_loss, pieces
 from .pretrain import Notify, Pretraining
-from .recipe import Recipe
-from .train import Learnt, train
+from .recipe import Learnt, Recipe, Watch
+from .train import train
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,11 @@ def _lessons(how: Pretraining, corpus: Corpus, folder: Path) -> Lessons:
     if not found:
         raise ModelError(Note.of("texts-too-short", objective=how.goal, texts=len(texts)))
     asked, _ = pieces(apart, tokenizer, how.goal, marks, how.length)
-    learnt = TextObjective(found, how.goal, marks, recipe.batch, recipe.accumulate, how.seed)
-    return Lessons(
-        tokenizer, learnt, TextObjective(asked, how.goal, marks, recipe.batch), short, len(texts), len(apart)
-    )
+    learnt = TextObjective(
+        found, how.goal, marks, batch=recipe.batch, accumulate=recipe.accumulate, seed=how.seed
+    )  # fmt: skip
+    held_out = TextObjective(asked, how.goal, marks, batch=recipe.batch)
+    return Lessons(tokenizer, learnt, held_out, short, len(texts), len(apart))
 
 
 def _tokenizer(how: Pretraining, texts: list[str], folder: Path) -> Any:
@@ -90,7 +91,8 @@ def _positions(how: Pretraining) -> int:
 def _trained(net: Any, objective: TextObjective, how: Pretraining, keep: Path, note: Notify | None) -> Learnt:
     if how.how is None:
         return Learnt(steps=0, tokens=0, parameters=0)
-    return train(net, dict(net.named_parameters()), objective, how.how, seed=how.seed, keep=keep, note=note)
+    watch = Watch(keep=keep, note=note)
+    return train(net, dict(net.named_parameters()), objective, how.how, seed=how.seed, watch=watch)
 
 
 def _perplexity(net: Any, held_out: TextObjective) -> float | None:

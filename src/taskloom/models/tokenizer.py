@@ -12,13 +12,10 @@ from typing import Any
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from ..errors import ModelError
-from ..messages import Note
 from ..texts import is_unspaced
-from .new import Kind, SpecialTokens
+from .new import BYTES, Kind, SpecialTokens, check_vocabulary
 
 SPACE = "▁"
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # stand for a character that has no token
 BYTE_SCORE = -1000.0  # a text that reads so is written by its characters
 COVERED = 0.9995  # of all characters have a token of their own; as in SentencePiece
 LONGEST_PIECE = 16  # characters
@@ -37,9 +34,7 @@ def likely_kind(texts: Iterable[str]) -> Kind:
 
 def train(kind: Kind, texts: Sequence[str], vocabulary: int, special: SpecialTokens, *, context: int = 512) -> Any:
     """Train a tokenizer with at most so many tokens, special ones included, as transformers takes it."""
-    least = special.count + len(BYTES) + 1
-    if vocabulary < least:
-        raise ModelError(Note.of("vocabulary-too-small", least=least, given=vocabulary))
+    check_vocabulary(special, vocabulary)
     made = TRAINERS[kind]([*_part(texts, READ)], vocabulary, special)
     _add_specials(made, special)
     return PreTrainedTokenizerFast(
