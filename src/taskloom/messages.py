@@ -313,6 +313,26 @@ WEIGHTS = {
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
     "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",
 }
+PRETRAINING = {
+    "vocabulary-too-small": "the vocabulary must have room for special tokens, bytes and one more, >= {least}: {given}",
+    "objective-unfit": "the objective of {model} must be {known:or}: {given!r}",
+    "texts-missing": "no texts were read: {sources}",
+    "texts-all-held-out": "{held_out:,} of {texts:text} held out, which leaves none to learn from; hold out fewer",
+    "texts-too-short": "no text of {texts:,} is long enough for objective {objective}",
+    "text-too-short": "texts too short for the objective, dropped",
+    "length-too-large": "`length` must be <= {most} for {model}: {given}",
+    "not-a-pretrained-model": "exists and is not a model that `taskloom pretrain` made; not overwritten: {path}",
+    "pretrained-otherwise": (
+        "a model is here that was pre-trained with other settings or texts; name another folder, or use --force: {path}"
+    ),
+    "pretraining-differs": (
+        "pre-training with other settings or texts was begun here; finish that, or start again with --force: {path}"
+    ),
+    "pretraining-under-way": "another process is pre-training here: {path}",
+    "text-empty": "empty texts, dropped",
+    "text-duplicate": "duplicate texts, dropped",
+    "texts-of-test-items": "texts of tasks with a single pool, where test items are among them",
+}
 PEOPLE = {  # what is skipped in human evaluation
     "task-without-text": "tasks whose output is not text",
     "learner-without-texts": "learner {learner}: no texts with {shots}",
@@ -430,7 +450,7 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS, EPISODES,
-    MODELS, ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
+    MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about
