@@ -56,15 +56,21 @@ class Corpus:
 def read(sources: Sequence[str], fields: Sequence[str] = ()) -> Corpus:
     """Read the texts of files (.txt, or tables with these fields), `data:NAME`, `hub:NAME`, or folders of suites."""
     counts: Counter[str] = Counter()
-    found: dict[str, None] = {}
-    for source in sources:
-        for given in _texts(source, tuple(fields), counts):
-            text = without_surrogates(given).strip()
-            counts["text-empty"] += not text
-            counts["text-duplicate"] += text in found
-            found |= {text: None} if text else {}
-    if not found:
+    found = gathered((text for source in sources for text in _texts(source, tuple(fields), counts)), counts)
+    if not found.texts:
         raise SourceError(Note.of("texts-missing", sources=list(sources)))
+    return found
+
+
+def gathered(texts: Iterable[str], counts: Counter[str] | None = None) -> Corpus:
+    """Keep each text once; empty ones and duplicates are counted, beside what was counted before."""
+    counts = Counter() if counts is None else counts
+    found: dict[str, None] = {}
+    for given in texts:
+        text = without_surrogates(given).strip()
+        counts["text-empty"] += not text
+        counts["text-duplicate"] += text in found
+        found |= {text: None} if text else {}
     return Corpus(tuple(found), {code: count for code, count in counts.items() if count})
 
 

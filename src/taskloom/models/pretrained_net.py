@@ -111,4 +111,5 @@ def _told(lessons: Lessons, corpus: Corpus, learnt: Learnt) -> dict[str, Any]:
         "steps": learnt.steps,
         "tokens": learnt.tokens,
         "losses": [list(point) for point in learnt.losses],
+        "threads": learnt.threads,
     }

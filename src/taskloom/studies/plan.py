@@ -15,8 +15,9 @@ from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, 
 from ..ids import Json
 from ..learners import BASELINES, Learner, can_do, learner, settings
 from ..messages import Note
-from ..models import Ability
+from ..models import LANGUAGE, Ability
 from ..models.load import Source, source
+from ..models.scratch import Scratch, pretraining
 from ..models.trained import Trained, trained
 from ..scores.tasks import parts_of
 from ..suites import store
@@ -261,10 +262,8 @@ def _check_models(
     for name, of in models.items():
         if isinstance(of, Trained):
             place = study.places.get(("model", name), "")
-            for fault in faults_of(of, suite):
+            for fault in (*faults_of(of, suite), *_base_faults(models, name, of)):
                 faults.add(place, f"model {name!r}: {fault}")
-            if "train" not in _can(models, name):
-                faults.add(place, f"model {name!r}: its base can't be trained: {bases(models, name)[0]!r}")
     for task, part in parts.items():
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
@@ -301,9 +300,25 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
     return tuple(pool.take([0])[0].item.fields) if len(pool) else ()
 
 
+def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
+    """Say why a model can't be trained from its base."""
+    base = models[of.train]
+    if "train" not in _can(models, name):
+        yield f"its base can't be trained: {bases(models, name)[0]!r}"
+    elif isinstance(base, Scratch) != (of.goal == "texts"):
+        yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
+    elif isinstance(base, Scratch):
+        try:
+            pretraining(base.load, of)
+        except TaskloomError as error:
+            yield str(error)
+
+
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
-    base = models[bases(models, name)[0]]
-    return frozenset() if isinstance(base, Trained) else base.can
+    """Say what a model can do: what its base can, and what pre-training has made of it."""
+    chain = [models[model] for model in bases(models, name)]
+    made = LANGUAGE if any(isinstance(of, Trained) and of.goal == "texts" for of in chain) else frozenset()
+    return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made
 
 
 def _users(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from ..messages import Note
 from ..models import LanguageModel, Prompt, Usage, prompt_text
 from ..models.load import Source, TrainableSource
 from ..models.recipe import Learnt, Watch, limited
+from ..models.scratch import Scratch
 from ..models.trained import Trained
 from ..priors import Prior, Priors
 from ..scores.tasks import score_key, score_task
@@ -111,16 +112,21 @@ def _train(bench: Bench, cell: Cell) -> Finished:
     taught = training.taught(cell.learner, of, cell.task, cell.seed)
     if taught.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
-    lessons, dev = training.lessons(of, taught, cell.training)
     added = [artifacts.opened(bench.run, id_) for _, id_ in cell.uses]
-    base, how = cast(TrainableSource, bench.base(cell.learner)), limited(of, cell.limit)
+    base, watch = cast(TrainableSource, bench.base(cell.learner)), _watch(bench, cell)
     with artifacts.made(bench.run, cell.id) as folder:
-        learnt = base.train(
-            lessons, added, how, dev=dev, seed=cell.training, folder=folder, watch=_watch(bench, cell)
-        )  # fmt: skip
+        if of.goal == "texts":
+            texts, how = training.texts(of, taught), replace(of, **asdict(limited(of, cell.limit)))
+            learnt = cast(Scratch, base).pretrain(texts, how, seed=cell.training, folder=folder, watch=watch)
+        else:
+            lessons, dev = training.lessons(of, taught, cell.training)
+            learnt = base.train(
+                lessons, added, limited(of, cell.limit), dev=dev, seed=cell.training, folder=folder, watch=watch
+            )  # fmt: skip
     seconds = time.perf_counter() - start
     artifacts.opened(bench.run, cell.id)  # refuses what is not whole
-    cost = Cost(seconds=seconds, fitting=seconds, items=len(lessons), memory=peak_memory())
+    taught_items = sum(len(rows) for rows in taught.rows.values())
+    cost = Cost(seconds=seconds, fitting=seconds, items=taught_items, memory=peak_memory())
     found = Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
     return _with_training(found, [learnt])
 
