@@ -91,7 +91,7 @@ def _encoded(texts: Sequence[str], tokenizer: Any, goal: Goal) -> Iterator[tuple
 
 def _pieces_of(ids: Array, goal: Goal, length: int, text: str, starts: Array) -> list[Piece]:
     if goal == "causal":
-        return [Piece(ids)] if len(ids) >= LEAST else []
+        return [Piece(ids)] if len(ids) else []  # short ones too: they stand one after the other
     if goal == "spans":
         return [
             Piece(np.array(part, np.int32)) for part in corruption.windows(ids.tolist(), length) if len(part) >= LEAST
