@@ -97,7 +97,7 @@ def _pieces_of(ids: Array, goal: Goal, length: int, text: str, starts: Array) ->
             Piece(np.array(part, np.int32)) for part in corruption.windows(ids.tolist(), length) if len(part) >= LEAST
         ]
     said = corruption.sentences(text)
-    ends = np.searchsorted(starts, list(itertools.accumulate(map(len, said)))).tolist()
+    ends = [*np.searchsorted(starts, _ends(said)).tolist(), len(ids)]
     worth = corruption.importance(said) if goal == "gaps" else [0.0] * len(said)
     whole = [*_packed(_cut(ends, worth, length), length)]
     least = 2 if goal == "gaps" else 1  # sentences
@@ -106,6 +106,12 @@ def _pieces_of(ids: Array, goal: Goal, length: int, text: str, starts: Array) ->
         for first, cuts, values in whole
         if cuts[-1] - first >= LEAST and len(cuts) >= least
     ]
+
+
+def _ends(said: Sequence[str]) -> list[int]:
+    """Say where all sentences but the last end; the space after one is of the next, as tokens begin with a space."""
+    begins = itertools.accumulate(map(len, said), initial=0)
+    return [begin + len(text.rstrip()) for begin, text in zip(begins, said[:-1], strict=False)]
 
 
 def _cut(ends: Sequence[int], worth: Sequence[float], length: int) -> Iterator[tuple[int, int, float]]:

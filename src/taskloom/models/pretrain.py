@@ -30,7 +30,7 @@ from .recipe import BUDGETS, Recipe
 
 Notify: TypeAlias = Callable[[int, float, float], None]  # called with the step, the share that is done, and the loss
 VERSION = 1  # of what the same settings give
-ABOUT, SETTINGS = "pretraining.json", "settings.json"
+ABOUT, SETTINGS, LOCK = "pretraining.json", "settings.json", "lock"
 STEPS, LENGTH, BATCH, VOCABULARY = 3000, 128, 16, 8000  # the usual
 LEAST_LENGTH = 16
 RATE_WIDTH = 128  # of a model that has its family's learning rate; that of wider ones is lower
@@ -102,7 +102,7 @@ class Pretrained:
 
 def part_of(folder: Path) -> Path:
     """Say where a model is while it is being made."""
-    return folder.with_name(f"{folder.name}.part")
+    return folder.parent / f"{folder.name}.part"
 
 
 def pretrain(
@@ -115,9 +115,9 @@ def pretrain(
         return Pretrained(folder=folder, about=found, was_there=True)
     _refuse_others(folder, found, overwrite=overwrite)
     corpus.split(how.held_out, how.seed)  # refused before any work
+    need_torch()
     with _locked(part_of(folder)):
         part = _begun(part_of(folder), id_, declared(how), overwrite=overwrite)
-        need_torch()
         from .pretrained_net import make
 
         about = {"format": 1, "id": id_, "settings": declared(how), **make(how, corpus, part, note)}
@@ -135,7 +135,8 @@ def _there(folder: Path) -> dict[str, Any] | None:
         found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("id"), str) else None
+    is_whole = isinstance(found, dict) and isinstance(found.get("id"), str) and any(folder.glob("*.safetensors"))
+    return found if is_whole else None
 
 
 def _refuse_others(folder: Path, found: Mapping[str, Any] | None, *, overwrite: bool) -> None:
@@ -158,7 +159,8 @@ def _begun(part: Path, id_: str, settings: Json, *, overwrite: bool) -> Path:
         if not overwrite:
             raise UsageError(Note.of("pretraining-differs", path=part))
         for old in part.iterdir():
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
+            if old.is_dir():
+                shutil.rmtree(old)
     write_whole(path, json.dumps({"id": id_, "settings": settings}, indent=1) + "\n")
     return part
 
@@ -166,12 +168,11 @@ def _begun(part: Path, id_: str, settings: Json, *, overwrite: bool) -> Path:
 @contextmanager
 def _locked(part: Path) -> Iterator[None]:
     """Keep two processes from making one model; the lock of a killed one is gone with it."""
-    if part.exists() and not part.is_dir():
-        raise UsageError(Note.of("not-a-pretrained-model", path=part))
-    if part.is_dir() and any(part.iterdir()) and not ((part / SETTINGS).is_file() or (part / "lock").is_file()):
+    is_ours = part.is_dir() and (not any(part.iterdir()) or (part / LOCK).is_file())
+    if part.exists() and not is_ours:
         raise UsageError(Note.of("not-a-pretrained-model", path=part))
     part.mkdir(parents=True, exist_ok=True)
-    with (part / "lock").open("w") as lock:
+    with (part / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
