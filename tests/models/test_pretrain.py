@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from taskloom.errors import ModelError, UnknownNameError, UsageError
 from taskloom.models import Decoding, denoise, new, tokenizer
@@ -21,6 +22,7 @@ from taskloom.models.corruption import sentences
 from taskloom.models.lm import LM
 from taskloom.models.load import source
 from taskloom.models.objectives import IGNORED
+from taskloom.models.parallel import device_for
 from taskloom.models.pretrain import ABOUT, Pretrained, Pretraining, part_of, pretrain, usual_recipe
 
 torch.set_num_threads(1)  # tiny models: more threads than workers only get in each other's way
@@ -278,3 +280,33 @@ def test_what_a_model_says_of_itself_is_no_place_or_time(tmp_path: Path):
         "format", "id", "settings", "texts", "counts", "objective", "vocabulary", "steps", "tokens", "losses",
         "parameters", "perplexity",
     }  # fmt: skip
+
+
+def test_processes_that_train_together_make_what_one_makes_in_as_many_parts(tmp_path: Path):
+    (tmp_path / "texts.txt").write_text("\n".join(f"the old tree number {n} is by the new house" for n in range(60)))
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, torch\nfrom pathlib import Path\n"
+        "from taskloom.models import corpus\n"
+        "from taskloom.models.pretrain import Pretraining, pretrain, usual_recipe\n"
+        "torch.set_num_threads(1)\n"
+        "how = usual_recipe('t5-nano', steps=4, batch=4, accumulate=2)\n"
+        "made = Pretraining(model='t5-nano', vocabulary=400, length=32, how=how)\n"
+        "pretrain(made, corpus.read([sys.argv[1]]), Path(sys.argv[2]))\n"
+    )
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    for start, folder in (([sys.executable], "one"), (torchrun, "two")):
+        command = [*start, str(program), str(tmp_path / "texts.txt"), str(tmp_path / folder)]
+        subprocess.run(command, check=True, capture_output=True)
+    one, two = (load_file(tmp_path / folder / "model.safetensors") for folder in ("one", "two"))
+    assert one.keys() == two.keys()
+    assert all(torch.allclose(value, two[name], atol=1e-5) for name, value in one.items())
+    assert not (tmp_path / "two.part").exists()
+
+
+def test_accelerators_are_shared_out_among_workers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TASKLOOM_WORKER", "5")
+    assert device_for("auto", count=4) == "cuda:1"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert device_for("auto", count=4) == "cuda:3"
+    assert device_for("auto", count=0) == device_for("cpu", count=4) == "cpu"

@@ -13,6 +13,7 @@ from .recipe import Learnt, Recipe, Watch
 # What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation, and
 # choose to write one of some answers and nothing else.
 Ability: TypeAlias = Literal["generate", "score", "chat-score", "choose", "vectors", "train"]
+WORKER = "TASKLOOM_WORKER"  # in its environment, the number of a worker: models choose an accelerator by it
 LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score", "choose"})
 
 

@@ -19,6 +19,7 @@ from ..messages import Note
 from ..texts import without_surrogates
 from . import Decoding, Lesson, Odds, Prompt, Reply, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
+from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
 from .seq2seq import Seq2Seq
 
@@ -43,8 +44,6 @@ class LM:
         """Load a folder of safetensors; no code and no pickle of it is run."""
         transformers.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
         safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         told = {"use_safetensors": True, "output_loading_info": True}
         try:
@@ -52,7 +51,7 @@ class LM:
             kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
             tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
             net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **safe, **told)
-            net.to(device)
+            net.to(device_for(device))
         except (
             OSError,
             ValueError,

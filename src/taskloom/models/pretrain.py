@@ -116,13 +116,18 @@ def pretrain(
     _refuse_others(folder, found, overwrite=overwrite)
     corpus.split(how.held_out, how.seed)  # refused before any work
     need_torch()
-    with _locked(part_of(folder)):
-        part = _begun(part_of(folder), id_, declared(how), overwrite=overwrite)
-        from .pretrained_net import make
+    from .parallel import rank, together
+    from .pretrained_net import make
 
-        about = {"format": 1, "id": id_, "settings": declared(how), **make(how, corpus, part, note)}
-        _write(part / "model", folder, about)
-    shutil.rmtree(part_of(folder), ignore_errors=True)
+    part = part_of(folder)
+    with together():
+        if rank():  # the first process keeps what all of them make
+            return Pretrained(folder=folder, about=make(how, corpus, part, None))
+        with _locked(part):
+            _begin(part, id_, declared(how), overwrite=overwrite)
+            about = {"format": 1, "id": id_, "settings": declared(how), **make(how, corpus, part, note)}
+            _write(part / "model", folder, about)
+    shutil.rmtree(part, ignore_errors=True)
     return Pretrained(folder=folder, about=about)
 
 
@@ -148,7 +153,7 @@ def _refuse_others(folder: Path, found: Mapping[str, Any] | None, *, overwrite: 
         raise UsageError(Note.of("pretrained-otherwise", path=folder))
 
 
-def _begun(part: Path, id_: str, settings: Json, *, overwrite: bool) -> Path:
+def _begin(part: Path, id_: str, settings: Json, *, overwrite: bool) -> None:
     """Begin a model, or go on with one of the same settings and texts."""
     path = part / SETTINGS
     try:
@@ -162,7 +167,6 @@ def _begun(part: Path, id_: str, settings: Json, *, overwrite: bool) -> Path:
             if old.is_dir():
                 shutil.rmtree(old)
     write_whole(path, json.dumps({"id": id_, "settings": settings}, indent=1) + "\n")
-    return part
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
 from transformers import AutoTokenizer
 
@@ -19,6 +18,7 @@ from . import new
 from . import tokenizer as tokenizers
 from .corpus import Corpus
 from .denoise import Marks, TextObjective, mean_loss, pieces
+from .parallel import device_for, processes, rank, wait_for_others
 from .pretrain import Notify, Pretraining
 from .recipe import Learnt, Recipe, Watch
 from .train import train
@@ -42,13 +42,14 @@ def make(how: Pretraining, corpus: Corpus, part: Path, note: Notify | None) -> d
     transformers.utils.logging.disable_progress_bar()
     lessons = _lessons(how, corpus, part / "tokenizer")
     net = new.net(how.model, lessons.tokenizer, seed=how.seed, positions=_positions(how))
-    net.to("cuda" if torch.cuda.is_available() else "cpu")
+    net.to(device_for("auto"))
     before = _perplexity(net, lessons.held_out)
     learnt = _trained(net, lessons.learnt, how, part / "checkpoints", note)
     after = _perplexity(net, lessons.held_out) if learnt.steps else before
-    shutil.rmtree(part / "model", ignore_errors=True)
-    net.save_pretrained(part / "model")
-    lessons.tokenizer.save_pretrained(part / "model")
+    if rank() == 0:
+        shutil.rmtree(part / "model", ignore_errors=True)
+        net.save_pretrained(part / "model")
+        lessons.tokenizer.save_pretrained(part / "model")
     return _told(lessons, corpus, learnt) | {
         "parameters": new.parameters(net),
         "perplexity": {"before": before, "after": after},
@@ -64,21 +65,22 @@ def _lessons(how: Pretraining, corpus: Corpus, folder: Path) -> Lessons:
         raise ModelError(Note.of("texts-too-short", objective=how.goal, texts=len(texts)))
     asked, _ = pieces(apart, tokenizer, how.goal, marks, how.length)
     learnt = TextObjective(
-        found, how.goal, marks, batch=recipe.batch, accumulate=recipe.accumulate, seed=how.seed
-    )  # fmt: skip
+        found, how.goal, marks, batch=recipe.batch, accumulate=max(recipe.accumulate, processes()), seed=how.seed
+    )
     held_out = TextObjective(asked, how.goal, marks, batch=recipe.batch)
     return Lessons(tokenizer, learnt, held_out, short, len(texts), len(apart))
 
 
 def _tokenizer(how: Pretraining, texts: list[str], folder: Path) -> Any:
-    """Train a tokenizer, or read the one that was trained before a kill."""
-    if not folder.is_dir():
+    """Train a tokenizer, or read the one that was trained before a kill, or by the first of several processes."""
+    if rank() == 0 and not folder.is_dir():
         kind = next((kind for kind in new.KINDS if kind == how.tokenizer), None) or tokenizers.likely_kind(texts)
         family = new.family_of(how.model)
         made = tokenizers.train(kind, texts, how.vocabulary, family.special, context=_positions(how))
         with scratch_beside(folder) as scratch:
             made.save_pretrained(scratch / "made")
             replace_folder(scratch / "made", folder)
+    wait_for_others()
     return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
@@ -111,5 +113,4 @@ def _told(lessons: Lessons, corpus: Corpus, learnt: Learnt) -> dict[str, Any]:
         "steps": learnt.steps,
         "tokens": learnt.tokens,
         "losses": [list(point) for point in learnt.losses],
-        "threads": learnt.threads,
     }

@@ -66,6 +66,8 @@ class Scratch:
     def pretrain(self, texts: Corpus, how: Trained, *, seed: int, folder: Path, watch: Watch) -> Learnt:
         """Make tokenizer and weights of texts, and write an ordinary model into a folder."""
         need_torch()
+        import torch
+
         from .pretrained_net import make
 
         assert watch.keep is not None
@@ -75,7 +77,7 @@ class Scratch:
         losses = tuple((int(step), float(loss)) for step, loss in about["losses"])
         return Learnt(
             steps=about["steps"], tokens=about["tokens"], parameters=about["parameters"], losses=losses,
-            threads=about["threads"],
+            threads=torch.get_num_threads(),
         )  # fmt: skip
 
 

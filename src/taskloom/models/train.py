@@ -21,6 +21,7 @@ from ..errors import ModelError
 from ..ids import Json, raw_bits
 from ..messages import Note
 from .checkpoints import Checkpoints, State
+from .parallel import processes, rank
 from .recipe import Learnt, Recipe, Watch, recipe_of
 
 MOST_POINTS = 400  # of a curve of losses; where it has more, every second is dropped
@@ -71,7 +72,7 @@ def train(
             watch.look_at(loop.state.step)
             loss = loop.step()
             watch.notify(loop.state.step, loop.share, loss)
-            if checkpoints and checkpoints.is_due and _rank() == 0:
+            if checkpoints and checkpoints.is_due and rank() == 0:
                 checkpoints.write(loop.state, loop.tensors())
         loop.take_best()
     watch.look_at(loop.state.step)
@@ -136,11 +137,11 @@ class _Loop:
     def _gradients(self, parts: Sequence[Batch], targets: int) -> float:
         """Add up the gradients of all parts; processes that train together take turns, and share theirs."""
         total = torch.zeros((), device=self.device)
-        for part in parts[_rank() :: _processes()]:
+        for part in parts[rank() :: processes()]:
             loss = self._loss(part) / targets
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
-        if _processes() > 1:
+        if processes() > 1:
             for parameter in self.parameters.values():
                 parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
                 distributed.all_reduce(parameter.grad)
@@ -258,12 +259,3 @@ def _training(net: Any, parameters: Mapping[str, Parameter], how: Recipe) -> Ite
         for parameter, was in frozen.items():
             parameter.requires_grad_(was)
             parameter.grad = None
-
-
-def _rank() -> int:
-    """Number this process among those that train together (`torchrun`)."""
-    return distributed.get_rank() if distributed.is_initialized() else 0
-
-
-def _processes() -> int:
-    return distributed.get_world_size() if distributed.is_initialized() else 1

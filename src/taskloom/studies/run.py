@@ -17,13 +17,14 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ..errors import EpisodeError, LedgerError, ModelUnavailableError, TaskloomError
 from ..folders import remove_leftovers
 from ..ids import fingerprint
 from ..learners import Learner, identity
 from ..messages import Note
+from ..models import WORKER
 from ..processes import own_safe_path, restore, safe_path
 from ..progress import Progress
 from ..suites import store
@@ -80,14 +81,19 @@ _Outcome: TypeAlias = Finished | _Fault
 _bench: Bench | None = None  # of this worker process
 
 
-def _start_worker(study: Study, folder: str, run: str, known: Mapping[str, str], workers: int, path: str) -> None:
-    """Open the suite once, share the cores, leave signals to the driver, and end when the driver is gone."""
+def _start_worker(
+    study: Study, folder: str, run: str, known: Mapping[str, str], workers: int, path: str, numbers: Any
+) -> None:
+    """Open the suite once, share cores and accelerators, leave signals to the driver, and end when that is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     restore(path)
     os.dup2(2, 1)  # what learners print is no result, nor what libraries of theirs do
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_threads(max(1, (os.cpu_count() or 1) // workers))
+    with numbers.get_lock():
+        os.environ[WORKER] = str(numbers.value)
+        numbers.value += 1
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -152,13 +158,14 @@ class _Pool:
     def __init__(self, plan: Plan, run: Path, workers: int) -> None:
         self.workers = workers
         known = {name: _content(of) for name, of in plan.learners.items()}
-        self.arguments = (plan.study, str(plan.folder), str(run), known, workers, own_safe_path())
+        self.context = multiprocessing.get_context("spawn")
+        numbers = self.context.Value("i", 0)  # of workers
+        self.arguments = (plan.study, str(plan.folder), str(run), known, workers, own_safe_path(), numbers)
         self.pool = self._made()
 
     def _made(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")
         with safe_path():  # of the process that keeps count of what they share
-            return ProcessPoolExecutor(self.workers, context, initializer=_start_worker, initargs=self.arguments)
+            return ProcessPoolExecutor(self.workers, self.context, initializer=_start_worker, initargs=self.arguments)
 
     def submit(self, cell: Cell) -> Future[_Outcome]:
         with safe_path():  # of workers, which are started when there is work for them

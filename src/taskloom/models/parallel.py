@@ -1,0 +1,54 @@
+"""Several processes that train one model together, as `torchrun` starts them; and accelerators shared among workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import distributed
+
+from . import WORKER
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Join the processes that were started with this one; alone, do nothing."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or distributed.is_initialized():
+        yield
+        return
+    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()
+
+
+def rank() -> int:
+    """Number this process among those that train together."""
+    return distributed.get_rank() if distributed.is_initialized() else 0
+
+
+def processes() -> int:
+    """Count the processes that train together."""
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def wait_for_others() -> None:
+    """Wait until all processes have come so far."""
+    if distributed.is_initialized():
+        distributed.barrier()
+
+
+def device_for(wanted: str, *, count: int | None = None) -> str:
+    """Choose a device: accelerators are shared out among the processes that train together, or the workers of a run.
+
+    >>> device_for("cpu"), device_for("auto", count=0)
+    ('cpu', 'cpu')
+    """
+    if wanted != "auto":
+        return wanted
+    found = torch.cuda.device_count() if count is None else count
+    own = os.environ.get("LOCAL_RANK") or os.environ.get(WORKER) or "0"
+    return f"cuda:{int(own) % found}" if found else "cpu"
