@@ -28,6 +28,7 @@ LAYERS = [
     {"reports"},
     {"people"},
     {"cli"},
+    {"__main__"},
 ]
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")
 
