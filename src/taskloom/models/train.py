@@ -75,8 +75,9 @@ def train(
             if checkpoints and checkpoints.is_due and rank() == 0:
                 checkpoints.write(loop.state, loop.tensors())
         loop.take_best()
+        found = loop.learnt()
     watch.look_at(loop.state.step)
-    return loop.learnt()
+    return found
 
 
 class _Loop:
@@ -243,6 +244,7 @@ def _training(net: Any, parameters: Mapping[str, Parameter], how: Recipe) -> Ite
     """Let gradients flow to some parameters alone, with dropout; afterwards all is as it was, the random state too."""
     frozen = {parameter: parameter.requires_grad for parameter in net.parameters()}
     devices = [net.device] if net.device.type == "cuda" else []
+    threads = torch.get_num_threads()
     net.requires_grad_(False)
     for parameter in parameters.values():
         parameter.requires_grad_(True)
@@ -253,6 +255,7 @@ def _training(net: Any, parameters: Mapping[str, Parameter], how: Recipe) -> Ite
         with torch.random.fork_rng(devices):
             yield
     finally:
+        torch.set_num_threads(threads)  # a checkpoint may have brought others
         net.eval()
         if how.recompute:
             net.gradient_checkpointing_disable()

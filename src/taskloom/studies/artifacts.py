@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,6 @@ def partial(run: Path, cell: str) -> Path:
 def drop_partial(run: Path, cell: str) -> None:
     """Remove what a cell that is done has kept to go on with."""
     shutil.rmtree(partial(run, cell), ignore_errors=True)
-    with suppress(OSError):  # where something is in it
-        (run / FOLDER).rmdir()
 
 
 def digest(run: Path, cell: str) -> str:

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..texts import duration
@@ -40,19 +40,18 @@ class TrainingNote:
     folder: Path
     model: str
     task: str
-    begun: float = field(default_factory=time.monotonic)
-    first: float | None = None  # the share that was done when it was noted first: a training may be resumed
+    first: tuple[float, float] | None = None  # when it was called first, and the share that was done by then
     last: float = 0.0
 
     def __call__(self, step: int, share: float, loss: float) -> None:
         """Write a note, where the last one is old enough; one that can't be written is left out."""
         now = time.monotonic()
-        self.first = share if self.first is None else self.first
-        if now - self.last < EVERY or now - self.begun < EVERY:
+        self.first = self.first or (now, share)
+        begun, before = self.first  # a training that is resumed does not begin at 0
+        if now - max(self.last, begun) < EVERY:
             return
         self.last = now
-        gained = share - self.first
-        left = (now - self.begun) * (1 - share) / gained if gained > 0 else None
+        left = (now - begun) * (1 - share) / (share - before) if share > before else None
         note = Progressing(model=self.model, task=self.task, step=step, share=share, loss=loss, seconds=left)
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
