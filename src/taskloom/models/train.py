@@ -75,9 +75,9 @@ def train(
             if checkpoints and checkpoints.is_due and rank() == 0:
                 checkpoints.write(loop.state, loop.tensors())
         loop.take_best()
-        found = loop.learnt()
+        learnt = loop.learnt()
     watch.look_at(loop.state.step)
-    return found
+    return learnt
 
 
 class _Loop:
