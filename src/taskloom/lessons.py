@@ -11,7 +11,6 @@ from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
 from .prompts import write
-from .suites.leaks import COMPARED, LEAKAGE
 from .templates import DEFAULT as DEFAULT_TEMPLATE
 from .templates import TEMPLATES, Prompting, template
 
@@ -38,6 +37,8 @@ def taught_rows(
     Where a suite was searched for leaks, they are drawn from the first of a task, whose texts were compared with test
     tasks; more are looked at only where more are wanted.
     """
+    from .suites.leaks import COMPARED, LEAKAGE  # which load pyarrow
+
     pool = _taught(suite, name)
     first = max(COMPARED, most) if LEAKAGE in suite.about and most != "all" else len(pool)
     able = _able(suite.task(name), pool, min(first, len(pool)), frozenset(avoid))
@@ -62,13 +63,25 @@ def shown_tags(task: Task, how: str) -> str:
     return tagged(task, encoding(how)) if how not in ("", RANDOM) else ""
 
 
+def lesson_of(prompting: Prompting, example: Example, seed: int) -> Lesson | None:
+    """Write an example as a lesson, in the words of a template; none where it has no answer to write."""
+    task, item = prompting.task, example.item
+    answer = _drawn_answer(task, example, seed)
+    return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer)) if answer else None
+
+
+def _drawn_answer(task: Task, example: Example, seed: int) -> str:
+    answers = _answers(task, example)
+    return answers[next(shuffled(len(answers), "lesson", seed, task.id, example.item.id, "answer"))] if answers else ""
+
+
 def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: int) -> Lesson:
-    item, answers = example.item, _answers(task, example)
-    key = ("lesson", seed, task.id, item.id)
-    answer = answers[next(shuffled(len(answers), *key, "answer"))]
+    item = example.item
     if not encodings:
-        prompting = Prompting(task, template(LESSON_TEMPLATE))
-        return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer))
+        found = lesson_of(Prompting(task, template(LESSON_TEMPLATE)), example, seed)
+        assert found is not None
+        return found
+    key, answer = ("lesson", seed, task.id, item.id), _drawn_answer(task, example, seed)
     chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
     return Lesson(task.id, item.id, encode(without_item(task, item), item, chosen), answer)
 

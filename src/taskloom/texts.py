@@ -45,6 +45,17 @@ def human(value: str | float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
+def duration(seconds: float) -> str:
+    """Write a time for people.
+
+    >>> duration(75), duration(3675)
+    ('1:15', '1:01:15')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def number_text(number: float) -> str:
     """Write a number with all its digits, and no more.
 

@@ -52,7 +52,8 @@ class Squares:
         return [Batch({"x": a, "y": b}, a.numel(), len(a)) for a, b in pairs]
 
     def loss(self, net: Any, batch: Batch) -> Tensor:
-        return ((net(batch.inputs["x"]) - batch.inputs["y"]) ** 2).sum()
+        found: Tensor = ((net(batch.inputs["x"]) - batch.inputs["y"]) ** 2).sum()
+        return found
 
 
 def weights(net: Net) -> dict[str, Tensor]:
@@ -165,13 +166,13 @@ def test_a_loss_that_is_not_finite_stops_training_and_names_the_step():
 @pytest.mark.parametrize(
     ("budget", "steps"), [({"steps": 7}, 7), ({"epochs": 2}, 10), ({"tokens": 100}, 5), ({"tokens": 96}, 4), ({}, 100)]
 )
-def test_the_budget_is_in_steps_epochs_or_tokens(budget: dict[str, int], steps: int):
+def test_the_budget_is_in_steps_epochs_or_tokens(budget: dict[str, Any], steps: int):
     _, found = trained(Recipe(**budget, lr=0.01))
     assert found.steps == steps
 
 
 def test_weights_are_looked_at_before_the_step_and_at_the_end():
-    seen = []
+    seen: list[int] = []
     trained(Recipe(steps=6, lr=0.1), watch=Watch(looks=frozenset({0, 3, 6, 9}), look=seen.append))
     assert seen == [0, 3, 6]
 

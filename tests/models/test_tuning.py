@@ -72,11 +72,11 @@ WAYS = {
 def model(family: str) -> LM:
     """A tiny model of random weights, of a family."""
     words = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     torch.manual_seed(0)
     config = FAMILIES[family](len(WORDS))
     if config.is_encoder_decoder:
-        words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])  # type: ignore[assignment]
+        words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     tokenizer = hf.PreTrainedTokenizerFast(
         tokenizer_object=words, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=64
     )

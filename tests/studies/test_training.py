@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from taskloom.episodes import Deck
 from taskloom.errors import StudyError
 from taskloom.models import Lesson
 from taskloom.models.fake import Fake
+from taskloom.models.recipe import Learnt
 from taskloom.models.trained import Trained
 from taskloom.reports import How, render
 from taskloom.studies import artifacts
@@ -50,6 +52,7 @@ learners:
 PROGRAM = """
 import sys
 from pathlib import Path
+from typing import Any
 from taskloom.studies.api import prepare
 if __name__ == "__main__":
     done, _ = prepare(sys.argv[1], sys.argv[2]).run(workers=int(sys.argv[3]))
@@ -395,10 +398,10 @@ def test_a_learner_whose_second_model_can_not_be_trained_is_skipped_and_the_run_
     made = planned(path)
     kept = Fake.train
 
-    def full(self: Fake, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
+    def full(self: Fake, lessons: Sequence[Lesson], *rest: Any, **more: Any) -> Learnt:
         if len(lessons) in (7, 14):  # those of the bad one, in either fold
             raise OSError("no space left on device")
-        kept(self, lessons, added, seed=seed, folder=folder)
+        return kept(self, lessons, *rest, **more)
 
     monkeypatch.setattr(Fake, "train", full)
     with Ledger(tmp_path / "ledger.db") as ledger:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from ..core import OUTPUTS, Answer, Example, Fields, Item, Output, Store, Stored, Task, cut, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
-from ..models import Ability, LanguageModel, Prompt
+from ..models import Ability, LanguageModel, Lesson, Prompt, Trainable
+from ..models.recipe import Learnt, Recipe, Watch, limited
 from ..priors import Prior
 from ..texts import without_surrogates
 
@@ -43,6 +44,15 @@ class Tools(Protocol):
 
         A learner that answers the fields of a task one by one gets the prior of the field at hand; one that answers
         all together names the field.
+        """
+
+    def train(
+        self, model: str, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
+        words: str = "", predictor: Predictor | None = None,
+    ) -> None:  # fmt: skip
+        """Train a model on lessons until the cell ends; then it is what it was before.
+
+        Losses are kept. Where the study looks at what is learnt on the way, the predictor is asked at those steps.
         """
 
 
@@ -75,6 +85,7 @@ class Learner(Protocol):
     outputs: ClassVar[frozenset[str]]  # kinds of output that it can answer
     unaided: ClassVar[frozenset[str]]  # those that it can answer without any example
     takes_examples: ClassVar[bool] = False  # whether a task's own examples will do where there is no support
+    looks: ClassVar[bool] = False  # whether it can be asked while it learns
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -119,6 +130,7 @@ LEARNERS: Mapping[str, str] = {
     "bm25": "baselines:Bm25",
     "in-context": "in_context:InContext",
     "instructed": "instructed:Instructed",
+    "tune": "tune:Tune",
 }
 BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown beside learners, and never ranked
 ENTRY_POINTS = "taskloom.learners"
@@ -127,6 +139,7 @@ DECLARED = (
     "outputs",
     "unaided",
     "takes_examples",
+    "looks",
     "models",
     "needs",
     "facets",
@@ -292,18 +305,25 @@ def _together(parts: Mapping[str, Response]) -> Response:
 def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: str = "") -> list[Response]:
     items = [example.item for example in episode.query]
     tools.part = field
+    tools.asked = {"support": [example.item for example in episode.support], "query": items}
+    tools.answers = lambda fitted, asked: _responses(of, fitted, asked, episode.task.output, tools)
     start = time.perf_counter()
     fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
     if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
         raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
     tools.fitting += time.perf_counter() - start
+    return _responses(of, fitted, items, episode.task.output, tools)
+
+
+def _responses(of: Learner, fitted: Predictor, items: Sequence[Item], output: Output, tools: Tools) -> list[Response]:
+    """Ask about items, and refuse what is not an answer to each."""
     answers = fitted.predict(items)
     if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
         raise LearnerError(Note.of("answers-not-listed", given=_described(answers), learner=repr(of)))
     found = list(answers)
     if len(found) != len(items):
         raise LearnerError(Note.of("answers-missing", items=len(items), answers=len(found), learner=repr(of)))
-    responses = [_response(one, episode.task.output, tools) for one in found]
+    responses = [_response(one, output, tools) for one in found]
     for item, response in zip(items, responses, strict=True):
         if not _is_writable(response.answer):
             given = _described(response.answer)
@@ -378,9 +398,13 @@ def _no_prior(field: str) -> Prior:  # noqa: ARG001
     raise LearnerError(Note.of("prior-missing"))
 
 
+def _no_answers(fitted: Predictor, items: Sequence[Item]) -> list[Response]:  # noqa: ARG001
+    raise LearnerError("answers can be looked at only while a learner is fitted")
+
+
 @dataclass(slots=True)
 class Toolbox:
-    """Tools that count, and give the models that were made ready, the documents of a suite and the prior."""
+    """Tools that count and train, and give the models that were made ready, the documents of a suite and the prior."""
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
@@ -388,6 +412,13 @@ class Toolbox:
     stores: Mapping[str, Store] = field(default_factory=dict)
     priors: Callable[[str], Prior] = _no_prior  # of each field; "" where a task has none
     part: str = ""  # the field that is being answered
+    watch: Watch = field(default_factory=Watch)  # checkpoints, progress, and the steps at which answers are looked at
+    limit: int = 0  # steps of training in a trial
+    learnt: list[Learnt] = field(default_factory=list)
+    looked: dict[str, list[Response]] = field(default_factory=dict)  # by set and step, as in "query@100"
+    asked: Mapping[str, Sequence[Item]] = field(default_factory=dict)  # the sets that can be looked at
+    answers: Callable[[Predictor, Sequence[Item]], list[Response]] = _no_answers
+    held: ExitStack = field(default_factory=ExitStack)  # models that are trained for the time of a cell
 
     def model(self, name: str) -> LanguageModel:
         """Give a model."""
@@ -402,6 +433,28 @@ class Toolbox:
     def prior(self, field: str = "") -> Prior:
         """Count gold answers."""
         return self.priors(field or self.part)
+
+    def train(
+        self, model: str, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
+        words: str = "", predictor: Predictor | None = None,
+    ) -> None:  # fmt: skip
+        """Train a model until the cell ends."""
+        keep = self.watch.keep / str(len(self.learnt)) if self.watch.keep else None
+        looks = self.watch.looks if predictor else frozenset[int]()
+        watch = replace(self.watch, keep=keep, looks=looks, look=lambda step: self._look(step, predictor))
+        trained = cast(Trainable, self.model(model)).tuned(
+            lessons, limited(how, self.limit), dev=dev, seed=seed, words=words, watch=watch
+        )
+        self.learnt.append(self.held.enter_context(trained))
+
+    def _look(self, step: int, predictor: Predictor | None) -> None:
+        """Ask about the support and the query set as they stand; what is counted on the way is not."""
+        assert predictor is not None
+        counts = dict(self.counts)
+        for name, items in self.asked.items():
+            self.looked[f"{name}@{step}"] = self.answers(predictor, items)
+        self.counts.clear()
+        self.counts.update(counts)
 
     def count(self, what: str, n: int = 1) -> None:
         """Add to a count."""

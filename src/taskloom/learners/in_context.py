@@ -6,7 +6,7 @@ import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -23,7 +23,7 @@ from .baselines import Words
 
 From: TypeAlias = Literal["support", "task"]
 Choose: TypeAlias = Literal["random", "balanced", "nearest"]
-Answers: TypeAlias = Literal["score", "generate"]
+Answers: TypeAlias = Literal["score", "choose", "generate"]
 Demonstrations: TypeAlias = tuple[Example, ...]
 Asked: TypeAlias = tuple[Item, Demonstrations]
 Templates: TypeAlias = str | tuple[str, ...]  # of several, a seed takes one
@@ -43,7 +43,7 @@ class InContext(Learner):
     demonstrations: From = "support"  # or the task's own examples
     choose: Choose = "random"
     most: int = 0  # demonstrations; 0: all there are
-    answers: Answers = "score"  # how one label is found: the likeliest, or what is written
+    answers: Answers = "score"  # how one label is found: the likeliest, written token by token among all, or freely
     calibrate: bool = True  # weigh labels against what an input without content would give
     per_token: bool = False  # weigh labels by the mean over their tokens
     template: Templates | Mapping[str, Templates] = AUTO  # a name or a text with slots; or by task, names or patterns
@@ -66,12 +66,12 @@ class InContext(Learner):
 
     def needs(self, task: Task) -> Mapping[str, frozenset[Ability]]:
         """Ask for what the way to answer takes."""
-        ways: tuple[Ability, Ability] = ("score", "chat-score") if self._scores(task) else ("generate", "generate")
-        return {self.model: frozenset({ways[self.chat]})}
+        way: Ability = self.way(task)
+        return {self.model: frozenset({"chat-score" if self.chat and way == "score" else way})}
 
-    def _scores(self, task: Task) -> bool:
-        """Tell whether the model scores the labels of a task, and does not write its answer."""
-        return isinstance(task.output, Labels) and not task.output.many and self.answers == "score"
+    def way(self, task: Task) -> Answers:
+        """Say how the answers of a task are found: only of single labels are all known."""
+        return self.answers if isinstance(task.output, Labels) and not task.output.many else "generate"
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class InContext(Learner):
         if isinstance(found, Mapping):
             fits = (of for pattern, of in found.items() if task.id == pattern or fnmatchcase(task.id, pattern))
             found = next(fits, AUTO)
-        usual = UNLISTED if self._scores(task) else DEFAULT
+        usual = UNLISTED if self.way(task) == "score" else DEFAULT
         return tuple(usual if name == AUTO else name for name in ((found,) if isinstance(found, str) else found))
 
     def fit(
@@ -102,17 +102,27 @@ class InContext(Learner):
         tools: Tools,
     ) -> Predictor:
         """Choose the template and the demonstrations, but for those that depend on the item."""
-        templates = self._templates_of(task)
-        prompting = Prompting(task, template(templates[seed % len(templates)]), self.max_labels)
-        if prompting.hides_labels:
-            tools.count("labels-not-shown")
         shown = support if self.demonstrations == "support" else _own_examples(task)
         order = [shown[place] for place in shuffled(len(shown), "demonstrations", seed, task.id)]
         if self.demonstrations == "task":
             order = list(shown)  # as whoever wrote them put them
         if self.choose == "balanced":
             order = list(_in_turns(order))
-        return _Asking(self, prompting, tuple(order), seed, tools)
+        return self.asking(task, tuple(order), [shot.gold[0] for shot in order], seed=seed, tools=tools)
+
+    def prompting(self, task: Task, seed: int) -> Prompting:
+        """Give the task in the words of its template, or of the one of several that the seed takes."""
+        templates = self._templates_of(task)
+        return Prompting(task, template(templates[seed % len(templates)]), self.max_labels)
+
+    def asking(
+        self, task: Task, shown: Demonstrations, known: Sequence[Answer], *, seed: int, tools: Tools
+    ) -> Predictor:
+        """Ask about a task with demonstrations, by a model that knows these answers: how they look."""
+        prompting = self.prompting(task, seed)
+        if prompting.hides_labels:
+            tools.count("labels-not-shown")
+        return _Asking(self, prompting, shown, tuple(known), seed, tools)
 
 
 def _templates(given: Any) -> Any:
@@ -139,6 +149,7 @@ class _Asking:
     how: InContext
     prompting: Prompting
     shown: Demonstrations
+    known: tuple[Answer, ...]  # answers that the model was shown, or was taught
     seed: int
     tools: Tools
 
@@ -199,7 +210,7 @@ class _Asking:
         """Stop at the end of a line, or of a paragraph where answers have several lines."""
         how, task = self.how, self.task
         several = (task.output.kind == "fields" and "\n" in task.separator) or any(
-            "\n" in prompts.write(task, shot.gold[0]) for shot in self.shown
+            "\n" in prompts.write(task, answer) for answer in self.known
         )
         ends = (prompts.GAP if several else "\n",)
         return Decoding(tokens=how.tokens, stop=ends, temperature=how.temperature, seed=self.seed)
@@ -208,13 +219,17 @@ class _Asking:
         return self.prompting.messages(item, shots) if self.how.chat else self.prompting.text(item, shots)
 
     def _answers(self, model: LanguageModel, asked: Sequence[Asked]) -> list[Response]:
-        output = self.task.output
-        texts = [self._prompt(*one) for one in asked]
-        if isinstance(output, Labels) and not output.many and self.how.answers == "score":
-            return self._likeliest(model, asked, texts, output.names)
-        golds = [shot.gold[0] for shot in self.shown]
-        replies = zip(texts, model.generate(texts, self._decoding), strict=True)
-        return [read_reply(self.task, text, reply, self.tools, golds) for text, reply in replies]
+        texts, way, how = [self._prompt(*one) for one in asked], self.how.way(self.task), self._decoding
+        names = self.task.output.names if isinstance(self.task.output, Labels) else ()
+        if way == "score":
+            return self._likeliest(model, asked, texts, names)
+        if way == "choose":
+            how = replace(how, only=tuple(self._option(name) for name in names))
+        replies = zip(texts, model.generate(texts, how), strict=True)
+        return [read_reply(self.task, text, reply, self.tools, self.known) for text, reply in replies]
+
+    def _option(self, name: str) -> str:
+        return name if self.how.chat else self.prompting.after(name)
 
     def _likeliest(
         self,
@@ -224,7 +239,7 @@ class _Asking:
         names: Sequence[str],
     ) -> list[Response]:
         """Take the label that is likeliest to come next; of equal ones, the first."""
-        options = [name if self.how.chat else self.prompting.after(name) for name in names]
+        options = [self._option(name) for name in names]
         found = self._weighed(model, texts, options)
         if self.how.calibrate:
             unasked = self._unasked(model, asked, options)

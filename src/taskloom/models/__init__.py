@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from typing import Literal, Protocol, TypeAlias
 
 from ..ids import Json, canonical
+from .recipe import Learnt, Recipe, Watch
 
-# What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation.
-Ability: TypeAlias = Literal["generate", "score", "chat-score", "vectors", "train"]
-LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score"})
+# What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation, and
+# choose to write one of some answers and nothing else.
+Ability: TypeAlias = Literal["generate", "score", "chat-score", "choose", "vectors", "train"]
+LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score", "choose"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Decoding:
     stop: tuple[str, ...] = ()  # the text ends before these, once there is some
     temperature: float = 0.0
     seed: int = 0  # of the draws, where there is a temperature
+    only: tuple[str, ...] = ()  # texts, one of which is written; none: any text
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +134,16 @@ class LanguageModel(Protocol):
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], decoding: Decoding
     ) -> list[Odds | None]:
         """Say how likely each option is as what comes after its prompt; None where the model refuses one."""
+
+
+class Trainable(LanguageModel, Protocol):
+    """A model that can be trained for a while."""
+
+    def tuned(
+        self, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int, words: str = "",
+        watch: Watch | None = None,
+    ) -> AbstractContextManager[Learnt]:  # fmt: skip
+        """Train on lessons; at the end of the context the model is what it was before.
+
+        A soft prompt may start from the words. Early stopping goes by the lessons of `dev`.
+        """

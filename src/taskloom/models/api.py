@@ -119,7 +119,7 @@ class Endpoint:
     @property
     def can(self) -> frozenset[Ability]:
         """Say that it can do all that endpoints do: which this one offers, it says when it is asked."""
-        return LANGUAGE - {"chat-score"}
+        return LANGUAGE - {"chat-score", "choose"}
 
     def lacks(self) -> Sequence[Note]:
         """Tell of a key that is not set; an endpoint on this machine or network needs none, unless one is named."""

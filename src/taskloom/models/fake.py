@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ..messages import Note
 from ..progress import Progress
 from ..texts import tokens
 from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Measure, Odds, Prompt, Reply, Usage
+from .recipe import Learnt, Recipe, Watch
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
@@ -65,7 +67,10 @@ class Fake:
         """Count words for tokens."""
         return FakeModel(self.kind)
 
-    def train(self, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
+    def train(
+        self, lessons: Sequence[Lesson], added: Sequence[Path], how: Recipe, *, dev: Sequence[Lesson] = (),  # noqa: ARG002
+        seed: int, folder: Path, watch: Watch | None = None,
+    ) -> Learnt:  # fmt: skip
         """Keep the lessons, in the order of the seed: of two that are as near, the first counts."""
         until = time.monotonic() + self.seconds
         while time.monotonic() < until:
@@ -73,6 +78,7 @@ class Fake:
         order = shuffled(len(lessons), "pupil", seed, len(added))
         kept = [[lessons[place].prompt, lessons[place].answer] for place in order]
         (folder / LESSONS).write_text(canonical(kept), encoding="utf-8")
+        return _learnt(lessons, how, watch)
 
     def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:  # noqa: ARG002
         """Make the fake ready with its lessons, the last first."""
@@ -114,7 +120,23 @@ class FakeModel:
             for prompt, each in zip(texts, options, strict=True)
         ]
 
+    @contextmanager
+    def tuned(
+        self, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int, words: str = "",  # noqa: ARG002
+        watch: Watch | None = None,
+    ) -> Iterator[Learnt]:  # fmt: skip
+        """Have some more lessons for a while; they come before those that it had."""
+        before = self.lessons
+        self.lessons = [(frozenset(tokens(each.prompt.lower())), each.answer) for each in lessons] + before
+        try:
+            yield _learnt(lessons, how, watch)
+        finally:
+            self.lessons = before
+
     def _reply(self, prompt: str, decoding: Decoding) -> Reply:
+        if decoding.only:
+            self._note(len(tokens(prompt)), 1)
+            return Reply(max(decoding.only, key=lambda option: self._log(prompt, option)), 1)
         words = self._words(prompt, decoding.tokens)
         self._note(len(tokens(prompt)), min(len(words), decoding.tokens))
         text = " ".join(words[: decoding.tokens])
@@ -144,6 +166,17 @@ class FakeModel:
         self.usage.read += read
         self.usage.written += written
         self.usage.computed += read + written
+
+
+def _learnt(lessons: Sequence[Lesson], how: Recipe, watch: Watch | None) -> Learnt:
+    """Tell of a training that takes a step for each lesson, and forgets nothing."""
+    watch = watch or Watch()
+    for step in range(len(lessons)):
+        watch.look_at(step)
+        watch.notify(step + 1, (step + 1) / len(lessons), 1 / (step + 1))
+    watch.look_at(len(lessons))
+    losses = tuple((step, 1 / (step + 1)) for step in range(len(lessons)))
+    return Learnt(steps=len(lessons), tokens=0, parameters=0 if how.what == "none" else 1, losses=losses)
 
 
 def _content(prompt: Prompt) -> str:

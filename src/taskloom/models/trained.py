@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from ..errors import UnknownNameError, UsageError
 from ..messages import Note
+from ..options import check_choices, check_integers
+from .recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trained:
+class Trained(Recipe):
     """What makes a model of another one; what is not about its tasks is its identity, with the rows that these give."""
 
     train: str  # the base: any model of the study, one that is trained itself included
@@ -19,8 +21,17 @@ class Trained:
     folds: tuple[str, ...] = ("*",)  # names or patterns of folds: one of them must ask about the task
     most: int | Literal["all"] = 100  # examples of each task
     encoding: str = ""  # of instructions; none: the default template
+    dev: int = 0  # examples that are held out for early stopping
+    apart: Literal["target", "study"] = "target"  # from whose records its own are kept apart
 
     def __post_init__(self) -> None:
+        Recipe.__post_init__(self)
+        check_choices(self, apart=("target", "study"))
+        check_integers(self, {"dev": 0})
+        if self.what == "none":
+            raise UsageError(Note.of("nothing-trained"))
+        if bool(self.patience) != bool(self.dev):
+            raise UsageError(Note.of("dev-and-patience", dev=self.dev, patience=self.patience))
         for name in ("tasks", "folds"):
             value = getattr(self, name)
             listed = (value,) if isinstance(value, str) else tuple(value)

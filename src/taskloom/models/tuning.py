@@ -74,10 +74,11 @@ def _learn(
     held_out = _objective(lm, lm.lesson_pairs(dev), how, seed).batches(DEV_BATCH) if dev and how.patience else []
 
     def look_at(step: int) -> None:
+        was_training = lm.net.training
         lm.net.eval()
         lm.forget()
         watch.look_at(step)
-        lm.net.train()
+        lm.net.train(was_training)
 
     looking = replace(watch, look=look_at, keep=None if watch.looks else watch.keep)  # a checkpoint has no looks
     objective = _objective(lm, lm.lesson_pairs(lessons), how, seed)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,18 @@ def made(run: Path, cell: str) -> Iterator[Path]:
         files = {file.name: _file(file) for file in sorted(aside.iterdir())}
         (aside / ABOUT).write_text(canonical({"cell": cell, "files": files}), encoding="utf-8")
         replace_folder(aside, folder)
+
+
+def partial(run: Path, cell: str) -> Path:
+    """Say where a cell keeps what it needs to go on with a training that was ended."""
+    return run / FOLDER / f"{cell}.part"
+
+
+def drop_partial(run: Path, cell: str) -> None:
+    """Remove what a cell that is done has kept to go on with."""
+    shutil.rmtree(partial(run, cell), ignore_errors=True)
+    with suppress(OSError):  # where something is in it
+        (run / FOLDER).rmdir()
 
 
 def digest(run: Path, cell: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -107,6 +107,7 @@ class Naming:
         self.trained |= before.keys()
         uses = tuple((cell.learner, cell.id) for cell in before.values())
         fold = next((cell.fold for cell in before.values()), "")
+        looks = self.study.protocol.of(task).looks if of.looks and where["shots"] != 0 else ()
         key = {
             "kind": "adapt",
             "version": VERSION,
@@ -114,7 +115,7 @@ class Naming:
             "draw": where["draw"],
             "learner": identity(of, {**self.ids, **{model: {"trained": id_} for model, id_ in uses}}),
             "seed": training,
-            **self._more(of, self.suite.tasks[task]),
+            **self._more(of, self.suite.tasks[task], looks),
         }
         yield _cell(key, learner=name, uses=uses, fold=fold, limit=self.limit, **where)
 
@@ -153,9 +154,10 @@ class Naming:
                 self.skipped[Note.of("examples-needed", learner=name, kind=task.output.kind)] += 1
         return fit
 
-    def _more(self, of: Learner, task: Task) -> dict[str, Json]:
-        """Give what names only some cells, so that it makes no others stale: a trial's limit, and what is shown."""
+    def _more(self, of: Learner, task: Task, looks: Sequence[int]) -> dict[str, Json]:
+        """Give what names only some cells, so that it makes no others stale: a trial's limit, looks, what is shown."""
         found: dict[str, Json] = {"limit": self.limit} if self.limit else {}
+        found |= {"looks": sorted(looks)} if looks else {}
         told = shown(of, task)
         return found | ({"shown": told} if told else {})
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+MOST = ("memory", "trained", "threads")  # of which not the sum counts
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -26,12 +27,16 @@ class Cost:
     requests: int = 0  # to an endpoint
     dollars: float = 0.0
     memory: int = 0  # bytes, at the peak
+    trained: int = 0  # parameters that were trained
+    taught: int = 0  # tokens that they were trained on
+    threads: int = 0  # of the training; with others, weights differ a little
 
 
 def total(costs: Sequence[Cost]) -> Cost:
-    """Add costs up; of memory, take the most."""
+    """Add costs up; of memory, trained parameters and threads, take the most."""
     sums = {f.name: sum(getattr(cost, f.name) for cost in costs) for f in fields(Cost)}
-    return Cost(**{**sums, "memory": max((cost.memory for cost in costs), default=0)})
+    most = {name: max((getattr(cost, name) for cost in costs), default=0) for name in MOST}
+    return Cost(**{**sums, **most})
 
 
 def forget_peak() -> None:

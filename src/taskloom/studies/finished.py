@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ..scores.reduce import Array
 from .costs import Cost
 
+Traces: TypeAlias = Mapping[str, Sequence[tuple[int, float]]]  # by name, such as loss: values at steps
 Score: TypeAlias = tuple[Array, Mapping[str, int]]  # units, and how many answers were unusable, by code
 
 
@@ -34,6 +35,7 @@ class Finished:
     outputs: Mapping[str, Any] = field(default_factory=dict)  # by set: what answers were read from
     artifact: str = ""  # of a cell that trains a model: the digest of what it made
     scores: Mapping[str, Score] = field(default_factory=dict)  # by `score_key`
+    traces: Traces = field(default_factory=dict)
     cost: Cost
 
     def body(self) -> bytes:

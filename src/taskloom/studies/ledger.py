@@ -244,6 +244,8 @@ class Ledger:
                     self._keep_score(cell.id, signature, units, unusable)
                 costs = (cell.id, cell.kind, cell.learner, cell.task, cell.shots, time.time(), *astuple(found.cost))
                 self.db.execute(f"INSERT INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
+                traces = [(cell.id, name, json.dumps(list(points))) for name, points in found.traces.items()]
+                self.db.executemany("INSERT INTO traces VALUES (?, ?, ?)", traces)
             self.db.execute(
                 "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
                 "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''",
@@ -252,7 +254,7 @@ class Ledger:
 
     def forget(self, cell: str) -> None:
         """Drop all that was kept of what a cell gave, within a transaction: it is not finished then."""
-        for table in (*CHECKED, "costs"):
+        for table in (*CHECKED, "costs", "traces"):
             self.db.execute(f"DELETE FROM {table} WHERE cell = ?", (cell,))  # noqa: S608 (ours)
 
     def _insert(self, table: str, cell: str, *values: bytes | str | int) -> None:
@@ -328,6 +330,13 @@ class Ledger:
     def costs_of(self, trial: int) -> dict[str, Cost]:
         """Give what the finished cells of a plan cost."""
         return {cell: _cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
+
+    def traces(self, trial: int) -> dict[str, dict[str, list[tuple[int, float]]]]:
+        """Give what was traced while the cells of a plan learnt: by cell and name, values at steps."""
+        found: dict[str, dict[str, list[tuple[int, float]]]] = {}
+        for cell, name, points in self._of_plan("traces", trial, "name", "points"):
+            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in json.loads(points)]
+        return found
 
     def times(self, trial: int) -> tuple[float, float] | None:
         """Give when the first cell of a plan was begun, and when the last was done."""

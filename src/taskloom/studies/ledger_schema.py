@@ -11,7 +11,7 @@ from ..errors import LedgerError
 from ..messages import Note
 from .costs import Cost
 
-FORMAT = 4
+FORMAT = 5
 APPLICATION = 0x7461736B  # "task", in the file's header
 CHECKED: Mapping[str, tuple[str, ...]] = {  # tables with a checksum -> what it is of, beside the cell
     "keys": ("key",),
@@ -37,6 +37,7 @@ CREATE TABLE costs (
     cell TEXT PRIMARY KEY, kind TEXT NOT NULL, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL,
     ended REAL NOT NULL,
     {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost))});
+CREATE TABLE traces (cell TEXT NOT NULL, name TEXT NOT NULL, points TEXT NOT NULL, PRIMARY KEY (cell, name));
 CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
 CREATE TABLE planned (
     trial INTEGER NOT NULL, place INTEGER NOT NULL, cell TEXT NOT NULL, kind TEXT NOT NULL, task TEXT NOT NULL,

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core import ROLES, Labels, Suite, Task
+from ..core import Labels, Suite, Task
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
@@ -26,7 +26,7 @@ from .cells import Cell, Naming, bases
 from .metrics import all_metrics, metric_faults
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
-from .training import faults_of
+from .training import faults_of, meant
 from .views import view_faults, view_metrics, view_name
 from .yaml_reader import StudyFaults
 
@@ -139,7 +139,7 @@ def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: 
     wanted = set[str]()
     for text in study.tasks:
         with faults.at(("tasks", text)):
-            wanted |= {*chosen_tasks(list(suite.tasks), _of_fold(suite, text))}
+            wanted |= {*chosen_tasks(list(suite.tasks), meant(suite, text))}
     tasks = [name for name in suite.tasks if name in wanted]
     _check_patterns(study, suite, learners, faults)
     _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
@@ -176,22 +176,6 @@ def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner],
         if not named(suite.tasks, text):
             place = study.places.get((kind, text), "")
             faults.add(place, f"{of}: {UnknownNameError('task', text, suite.tasks)}")
-
-
-def _of_fold(suite: Suite, text: str) -> list[str]:
-    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one."""
-    if text in suite.tasks or not text.startswith("@"):
-        return [text]
-    fold, _, name = text.removeprefix("@").rpartition("/")
-    role = next((role for role in ROLES if role == name), None)
-    if role is None:
-        raise UnknownNameError("role of a fold", f"@{name}", [f"@{role}" for role in ROLES])
-    if not suite.folds and text == "@test":
-        return list(suite.tasks)  # of a suite without folds, every task may be asked about
-    names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
-    if not names:
-        raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
-    return list(names)
 
 
 def _suite(study: Study, run: Path, faults: StudyFaults) -> tuple[Suite, Path]:

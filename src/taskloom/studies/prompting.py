@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from ..episodes import Sampler, Shots, draw_id, episode
 from ..errors import TaskloomError, UnknownNameError, UsageError
 from ..learners import Learner, answer
 from ..messages import Note, text_of
-from ..models import Decoding, Measure, Odds, Prompt, Reply, Unmeasured, Usage
+from ..models import Decoding, Lesson, Measure, Odds, Prompt, Reply, Unmeasured, Usage
+from ..models.recipe import Learnt, Recipe
 from ..suites.store import open_suite
 from .api import LEDGER, STUDY, Overrides, study_and_text
 from .cells import Cell
@@ -198,6 +200,10 @@ class _Silent:
         decoding: Decoding,  # noqa: ARG002
     ) -> list[Odds | None]:
         return [None for _ in prompts]
+
+    def tuned(self, lessons: Sequence[Lesson], how: Recipe, **more: Any) -> AbstractContextManager[Learnt]:  # noqa: ARG002
+        """Learn nothing: training does not change what is sent."""
+        return nullcontext(Learnt(steps=0, tokens=0, parameters=0))
 
 
 def _shown(bench: Bench, cell: Cell, item: str) -> ShownPrompt:

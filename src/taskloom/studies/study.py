@@ -79,6 +79,7 @@ class StudyProtocol:
     shots: Mapping[Shots, int] = key(default_factory=lambda: {0: 1, 1: 1, 4: 1}, read=_settings)  # setting -> episodes
     seeds: tuple[int, ...] = key((0, 1, 2), read=_seeds)  # of draws
     training: tuple[int, ...] = key((), read=_seeds)  # seeds of training; none: that of the draw
+    looks: tuple[int, ...] = ()  # steps of training at which support and query are asked about
     sampler: Sampler = field(  # but for shots and reserve, which each setting has
         default_factory=Sampler, metadata={"beside": ("shots", "reserve", "version")}
     )

@@ -11,14 +11,14 @@ from ..core import ROLES, Suite, declared
 from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
-from ..ids import Json, fingerprint
+from ..ids import Json, fingerprint, shuffled
 from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_rows
 from ..messages import Note
 from ..models import Lesson
 from ..models.trained import Trained
 from .study import Study, chosen_tasks, named
 
-KEPT_APART = ("train", "tasks", "folds", "most")  # of a trained model: what its rows say, or its base
+KEPT_APART = ("train", "tasks", "folds", "most", "apart")  # of a trained model: what its rows say, or its base
 
 
 class TrainingError(TaskloomError):
@@ -44,7 +44,9 @@ class Training:
 
     def __init__(self, suite: Suite, study: Study, limit: int = 0) -> None:
         self.suite, self.protocol, self.limit = suite, study.protocol, limit
+        names = list(suite.tasks)
         self.asked_in = folds_named(suite, study.tasks)
+        self.asked = tuple(dict.fromkeys(chosen_tasks(names, [n for text in study.tasks for n in meant(suite, text)])))
         self.known: dict[tuple[str, str, int], Taught] = {}
         self.avoided: dict[tuple[str, int], frozenset[int]] = {}
         self.rows: dict[tuple[str, int | str, int, frozenset[int]], tuple[int, ...]] = {}
@@ -58,7 +60,8 @@ class Training:
 
     def _taught(self, model: str, of: Trained, target: str, seed: int) -> Taught:
         fold, tasks = self._tasks(model, of, target)
-        avoid = self._avoided(target, seed)
+        targets = self.asked if of.apart == "study" else (target,)
+        avoid = frozenset[int]().union(*(self._avoided(name, seed) for name in targets))
         try:
             rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
         except UsageError as error:
@@ -74,13 +77,17 @@ class Training:
         key |= {} if of.encoding else {"template": LESSON_TEMPLATE}
         return Taught(fold, rows, key | ({"limit": self.limit} if self.limit else {}))
 
-    def lessons(self, of: Trained, taught: Taught, seed: int) -> list[Lesson]:
-        """Read what is taught as lessons, task after task."""
-        return [
+    def lessons(self, of: Trained, taught: Taught, seed: int) -> tuple[list[Lesson], list[Lesson]]:
+        """Read what is taught as lessons, task after task, and those that are held out for early stopping."""
+        found = [
             lesson
             for task, rows in taught.rows.items()
             for lesson in lessons_of(self.suite, task, rows, how=of.encoding, seed=seed)
         ]
+        order = shuffled(len(found), "held out", seed)
+        held_out = {place for _, place in zip(range(min(of.dev, len(found) - 1)), order, strict=False)}
+        kept = [lesson for place, lesson in enumerate(found) if place not in held_out]
+        return kept, [found[place] for place in sorted(held_out)]
 
     def _tasks(self, model: str, of: Trained, target: str) -> tuple[str, list[str]]:
         """Find the one fold that asks about the target, and its tasks; tasks that are named alone need no fold."""
@@ -172,3 +179,19 @@ def folds_named(suite: Suite, tasks: Sequence[str]) -> dict[str, tuple[str, ...]
             for name in suite.folds[fold].get(role, ()):
                 found.setdefault(name, []).append(fold)
     return {name: tuple(folds) for name, folds in found.items()}
+
+
+def meant(suite: Suite, text: str) -> list[str]:
+    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one."""
+    if text in suite.tasks or not text.startswith("@"):
+        return [text]
+    fold, _, name = text.removeprefix("@").rpartition("/")
+    role = next((role for role in ROLES if role == name), None)
+    if role is None:
+        raise UnknownNameError("role of a fold", f"@{name}", [f"@{role}" for role in ROLES])
+    if not suite.folds and text == "@test":
+        return list(suite.tasks)  # of a suite without folds, every task may be asked about
+    names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
+    if not names:
+        raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
+    return list(names)

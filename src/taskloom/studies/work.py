@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from ..core import Suite
-from ..episodes import Deck, Draw, episode
+from ..core import Part, Suite
+from ..episodes import Deck, Draw, Episode, episode
 from ..errors import LearnerError, StalePlanError
 from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
 from ..models import LanguageModel, Prompt, Usage, prompt_text
-from ..models.load import Source, Trainable
+from ..models.load import Source, TrainableSource
+from ..models.recipe import Learnt, Watch, limited
 from ..models.trained import Trained
 from ..priors import Prior, Priors
 from ..scores.tasks import score_key, score_task
@@ -28,6 +29,7 @@ from .plan import sampler
 from .results import QUERY
 from .study import Study
 from .training import Training
+from .training_notes import TrainingNote
 
 DIGITS = 5  # of log-probabilities that are kept
 
@@ -60,7 +62,7 @@ class Bench:
         if not chain:
             return base.open(self.run, workers=self.workers)
         added = [artifacts.opened(self.run, id_) for _, id_ in chain]
-        return cast(Trainable, base).open_trained(self.run, added, workers=self.workers)
+        return cast(TrainableSource, base).open_trained(self.run, added, workers=self.workers)
 
     def prior(self, drawn: Draw, of: str) -> Prior:
         """Give the prior of an episode, or of one field of its answers."""
@@ -84,6 +86,7 @@ def work(bench: Bench, cell: Cell) -> Finished:
     found = _train(bench, cell) if cell.kind == "train" else _adapt(bench, cell)
     for packed in (found.body, found.said):
         packed()  # what can't be kept is a fault of this cell, not of the run
+    artifacts.drop_partial(bench.run, cell.id)
     return found
 
 
@@ -98,15 +101,39 @@ def _train(bench: Bench, cell: Cell) -> Finished:
     taught = training.taught(cell.learner, of, cell.task, cell.seed)
     if taught.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
-    lessons = training.lessons(of, taught, cell.training)
+    lessons, dev = training.lessons(of, taught, cell.training)
     added = [artifacts.opened(bench.run, id_) for _, id_ in cell.uses]
-    base = cast(Trainable, bench.base(cell.learner))
+    base, how = cast(TrainableSource, bench.base(cell.learner)), limited(of, cell.limit)
     with artifacts.made(bench.run, cell.id) as folder:
-        base.train(lessons, added, seed=cell.training, folder=folder)
+        learnt = base.train(
+            lessons, added, how, dev=dev, seed=cell.training, folder=folder, watch=_watch(bench, cell)
+        )  # fmt: skip
     seconds = time.perf_counter() - start
     artifacts.opened(bench.run, cell.id)  # refuses what is not whole
     cost = Cost(seconds=seconds, fitting=seconds, items=len(lessons), memory=peak_memory())
-    return Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
+    found = Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
+    return _with_training(found, [learnt])
+
+
+def _watch(bench: Bench, cell: Cell, looks: Sequence[int] = ()) -> Watch:
+    """Keep checkpoints of a training, and say how far it is."""
+    folder = artifacts.partial(bench.run, cell.id)
+    note = TrainingNote(folder, cell.learner, cell.task if cell.kind == "adapt" else "")
+    return Watch(keep=folder, note=note, looks=frozenset(looks))
+
+
+def _with_training(found: Finished, learnt: Sequence[Learnt]) -> Finished:
+    """Add what was measured while a cell learnt."""
+    if not learnt:
+        return found
+    cost = replace(
+        found.cost,
+        trained=sum(each.parameters for each in learnt),
+        taught=sum(each.tokens for each in learnt),
+        threads=max(each.threads for each in learnt),
+    )
+    curves = {"loss": learnt[-1].losses, "validation": learnt[-1].validation}
+    return replace(found, cost=cost, traces={name: points for name, points in curves.items() if points})
 
 
 def _adapt(bench: Bench, cell: Cell) -> Finished:
@@ -121,30 +148,42 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
     drawn = drawn_for(bench, cell)
     trial = episode(bench.suite, drawn)
     tools = tools_for(bench, cell, lambda name: bench.model(name, cell.uses))
-    found = answer(of, trial, seed=cell.training, tools=tools)
+    with tools.held:
+        found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
     task = bench.suite.tasks[cell.task]
     task = replace(task, metrics=metrics_of(task, bench.study.metrics))
     scored = score_task(task, [example.gold for example in trial.query], answers)
-    asked = SetAnswers(
-        answers=answers,
-        items=[example.item.id for example in trial.query],
-        rows=drawn.rows["query"],
-        pool=drawn.pools["query"],
-    )
+    sets = {QUERY: found, **tools.looked}
     kept = outputs(found)
-    return Finished(
-        sets={QUERY: asked},
+    made = Finished(
+        sets={name: _set_answers(name, responses, trial, drawn) for name, responses in sets.items()},
         counts=tools.counts,
         outputs={QUERY: kept} if kept else {},
         scores={score_key(name, given.metric): (given.units, given.unusable) for name, given in scored.items()},
         cost=_cost(bench, before, time.perf_counter() - start, tools.fitting, len(trial.query)),
     )
+    return _with_training(made, tools.learnt)
+
+
+def _set_answers(name: str, responses: Sequence[Response], trial: Episode, drawn: Draw) -> SetAnswers:
+    """Put the answers about a set with its items: "query", or a set as it was looked at, such as "support@100"."""
+    part = cast(Part, name.partition("@")[0])
+    return SetAnswers(
+        answers=[response.answer for response in responses],
+        items=[example.item.id for example in getattr(trial, part)],
+        rows=drawn.rows[part],
+        pool=drawn.pools[part],
+    )
 
 
 def tools_for(bench: Bench, cell: Cell, models: Callable[[str], LanguageModel]) -> Toolbox:
     """Give a learner what it works with."""
-    return Toolbox({}, models, stores=bench.suite.stores, priors=lambda of: bench.prior(_whole_draw(bench, cell), of))
+    looks = bench.study.protocol.of(cell.task).looks
+    return Toolbox(
+        {}, models, stores=bench.suite.stores, priors=lambda of: bench.prior(_whole_draw(bench, cell), of),
+        watch=_watch(bench, cell, looks), limit=cell.limit,
+    )  # fmt: skip
 
 
 def drawn_for(bench: Bench, cell: Cell) -> Draw:

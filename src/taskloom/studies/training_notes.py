@@ -1,0 +1,67 @@
+"""How far a training is: a small file beside its checkpoints, so that another process can show it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ..texts import duration
+
+FILE, EVERY = "progress.json", 1.0  # seconds between two notes
+STALE = 120.0  # seconds after which a note is of a training that was ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progressing:
+    """How far a training is."""
+
+    model: str  # or the learner that trains
+    task: str
+    step: int
+    share: float  # of the budget
+    loss: float
+    seconds: float | None  # that are left, if that can be said
+
+    def __str__(self) -> str:
+        """Write a line for people."""
+        left = f", {duration(self.seconds)} left" if self.seconds is not None else ""
+        of = f" on {self.task}" if self.task else ""
+        return f"training {self.model}{of}: {self.share:.0%}, step {self.step:,}, loss {self.loss:.3g}{left}"
+
+
+@dataclass(slots=True)
+class TrainingNote:
+    """Notes how far a training is, now and then."""
+
+    folder: Path
+    model: str
+    task: str
+    begun: float = field(default_factory=time.monotonic)
+    first: float | None = None  # the share that was done when it was noted first: a training may be resumed
+    last: float = 0.0
+
+    def __call__(self, step: int, share: float, loss: float) -> None:
+        """Write a note, where the last one is old enough; one that can't be written is left out."""
+        now = time.monotonic()
+        self.first = share if self.first is None else self.first
+        if now - self.last < EVERY or now - self.begun < EVERY:
+            return
+        self.last = now
+        gained = share - self.first
+        left = (now - self.begun) * (1 - share) / gained if gained > 0 else None
+        note = Progressing(model=self.model, task=self.task, step=step, share=share, loss=loss, seconds=left)
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / FILE).write_text(json.dumps(asdict(note)), encoding="utf-8")
+
+
+def progressing(artifacts: Path) -> Iterator[Progressing]:
+    """Read how far the trainings of a run are, those that are under way."""
+    for path in sorted(artifacts.glob(f"*.part/{FILE}")):
+        with suppress(OSError, ValueError, TypeError):
+            if time.time() - path.stat().st_mtime < STALE:
+                yield Progressing(**json.loads(path.read_text(encoding="utf-8")))

@@ -1,0 +1,257 @@
+"""Models that are trained inside studies: for a cell, or for many; killed, resumed, looked at on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as hf
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from taskloom.core import Example, Folds, Item, Labels, Suite, Task
+from taskloom.errors import StudyError
+from taskloom.studies.api import open_run, prepare
+from taskloom.studies.ledger import Ledger
+from taskloom.studies.training_notes import Progressing, TrainingNote, progressing
+from taskloom.suites import rows, store
+
+torch.set_num_threads(1)  # tiny models: more threads than workers only get in each other's way
+
+COLOURS = {"sky": "blue", "sea": "blue", "grass": "green", "leaf": "green", "snow": "white", "milk": "white"}
+FILLERS = ("the", "a", "old", "new", "big", "small")
+QUESTION = ("Answer", "Labels", "what", "colour", "is", "it", ":", ",")
+WORDS = ["<pad>", "</s>", "<unk>", *COLOURS, *dict.fromkeys(COLOURS.values()), *FILLERS, *QUESTION]
+STUDY = """
+name: tuned
+baselines: false
+suite: suite
+tasks: ["@test"]
+protocol: {seeds: 2, shots: [0, 4], query: 12, dev: 4}
+models:
+  tiny: {load: "path:model"}
+  meta: {train: tiny, most: 20, lr: 3e-3, steps: 60}
+  light: {train: tiny, what: lora, most: 20, lr: 1e-2, steps: 10}
+learners:
+  plain: {in-context: {model: tiny}, shots: [0]}
+  few: {tune: {model: tiny, lr: 1e-2, steps: 40}}
+  lora: {tune: {model: tiny, what: lora, lr: 1e-2, steps: 10}, shots: [4]}
+  +meta: {tune: {model: meta, lr: 3e-3, steps: 20, answers: choose}}
+  +light: {in-context: {model: light}, shots: [0]}
+"""
+PROGRAM = """
+import sys
+import torch
+from taskloom.models import checkpoints
+checkpoints.SECONDS, checkpoints.SHARE = 0.0, 0
+torch.set_num_threads(1)
+from taskloom.studies.api import prepare
+if __name__ == "__main__":
+    done, _ = prepare(sys.argv[1], sys.argv[2]).run()
+    sys.exit(done.failed)
+"""
+
+
+def write_model(folder: Path, *, broken: bool = False) -> None:
+    """Write a tiny T5 of random weights with a tokenizer of whole words; a broken one knows no number."""
+    words = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    read = hf.PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=64
+    )
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+    ends: dict[str, Any] = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1, "dropout_rate": 0.0}
+    net = hf.T5ForConditionalGeneration(hf.T5Config(vocab_size=len(WORDS), **sizes, **ends))
+    if broken:
+        net.encoder.final_layer_norm.weight.data.fill_(float("nan"))
+    net.save_pretrained(folder)
+    read.save_pretrained(folder)
+
+
+def write_suite(folder: Path) -> None:
+    """Write two tasks of colours, one to train on and one to ask about, which share no record."""
+    labels = Labels(tuple(dict.fromkeys(COLOURS.values())))
+    tasks, pools = {}, {}
+    for name, firsts in (("taught", FILLERS[:3]), ("asked", FILLERS[3:])):
+        tasks[name] = Task(id=name, instruction="what colour is it", output=labels, metrics=("accuracy",))
+        texts = {f"{a} {b} {thing}": colour for a in firsts for b in FILLERS for thing, colour in COLOURS.items()}
+        made = [Example(Item(text, {"input": text}), (colour,), text) for text, colour in texts.items()]
+        pools[name] = {"all": rows.pool(tasks[name], made)}
+    folds: Folds = {"only": {"train": ("taught",), "test": ("asked",)}}
+    store.write(Suite(id="s", tasks=tasks, pools=pools, folds=folds), folder)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Callable[..., Path]:
+    """Write a study of a tiny model; parts of its text can be replaced."""
+    write_model(tmp_path / "model")
+    write_suite(tmp_path / "suite")
+
+    def make(*replaced: tuple[str, str]) -> Path:
+        text = STUDY
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "study.yaml").write_text(text)
+        return tmp_path / "study.yaml"
+
+    return make
+
+
+def accuracy(found: Any, learner: str, shots: object) -> float:
+    some = [o for o in found.outcomes if (o.learner, o.shots) == (learner, shots)]
+    return float(sum(o.scores["accuracy"].value for o in some) / len(some))
+
+
+def test_models_are_tuned_for_a_cell_and_trained_for_many(study: Callable[..., Path], tmp_path: Path):
+    done, found = prepare(study(), tmp_path / "run").run()
+    assert (done.failed, found.failures) == (0, ())
+    kinds = {name: len(costs) for name, costs in found.training.items()}
+    assert kinds == {"meta": 2, "light": 2}
+    assert accuracy(found, "few", 4) > accuracy(found, "few", 0) + 0.3
+    assert accuracy(found, "+meta", 0) > accuracy(found, "plain", 0) + 0.3
+    zero = {o.learner: o for o in found.outcomes if o.shots == 0 and o.seed == 0}
+    assert zero["few"].cost.trained == 0  # without support, nothing is changed
+    by_learner = {o.learner: o.cost for o in found.outcomes if o.shots == 4}
+    assert 0 < by_learner["lora"].trained < by_learner["few"].trained / 5
+    assert by_learner["few"].taught > 0 < by_learner["few"].threads
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        traces = ledger.traces(0)
+        cell = next(o.cell for o in found.outcomes if (o.learner, o.shots) == ("few", 4))
+        assert [step for step, _ in traces[cell]["loss"]] == list(range(40))
+        assert traces[cell]["loss"][-1][1] < traces[cell]["loss"][0][1]
+        assert len(ledger.outputs(cell)["query"]["scores"]) == 12
+    assert not list((tmp_path / "run" / "artifacts").glob("*.part"))
+
+
+def _killed(
+    process: subprocess.Popen[bytes], artifacts: Path, kind: str, until: Callable[[Callable[[], bool]], None]
+) -> bool:
+    """Kill a process as soon as it has a checkpoint of a training for a cell, or for many."""
+    place = "*.part/0/step-*" if kind == "few" else "*.part/step-*"
+    until(lambda: process.poll() is not None or any(artifacts.glob(place)))
+    alive = process.poll() is None
+    if alive:
+        os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return alive
+
+
+def test_a_run_with_training_that_is_killed_ends_with_the_same_weights_and_answers(
+    study: Callable[..., Path], tmp_path: Path, until: Callable[[Callable[[], bool]], None]
+):
+    path = study(("steps: 60", "steps: 120"), ("steps: 40}", "steps: 120}"))
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, str(program), str(path)]
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    kills = 0
+    for kind in ("few", "meta"):  # while a model is trained for a cell, and for many
+        process = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        kills += _killed(process, killed / "artifacts", kind, until)
+    assert kills
+    subprocess.run([*command, str(killed)], check=True, capture_output=True)
+    with Ledger(whole / "ledger.db") as one, Ledger(killed / "ledger.db") as other:
+        assert list(one.contents()) == list(other.contents())
+
+
+def test_looks_keep_what_was_answered_on_the_way(study: Callable[..., Path], tmp_path: Path):
+    path = study(("dev: 4}", "dev: 4, looks: [0, 20, 40]}"))
+    _, found = prepare(path, tmp_path / "run").run()
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        few = next(o for o in found.outcomes if (o.learner, o.shots) == ("few", 4))
+        body = ledger.result(few.cell)
+        assert body is not None
+        assert sorted(body["sets"]) == ["query", *(f"{s}@{n}" for s in ("query", "support") for n in (0, 20, 40))]
+        assert body["sets"]["query@40"]["answers"] == body["sets"]["query"]["answers"]
+        support = body["sets"]["support@40"]
+        assert (len(support["answers"]), len(support["rows"])) == (12, 12)
+        plain = next(o for o in found.outcomes if o.learner == "plain")
+        assert set((ledger.result(plain.cell) or {})["sets"]) == {"query"}
+    before = {cell.id for cell in prepare(study(), tmp_path / "run").plan.cells if cell.learner == "plain"}
+    assert plain.cell in before  # looks are a part of the name of what can be looked at, and of no other
+
+
+def test_a_trial_makes_few_steps(study: Callable[..., Path], tmp_path: Path):
+    _, found = prepare(study(), tmp_path / "run", limit=3).run()
+    few = next(o for o in found.outcomes if (o.learner, o.shots) == ("few", 4))
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        assert [step for step, _ in ledger.traces(3)[few.cell]["loss"]] == [0, 1, 2]
+
+
+def test_a_loss_that_is_not_finite_fails_its_cell_alone_and_names_the_step(study: Callable[..., Path], tmp_path: Path):
+    write_model(tmp_path / "broken", broken=True)
+    path = study(
+        ('path:model"}\n', 'path:model"}\n  broken: {load: "path:broken"}\n'),
+        ("few: {tune: {model: tiny", "few: {tune: {model: broken"),
+    )
+    _, found = prepare(path, tmp_path / "run").run()
+    assert {(f.learner, f.why.code, dict(f.why.values)["step"]) for f in found.failures} == {
+        ("few", "loss-not-finite", 0)
+    }
+    assert {o.learner for o in found.outcomes} >= {"plain", "lora", "+meta", "+light"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "what: lora, lr: 1e-2, steps: 10}, shots",
+            "what: lorra, lr: 1e-2, steps: 10}, shots",
+            "did you mean lora",
+        ),
+        ("lr: 1e-2, steps: 40", "lr: 0, steps: 40", "lr must be a number from 1e-12 to 100: 0"),
+        ("lr: 1e-2, steps: 40", "lr: fast, steps: 40", "lr must be a number from 1e-12 to 100: 'fast'"),
+        ("lr: 3e-3, steps: 60", "lr: 3e-3, steps: 6, epochs: 2", "one of steps, epochs and tokens"),
+        ("most: 20, lr: 3e-3", "most: 20, what: none, lr: 3e-3", "not none"),
+        ("most: 20, lr: 3e-3", "most: 20, patience: 3, lr: 3e-3", "early stopping needs examples and patience"),
+        ("path:model", "path:suite", "no safetensors in the folder"),
+        ('tiny: {load: "path:model"}', 'tiny: {load: "api:x@http://127.0.0.1:9/v1"}', "can't be trained"),
+        ('tiny: {load: "path:model"}', "tiny: {load: minilm}", "can't"),
+    ],
+)
+def test_recipes_that_do_not_fit_are_refused_before_any_training(
+    study: Callable[..., Path], tmp_path: Path, old: str, new: str, told: str
+):
+    with pytest.raises(Exception) as refused:  # noqa: PT011 (of several kinds)
+        prepare(study((old, new)), tmp_path / "run")
+    assert told in str(refused.value)
+    assert not (tmp_path / "run" / "ledger.db").exists()
+
+
+def test_more_shots_than_examples_are_told_by_the_plan(study: Callable[..., Path], tmp_path: Path):
+    with pytest.raises(StudyError, match="nothing to run"):
+        prepare(
+            study(("shots: [0, 4], query", "shots: [50], query"), (", shots: [4]", ""), (", shots: [0]", "")),
+            tmp_path / "run",
+        )
+
+
+def test_results_of_a_run_with_training_are_read_from_the_ledger_alone(study: Callable[..., Path], tmp_path: Path):
+    path = study()
+    prepare(path, tmp_path / "run", only=["lora", "+light"]).run()
+    for file in (tmp_path / "model").iterdir():
+        file.unlink()
+    found = open_run(tmp_path / "run")
+    assert {o.learner for o in found.outcomes} == {"lora", "+light"}
+
+
+def test_how_far_a_training_is_can_be_read_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("taskloom.studies.training_notes.EVERY", 0.0)
+    note = TrainingNote(tmp_path / "cell.part", "meta", "")
+    note(1, 0.1, 3.0)
+    note(5, 0.5, 1.25)
+    (found,) = progressing(tmp_path)
+    assert (found.model, found.step, found.share, found.loss) == ("meta", 5, 0.5, 1.25)
+    told = Progressing(model="few", task="a->b", step=1200, share=0.5, loss=1.2345, seconds=75)
+    assert str(told) == "training few on a->b: 50%, step 1,200, loss 1.23, 1:15 left"
