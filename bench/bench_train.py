@@ -9,6 +9,7 @@ Time is that of the CPU, with one thread: on an idle machine the same as by a cl
 from __future__ import annotations
 
 import argparse
+import inspect
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from torch import Tensor
 
 from measure import alone, report
+from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.models import Lesson
 from taskloom.models.adaptations import attach
 from taskloom.models.lm import LM
@@ -34,8 +36,10 @@ from taskloom.models.load import get, is_here
 from taskloom.models.objectives import IGNORED, Answers, Pairs
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.seq2seq import Seq2Seq
-from taskloom.models.train import Batch, train
+from taskloom.models.train import Batch, _Loop, train
+from taskloom.studies.api import prepare
 from taskloom.studies.costs import forget_peak
+from taskloom.suites import rows, store
 
 VOCABULARY, BATCH, EPISODES = 8000, 8, 90
 MODELS = ("llama", "t5", "smollm2")
@@ -274,24 +278,68 @@ def peak_memory(name: str) -> dict[str, float | str]:
 
 # --- many small episodes ---------------------------------------------------------------------------------------------
 
+STUDY = """
+name: episodes
+baselines: false
+suite: suite
+protocol: {{seeds: {episodes}, shots: [8], query: 8, dev: 0}}
+learners:
+  tuned: {{tune: {{model: "path:model", what: {what}, batch: 4, steps: {steps}}}}}
+"""
 
-def episode(lm: LM, what: Any, seed: int, steps: int) -> tuple[float, float]:
-    """Tune to a few examples; give the seconds of it all, and of its steps."""
-    clock = Clock()
-    watch = Watch(note=lambda _step, _share, loss: clock.note(loss), looks=frozenset({0}), look=lambda _: clock.note())
-    start = process_time()
-    with lm.tuned(lessons(8, seed), Recipe(what=what, steps=steps, batch=4), seed=seed, watch=watch):
-        pass
-    return process_time() - start, clock.ends[steps] - clock.ends[0]
+
+@contextmanager
+def timed(owner: Any, name: str) -> Iterator[list[float]]:
+    """Note the seconds of every call."""
+    taken: list[float] = []
+    inner = inspect.getattr_static(owner, name)
+    call = getattr(owner, name) if isinstance(inner, classmethod) else inner
+
+    def outer(*given: Any, **named: Any) -> Any:
+        start = process_time()
+        try:
+            return call(*given, **named)
+        finally:
+            taken.append(process_time() - start)
+
+    setattr(owner, name, staticmethod(outer) if isinstance(inner, classmethod) else outer)
+    try:
+        yield taken
+    finally:
+        setattr(owner, name, inner)
 
 
-def many_episodes(lm: LM, what: str, episodes: int, steps: int) -> dict[str, float | str]:
-    found = np.array([episode(lm, what, seed, steps) for seed in range(episodes)])
-    whole, loop = found.sum(axis=0)
+def write_study(folder: Path, what: str, episodes: int, steps: int) -> Path:
+    """Write a task of two labels, a model, and a study of it."""
+    lm = model("t5")
+    for part in (lm.net, lm.tokenizer):
+        part.save_pretrained(folder / "model")
+    task = Task(id="task", instruction="w1 w2 w3 ?", output=Labels(("w4", "w5")), metrics=("accuracy",))
+    made = [
+        Example(Item(lesson.item, {"input": lesson.prompt}), (f"w{4 + n % 2}",), lesson.item)
+        for n, lesson in enumerate(lessons(200))
+    ]
+    store.write(Suite(id="s", tasks={"task": task}, pools={"task": {"all": rows.pool(task, made)}}), folder / "suite")
+    (folder / "study.yaml").write_text(STUDY.format(what=what, episodes=episodes, steps=steps))
+    return folder / "study.yaml"
+
+
+def many_episodes(what: str, episodes: int, steps: int) -> dict[str, float | str]:
+    """Run a study of one learner; what is neither a step, an answer nor loading the model is the framework's."""
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = prepare(write_study(Path(folder), what, episodes, steps), Path(folder) / "run")
+        with timed(_Loop, "step") as taught, timed(LM, "score") as asked, timed(LM, "load") as loaded:
+            start = process_time()
+            done, _ = prepared.run()
+            whole = process_time() - start
+    assert (len(taught), len(asked), done.failed) == (episodes * steps, episodes, 0)
+    rest = whole - sum(taught) - sum(asked) - sum(loaded)
     return {
-        f"seconds of {episodes} episodes of {steps} steps": whole,
-        "milliseconds outside of steps, an episode": 1000 * (whole - loop) / episodes,
-        "share of the steps' time, %": 100 * (whole - loop) / loop,
+        f"seconds of {len(taught)} steps": sum(taught),
+        f"seconds of answers to {episodes} queries": sum(asked),
+        "seconds of all else but loading the model": rest,
+        "milliseconds of it, an episode": 1000 * rest / episodes,
+        "share of the steps' time, %": 100 * rest / sum(taught),
     }
 
 
@@ -304,6 +352,7 @@ if __name__ == "__main__":
     parser.add_argument("--tuned", nargs="+", choices=TUNED, default=TUNED, help="in episodes")
     arguments = parser.parse_args()
     hf.logging.set_verbosity_error()
+    hf.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     for named in arguments.models:
         for kind in ("all", "lora"):
@@ -312,4 +361,4 @@ if __name__ == "__main__":
     large = "smollm2" if is_here("smollm2") else "llama"
     report(f"{large}: peak memory", peak_memory(large))
     for kind in arguments.tuned:
-        report(f"t5, {kind}: small episodes", many_episodes(model("t5"), kind, arguments.episodes, 20))
+        report(f"t5, {kind}: {arguments.episodes} episodes", many_episodes(kind, arguments.episodes, 20))
