@@ -15,6 +15,7 @@ CHROMIUM = [
     "--disable-gpu",
     "--no-first-run",
     "--disable-background-networking",
+    "--hide-scrollbars",
 ]
 
 
@@ -23,7 +24,7 @@ def main() -> None:
         subprocess.run([TASKLOOM, "run", "quickstart"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         page = Path(folder) / "runs" / "quickstart" / "report.html"
         picture = Path(__file__).with_name("report.png")
-        size = ["--window-size=1000,1250", f"--user-data-dir={folder}/browser"]
+        size = ["--window-size=1100,1470", f"--user-data-dir={folder}/browser"]
         subprocess.run([*CHROMIUM, *size, f"--screenshot={picture}", page.as_uri()], check=True)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,10 +18,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from .texts import human
+from .texts import duration, human
 
 Value = str | int | float | None
+LINE_EVERY = 30.0  # seconds between lines about training, where there is no terminal
 SPEED_OVER = 3600  # seconds over which the speed is measured: one step may take minutes
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -113,18 +117,72 @@ def pairs(values: Mapping[str, Value]) -> None:
     out().print(shown)
 
 
+class _Detail(bars.ProgressColumn):
+    """What is being done just now, asked for whenever the bar is drawn."""
+
+    max_refresh = 0.5
+
+    def __init__(self, detail: Callable[[], str]) -> None:
+        super().__init__()
+        self.detail = detail
+
+    def render(self, task: bars.Task) -> Text:  # noqa: ARG002 (as all columns)
+        return Text(safe(self.detail()), overflow="ellipsis", no_wrap=True)
+
+
 @contextmanager
-def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal; it is called with the work done and the total."""
+def progress(
+    what: str, *, of_bytes: bool = False, detail: Callable[[], str] = str
+) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal; it is called with the work done and the total.
+
+    `detail` gives a line on what is being done, which may take long.
+    """
     console = Console(stderr=True)
     counted = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
     if not console.is_terminal:
         yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
         return
-    columns = (bars.TextColumn(escape(what)), bars.BarColumn(), counted, bars.TimeRemainingColumn())
+    columns = (
+        bars.TextColumn(escape(what)), bars.BarColumn(bar_width=20), counted, bars.TimeRemainingColumn(),
+        _Detail(detail),
+    )  # fmt: skip
     with bars.Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def training(what: str) -> Iterator[Callable[[int, float, float], None]]:
+    """Show steps, loss and the time left; it is called with the step, the share that is done, and the loss."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _training_lines(what)
+        return
+    columns = (
+        bars.TextColumn(f"{escape(what)}, step {{task.fields[step]:,}}, loss {{task.fields[loss]:.3f}}"),
+        bars.BarColumn(), bars.TaskProgressColumn(), bars.TimeRemainingColumn(),
+    )  # fmt: skip
+    with bars.Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
+        task = bar.add_task(what, total=1.0, step=0, loss=math.nan)
+        yield lambda step, share, loss: bar.update(task, completed=share, step=step, loss=loss)
+
+
+def _training_lines(what: str) -> Callable[[int, float, float], None]:
+    """Print a line now and then, for logs."""
+    begun: list[tuple[float, float]] = []  # when the first step ended and how much was done by then, after a resume too
+    shown = time.monotonic()
+
+    def note_step(step: int, share: float, loss: float) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        begun.extend([(now, share)] * (not begun))
+        if now - shown >= LINE_EVERY and share > begun[0][1]:
+            left = (now - begun[0][0]) * (1 - share) / (share - begun[0][1])
+            note(f"{what}: step {step:,}, {share:.0%}, loss {loss:.3f}, {duration(left)} left")
+            shown = now
+
+    return note_step
 
 
 def size(count: int) -> str:

@@ -54,8 +54,13 @@ def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAU
     """
     task = suite.task(name)
     encodings = [encoding(one) for one in (RELEASED if how == RANDOM else (how,))] if how else []
-    for example in _taught(suite, name).take(rows):
+    for example in taught_examples(suite, name, rows):
         yield _lesson(task, example, encodings, seed)
+
+
+def taught_examples(suite: Suite, name: str, rows: Sequence[int]) -> list[Example]:
+    """Read rows of a task that may be trained on."""
+    return _taught(suite, name).take(rows)
 
 
 def shown_tags(task: Task, how: str) -> str:

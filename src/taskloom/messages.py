@@ -196,7 +196,8 @@ FINDINGS = {  # what a run found
     "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",
     "best-alone": "{metric}, {shots}: {learner} is the best with {score}, significantly better than {others:all}",
     "best-shared": (
-        "{metric}, {shots}: {learner} has the best score, {score}, not significantly different from {others:all}"
+        "{metric}, {shots}: {learner} has the best score of all learners, {score}, not significantly different from "
+        "{others:all}"
     ),
     "examples-help": "{learner} gets better with examples, from {fewest} to {most}: {metric} changes by {difference}",
     "examples-hurt": "{learner} gets worse with examples, from {fewest} to {most}: {metric} changes by {difference}",
@@ -208,6 +209,10 @@ LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
+    "options-of-texts": "options of pre-training need `goal: texts`: {names}",
+    "goal-needs-new": "`goal: texts` needs an architecture without weights, such as new:t5-nano, as base: {base!r}",
+    "new-needs-texts": "an architecture without weights is pre-trained first: set `goal: texts`: {base!r}",
+    "weights-not-drawn": "an architecture without weights can't be asked; train it in `models`: {model!r}",
     "nothing-trained": "a model that is trained trains all, lora, prompt or adapters, not none; name its base instead",
     "dev-and-patience": "early stopping needs examples and patience: dev {dev}, patience {patience}",
     "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
@@ -238,7 +243,7 @@ EPISODES = {
     "use-fewer-shots": "use fewer shots, or add examples",
     "add-test-pool": "use fewer shots, add examples, or give the task a test pool",
     "classes-dropped": (
-        "task {task!r} at {shots} shots: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
+        "task {task!r} at {shots:settings}: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
         "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
@@ -311,6 +316,26 @@ WEIGHTS = {
     "chat-template-missing": "the model has no chat template; remove `chat`",
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
     "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",
+}
+PRETRAINING = {
+    "vocabulary-too-small": "the vocabulary must have room for special tokens, bytes and one more, >= {least}: {given}",
+    "objective-unfit": "the objective of {model} must be {known:or}: {given!r}",
+    "texts-missing": "no texts were read: {sources}",
+    "texts-all-held-out": "{held_out:,} of {texts:text} held out, which leaves none to learn from; hold out fewer",
+    "texts-too-short": "no text of {texts:,} is long enough for objective {objective}",
+    "text-too-short": "texts too short for the objective, dropped",
+    "length-too-large": "`length` must be <= {most} for {model}: {given}",
+    "not-a-pretrained-model": "exists and is not a model that `taskloom pretrain` made; not overwritten: {path}",
+    "pretrained-otherwise": (
+        "a model is here that was pre-trained with other settings or texts; name another folder, or use --force: {path}"
+    ),
+    "pretraining-differs": (
+        "pre-training with other settings or texts was begun here; finish that, or start again with --force: {path}"
+    ),
+    "pretraining-under-way": "another process is pre-training here: {path}",
+    "text-empty": "empty texts, dropped",
+    "text-duplicate": "duplicate texts, dropped",
+    "texts-of-test-items": "texts of tasks with a single pool, where test items are among them",
 }
 PEOPLE = {  # what is skipped in human evaluation
     "task-without-text": "tasks whose output is not text",
@@ -429,7 +454,7 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS, EPISODES,
-    MODELS, ENDPOINTS, WEIGHTS, PEOPLE, FAULT_TEXTS,
+    MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about
@@ -548,6 +573,18 @@ def _listed(values: Sequence[object], most: str = "") -> str:
     return ", ".join(texts) + FORMS["and"](len(values) - len(shown), "more") if values else "none"
 
 
+def _settings(shots: Sequence[int | str]) -> str:
+    """Write settings of shots.
+
+    >>> _settings([0, 4]), _settings([1]), _settings([4, "all"]), _settings(["drawn"])
+    ('0 and 4 shots', '1 shot', '4 shots and all examples', 'drawn shots')
+    """
+    counted = [str(n) for n in shots if n != "all"]
+    noun = "shot" if counted == ["1"] else "shots"
+    parts = [f"{FORMS['all'](counted, '')} {noun}"] if counted else []
+    return " and ".join([*parts, *("all examples" for n in shots if n == "all")])
+
+
 NOUN = re.compile("[a-z][a-z ]+")
 LONGEST = 80  # characters of one thing in a list
 FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what stands after the form's name
@@ -556,6 +593,7 @@ FORMS: Mapping[str, Callable[[Any, str], str]] = {  # given the value, and what 
     "or": lambda values, _: " or ".join(map(str, values)),
     "and": lambda number, what: f" and {number:,} {what}" if number else "",
     "money": lambda dollars, _: money(dollars),
+    "settings": lambda shots, _: _settings(shots),
     "sizes": lambda pairs, most: _listed([f"{name} ({size:,})" for name, size in pairs], most),
 }
 WORDS = _Words()

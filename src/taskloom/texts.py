@@ -149,6 +149,15 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(f"[{CJK}{_spaceless()}]")
 
 
+def is_unspaced(character: str) -> bool:
+    """Tell a character of writing without spaces.
+
+    >>> is_unspaced("字"), is_unspaced("a")
+    (True, False)
+    """
+    return _unspaced().match(character) is not None
+
+
 def length_unit(language: str) -> str:
     """Say what texts of a language are measured in.
 

@@ -235,6 +235,11 @@ def test_linear_models_give_ties_to_the_first_of_the_label_names():
     assert tools.counts == {"no-common-word": 2}
 
 
+def test_one_example_of_each_of_many_classes_is_no_warning():
+    names = tuple(f"c{n}" for n in range(30))
+    assert answers(TfidfLinear(), Labels(names), [(f"w{name}", name) for name in names], items("wc7")) == ["c7"]
+
+
 def test_of_one_class_linear_models_give_that_class():
     assert answers(TfidfLinear(), Labels(("a", "b")), [("x", "b"), ("y", "b")], items("x", "")) == ["b", "b"]
     output = Labels(("a", "b"), many=True)

@@ -256,3 +256,18 @@ def test_lessons_that_are_too_long_keep_the_end_of_the_prompt_and_room_for_the_a
     ((read, written),) = lm.lesson_pairs([Lesson("t", "i", "the " * 100 + "sky ? :", " blue")])
     assert (len(read), written) == (64 - 2, [WORDS.index("blue"), 1])
     assert read[-3:] == [WORDS.index("sky"), WORDS.index("?"), WORDS.index(":")]
+
+
+@pytest.mark.parametrize("family", ["llama", "t5"])
+def test_only_one_of_some_answers_is_written_where_that_is_asked_for(family: str):
+    lm = model(family)
+    options = (*OPTIONS, " blue green", " blue green white")  # one may be the beginning of another
+    how = Decoding(tokens=8, only=options)
+    free = [reply.text for reply in lm.generate(PROMPTS, Decoding(tokens=8)) if reply]
+    assert not {*free} <= {*options}
+    written = [reply.text for reply in lm.generate(PROMPTS, how) if reply]
+    assert {text.strip() for text in written} <= {text.strip() for text in options}
+    assert all(reply.ended for reply in lm.generate(PROMPTS, how) if reply)
+    with lm.tuned(LESSONS, WAYS["all"], seed=1):
+        taught = [reply.text.strip() for reply in lm.generate(PROMPTS, how) if reply]
+    assert taught == list(COLOURS.values())

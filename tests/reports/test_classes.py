@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from taskloom.core import Example, Fields, Item, Labels, Output, Suite, Task, Text
-from taskloom.reports.classes import OTHER, UNUSABLE, Confusion, class_reports, shared_errors
+from taskloom.reports import How, summarise
+from taskloom.reports.class_tables import class_tables
+from taskloom.reports.classes import OTHER, UNUSABLE, Confusion, class_reports, main_shots, shared_errors
+from taskloom.reports.page.tasks import tasks
 from taskloom.scores.reduce import wilson
 from taskloom.scores.tasks import score_task
 from taskloom.studies.costs import Cost
@@ -143,3 +147,28 @@ def test_errors_that_learners_share():
 
 def test_a_single_learner_shares_no_errors():
     assert shared_errors(results(Labels(NAMES), ["accuracy"], ["art"], {"a": [["law"]]}), "t") is None
+
+
+@pytest.fixture
+def settings() -> Results:
+    """A language model answers at 4 shots, and two classifiers there and with all examples."""
+    gold, given = ["art", "law", "law"], [["art", "law", "art"]]
+    made = results(Labels(NAMES), ["accuracy"], gold, {"lm": given, "a": given, "b": given, "majority": given})
+    more = [replace(o, cell=f"all-{o.cell}", shots="all") for o in made.outcomes if o.learner != "lm"]
+    return replace(made, outcomes=(*made.outcomes, *more))
+
+
+def test_a_task_is_looked_into_where_the_most_learners_answered(settings):
+    assert main_shots(settings, "t") == 4
+    found = shared_errors(settings, "t")
+    assert found is not None
+    assert (found.shots, found.learners) == (4, ("lm", "a", "b"))
+    titles = [title for title, _ in class_tables(summarise(settings, How(count=50)))]
+    assert titles[0] == "t: F1 of classes, 4 shots"
+
+
+def test_a_page_has_the_classes_of_every_setting_without_labels_that_no_item_has(settings):
+    page = tasks(summarise(settings, How(count=50)), with_items=False)
+    assert [part[: part.index("</h3>")] for part in page.split("<h3>Classes, ")[1:]] == ["4 shots", "all examples"]
+    assert "<b>lm</b> gold in rows" in page
+    assert '<th scope="row">sky</th>' not in page

@@ -244,6 +244,15 @@ def test_a_learner_that_lacks_tasks_is_listed_apart_and_ranked_on_the_common_one
     assert (only.standings, only.pairs, only.common) == (made.common.standings, made.common.pairs, None)
 
 
+def test_baselines_are_scored_on_what_learners_have():
+    outcomes = on_tasks("a", EASY) + on_tasks("b", EASY) + on_tasks("low", EASY | HARD)
+    made = leaderboard("exact-match", 0, outcomes, baselines=("low",), how=QUICK)
+    alone = leaderboard("exact-match", 0, [o for o in outcomes if o.task in EASY], baselines=("low",), how=QUICK)
+    assert of(made, "low").score == of(alone, "low").score
+    assert made.against == alone.against
+    assert sorted(made.tasks) == ["e0", "e1", "h0", "h1"]
+
+
 def test_a_learner_that_lacks_seeds_is_listed_apart():
     outcomes = on_tasks("a", EASY, seeds=3) + on_tasks("b", EASY, seeds=3)[:-1]
     made = leaderboard("exact-match", 4, [replace(o, shots=4) for o in outcomes], how=QUICK)

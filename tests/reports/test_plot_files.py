@@ -16,6 +16,7 @@ def test_each_plot_is_a_file_that_stands_alone(summary, tmp_path):
     written = write_plots(summary, tmp_path / "new" / "plots")
     names = {path.name for path in written}
     assert {"accuracy-5-shots-scores.svg", "accuracy-over-shots.svg", "accuracy-5-shots-differences.svg"} <= names
+    assert "accuracy-0-shots-scores.svg" in names  # where a learner that has no more shots is
     assert len(names) == len(written)
     for path in written:
         root = ElementTree.fromstring(path.read_text(encoding="utf-8"))

@@ -81,6 +81,23 @@ def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b"one\ntwo\n", [("p.txt:1", {"text": "one"}), ("p.txt:2", {"text": "two"})]),
+        (b"\none\ntwo\n\nthree\n\n", [("p.txt:2", {"text": "one\ntwo"}), ("p.txt:5", {"text": "three"})]),
+        (b"one\n\xff\n\nthree", [("p.txt:4", {"text": "three"})]),
+        (b"\n\n", []),
+    ],
+)
+def test_a_text_file_has_a_text_a_line_or_a_paragraph(
+    write: Write, content: bytes, rows: list[tuple[str, dict[str, str]]]
+) -> None:
+    faults = RowFaults("skip")
+    assert list(read(write("p.txt", content), faults)) == rows
+    assert faults.count == (b"\xff" in content)
+
+
 def test_a_layout_names_the_format_of_a_file_with_another_ending(write: Write) -> None:
     assert rows_of(write("p.txt", CSV), Layout(format="csv")) == PAPERS
 

@@ -262,6 +262,7 @@ def test_classes_that_are_dropped_are_named_with_their_sizes_and_how_many_remain
         "classes-dropped", task="t", shots=[0, 4], least=5, count=2, of=4, remain=2,
         classes=[("math", 4), ("nlin", 0)],
     )  # fmt: skip
+    assert str(note).startswith("task 't' at 0 and 4 shots: 2 of 4 classes dropped")
     assert not plan(replace(made, protocol=replace(ONE, shots={0: 1})), tmp_path).skipped
 
 
@@ -288,15 +289,16 @@ def test_majority_is_run_at_any_shots_from_the_pool_and_named_by_all_of_it(tmp_p
     assert len(cells) == 4
 
 
-def test_an_episode_that_asks_about_all_there_is_has_a_majority_of_labels_and_none_of_texts(tmp_path: Path):
-    labelled(tmp_path / "labels", {"cs": 4, "hep": 3})
-    suite(tmp_path / "texts", task("a", Text(), ["exact-match"]))
-    all_asked = replace(ONE, sampler=Sampler(query="all"))
-    for name, learners, skipped in (("labels", ["most"], []), ("texts", [], ["prior-empty"])):
-        made = study(tmp_path / name, most=StudyLearner(learner="majority"))
-        found = run(replace(made, protocol=all_asked), tmp_path / "runs" / name)
-        assert [o.learner for o in found.outcomes] == learners
-        assert [note.code for note in found.skipped] == skipped
+def test_an_episode_that_asks_about_all_there_is_skips_majority_but_for_labels_and_says_why(tmp_path: Path):
+    suite(tmp_path / "suite", task("t"))
+    made = study(tmp_path / "suite", most=StudyLearner(learner="majority"), copy=StudyLearner(learner="copy-input"))
+    made = replace(made, protocol=replace(ONE, sampler=Sampler(query="all")))
+    found = run(made, tmp_path / "run")
+    assert [o.learner for o in found.outcomes] == ["copy"]
+    assert [note.code for note in found.skipped] == ["prior-empty"]
+    labelled(tmp_path / "labels", {"cs": 3, "hep": 2})
+    (most,) = run(replace(made, suite=str(tmp_path / "labels")), tmp_path / "other", only=["most"]).outcomes
+    assert most.answers == ("cs",) * 5
 
 
 def test_metrics_of_a_study_that_fit_no_task_and_tasks_that_none_fits_are_faults(tmp_path: Path):

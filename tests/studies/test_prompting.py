@@ -141,6 +141,16 @@ def test_faults_of_templates_are_named_before_any_work(asked: Path, tmp_path: Pa
     assert not (tmp_path / "run" / LEDGER).exists()
 
 
+def test_faults_of_templates_and_of_models_are_named_at_once(asked: Path, tmp_path: Path):
+    (tmp_path / "suite").symlink_to((asked / "suite").resolve())
+    remote = '  remote: {in-context: {model: "api:m@https://example.org/v1", chat: true}}\n'
+    (tmp_path / "study.yaml").write_text(STUDY.replace("{title} /", "{titel} /") + remote)
+    with pytest.raises(StudyError) as refused:
+        taskloom.run(tmp_path / "study.yaml", tmp_path / "run")
+    assert "unknown slot {titel}" in str(refused.value)
+    assert "learner 'remote': chat endpoints" in str(refused.value)
+
+
 def test_the_template_is_part_of_a_learners_identity(asked: Path):
     from taskloom.learners import identity, learner
 

@@ -31,6 +31,7 @@ from taskloom.studies.results import read_results
 from taskloom.studies.run import run
 from taskloom.studies.study import load
 from taskloom.studies.training import Training
+from taskloom.studies.work import Bench
 from taskloom.suites import rows, store
 
 Until = Callable[[Callable[[], bool]], None]
@@ -461,3 +462,19 @@ def test_a_model_can_not_be_trained_on_roles_of_a_suite_without_folds(study: Cal
     path.write_text(path.read_text().replace("suite: suite", "suite: plain"))
     with pytest.raises(StudyError, match="model 'meta': the suite has no folds"):
         planned(path)
+
+
+def test_of_trained_models_the_last_few_stay_open(study: Callable[..., Path], monkeypatch: pytest.MonkeyPatch):
+    models = {f"m{n}": Trained(train="base") for n in range(5)} | {"base": Fake(load="fake:pupil")}
+    made = planned(study())
+    bench = Bench(made.study, made.suite, made.learners, models, Path())
+    monkeypatch.setattr(Bench, "_open", lambda self, name, chain: object())
+    first = bench.model("m0", (("m0", "c0"),))
+    assert bench.model("base") is bench.model("base")
+    for n in range(1, 4):
+        bench.model(f"m{n}", ((f"m{n}", f"c{n}"),))
+    assert list(bench.opened) == ["base", "m1", "m2", "m3"]
+    assert bench.model("m0", (("m0", "c0"),)) is not first
+    assert "base" in bench.opened  # which has its weights anyway
+    bench.model("m4", (("m2", "c2"), ("m3", "c3"), ("m0", "c0"), ("m4", "c4")))
+    assert {"m2", "m3", "m0", "m4"} <= bench.opened.keys()  # what a cell uses is never closed

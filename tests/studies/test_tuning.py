@@ -16,7 +16,7 @@ import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.core import Example, Folds, Item, Labels, Suite, Task
-from taskloom.errors import StudyError
+from taskloom.errors import StudyError, TaskloomError
 from taskloom.studies.api import open_run, prepare
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.training_notes import Progressing, TrainingNote, progressing
@@ -223,7 +223,7 @@ def test_a_loss_that_is_not_finite_fails_its_cell_alone_and_names_the_step(study
 def test_recipes_that_do_not_fit_are_refused_before_any_training(
     study: Callable[..., Path], tmp_path: Path, old: str, new: str, told: str
 ):
-    with pytest.raises(Exception) as refused:  # noqa: PT011 (of several kinds)
+    with pytest.raises(TaskloomError) as refused:
         prepare(study((old, new)), tmp_path / "run")
     assert told in str(refused.value)
     assert not (tmp_path / "run" / "ledger.db").exists()
@@ -255,3 +255,64 @@ def test_how_far_a_training_is_can_be_read_by_another_process(tmp_path: Path, mo
     assert (found.model, found.step, found.share, found.loss) == ("meta", 5, 0.5, 1.25)
     told = Progressing(model="few", task="a->b", step=1200, share=0.5, loss=1.2345, seconds=75)
     assert str(told) == "training few on a->b: 50%, step 1,200, loss 1.23, 1:15 left"
+
+
+NANO = """
+name: nano
+baselines: false
+suite: suite
+tasks: ["@test"]
+protocol: {seeds: 1, shots: [0, 2], query: 6}
+models:
+  nano: {train: "new:llama-nano", goal: texts, most: all, vocabulary: 400, length: 32, steps: 6, batch: 4}
+  meta: {train: nano, steps: 4}
+learners:
+  few: {tune: {model: nano, steps: 4}}
+  meta: {tune: {model: meta, what: none}, shots: [0]}
+"""
+
+
+def test_a_study_pre_trains_a_model_on_texts_and_goes_on_from_it(tmp_path: Path):
+    write_suite(tmp_path / "suite")
+    (tmp_path / "study.yaml").write_text(NANO)
+    done, found = prepare(tmp_path / "study.yaml", tmp_path / "run").run()
+    assert (done.failed, len(found.outcomes)) == (0, 3)
+    assert {name: len(costs) for name, costs in found.training.items()} == {"nano": 1, "meta": 1}
+    (cost,) = found.training["nano"]
+    assert (cost.trained > 5 * 10**5, cost.items) == (True, 108)
+    assert prepare(tmp_path / "study.yaml", tmp_path / "run").left() == []
+
+
+def test_texts_outside_the_suite_name_a_model_by_their_content(tmp_path: Path):
+    write_suite(tmp_path / "suite")
+    texts = tmp_path / "texts.txt"
+    cells = []
+    for words in ("the sky is blue", "the sea is blue", "the sky is blue"):
+        texts.write_text("\n".join(f"{words} {n}" for n in range(40)))
+        (tmp_path / "study.yaml").write_text(NANO.replace("most: all", "texts: texts.txt"))
+        made = prepare(tmp_path / "study.yaml", tmp_path / "run").plan
+        cells.append(next(cell.id for cell in made.cells if cell.learner == "nano"))
+    assert cells[0] == cells[2] != cells[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("new:llama-nano", "new:llama-nanno", "did you mean llama-nano"),
+        ("goal: texts, most: all, vocabulary: 400, length: 32, ", "", "set `goal: texts`"),
+        ("train: nano, steps", "train: nano, goal: texts, steps", "needs an architecture without weights"),
+        ("goal: texts, ", "", "options of pre-training need `goal: texts`: vocabulary, length"),
+        ("vocabulary: 400", "vocabulary: 40", "vocabulary"),
+        ("length: 32", "objective: gaps", "gaps"),
+        ("most: all", "texts: nowhere.txt", "nowhere.txt"),
+        ("few: {tune: {model: nano", 'few: {tune: {model: "new:t5-nano"', "a model that can score"),
+    ],
+)
+def test_pre_training_that_can_not_be_done_is_refused_before_any_work(tmp_path: Path, old: str, new: str, told: str):
+    write_suite(tmp_path / "suite")
+    assert old in NANO
+    (tmp_path / "study.yaml").write_text(NANO.replace(old, new))
+    with pytest.raises(TaskloomError) as refused:
+        prepare(tmp_path / "study.yaml", tmp_path / "run")
+    assert told in str(refused.value)
+    assert not (tmp_path / "run" / "ledger.db").exists()

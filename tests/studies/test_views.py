@@ -34,7 +34,7 @@ views: [{views}]
         ("gain: {learner: nearest, over: nearest}", "a learner has no gain over itself: 'nearest'"),
         ("agreement: {x: rouge-l, y: rouge-7}", "unknown metric: 'rouge-7'; did you mean rouge"),
         ("scaling: {over: shots}", "unknown setting of learners: 'shots'"),
-        ("scaling: {over: learner}", "numbers from nought on, and these are none: 'learner'"),
+        ("scaling: {over: learner}", "numbers >= 0, and this setting has none: 'learner'"),
         ("matrix: {rows: model, columns: k}", "unknown setting of learners: 'model'"),
         ("matrix: {rows: learner, columns: learner}", "'nearest' and 'again' share a cell"),
     ],

@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import data, models, people, runs, suites
+from . import data, models, people, pretrain, runs, suites
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -96,6 +96,8 @@ _verb(
     app, runs.report,
     "taskloom report runs/quickstart",
     "taskloom report runs/quickstart --to md -o results.md",
+    "taskloom report runs/quickstart --to items -o items.csv",
+    "taskloom report runs/quickstart --to tex -o tables.tex --plots plots",
     under=STUDIES,
 )  # fmt: skip
 _verb(
@@ -149,11 +151,18 @@ app.add_typer(models_app, name="models", short_help="Fetch, show and remove mode
 _verb(models_app, models.show, "taskloom models show smollm2", "taskloom models show path:models/mine")
 _verb(models_app, models.get, "taskloom models get smollm2", "taskloom models get hf:org/name@main")
 _verb(models_app, models.rm, "taskloom models rm smollm2", "taskloom models rm hf:org/name@main")
+_verb(
+    app, pretrain.pretrain,
+    "taskloom pretrain t5-nano -o models/nano --texts abstracts.jsonl --field abstract",
+    "taskloom pretrain bart-mini -o models/mini --texts suites/csl --tokens 20000000 --length 256",
+    "taskloom pretrain t5-nano -o models/random --texts abstracts.jsonl --field abstract --steps 0",
+    under=NAMED,
+)  # fmt: skip
 _verb(app, data.cache, "taskloom cache", "taskloom cache --prune", under=NAMED)
 
 
 class Interrupted(BaseException):
-    """Ctrl-C, which typer would turn into an ending of its own."""
+    """Ctrl-C, which typer would turn into an ending of its own; with a message where there is more to say."""
 
 
 def main() -> NoReturn:
@@ -162,14 +171,14 @@ def main() -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminated)
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(prog_name="taskloom", standalone_mode=False) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
         console.silence_broken_pipe()
         code = 0
-    except Interrupted:
-        console.error("interrupted; no partial files were kept")
+    except Interrupted as interrupted:
+        console.error(str(interrupted) or "interrupted; no partial files were kept")
         code = 130
     except TaskloomError as error:
         console.error(str(error))

@@ -25,10 +25,10 @@ def show_guesses(of: Auto, output: str, *, dry_run: bool) -> None:
 
 def show_table_faults(faults: Iterable[Fault]) -> None:
     """Name what is wrong with the table; the suite is built all the same."""
-    told = list(faults)
-    for fault in told:
+    found = list(faults)
+    for fault in found:
         console.note(str(fault))
-    if told:
-        errors = sum(fault.is_error for fault in told)
-        counts = f"{counted(errors, 'error')} and {counted(len(told) - errors, 'warning')}"
+    if found:
+        errors = sum(fault.is_error for fault in found)
+        counts = f"{counted(errors, 'error')} and {counted(len(found) - errors, 'warning')}"
         console.note(f"the suite was built; its table has {counts} (what codes mean: taskloom check --codes)")

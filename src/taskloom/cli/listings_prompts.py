@@ -52,9 +52,9 @@ def _described(place: Path, task: str, of: PromptOptions) -> StudyLearner:
     """Describe the learner that an encoding or a model is for."""
     if of.study or (place / LEDGER).is_file():
         raise UsageError("--encoding goes without --study, and neither --encoding nor --model with a run")
-    told = bool(of.encoding or open_suite(place).task(task).examples)
+    instructs = bool(of.encoding or open_suite(place).task(task).examples)
     options = {"encoding": of.encoding, "model": of.model}
-    name = of.learner or ("instructed" if told else "in-context")
+    name = of.learner or ("instructed" if instructs else "in-context")
     return StudyLearner(learner=name, options={option: value for option, value in options.items() if value})
 
 
@@ -70,8 +70,8 @@ def _shots(text: str) -> Shots | None:
 
 def _json(shown: ShownPrompt) -> dict[str, object]:
     prompt = shown.prompt if isinstance(shown.prompt, str) else turns(shown.prompt)
-    told = {"learner": shown.learner, "task": shown.task, "item": shown.item, "shots": shown.shots, "seed": shown.seed}
-    return told | {
+    about = {"learner": shown.learner, "task": shown.task, "item": shown.item, "shots": shown.shots, "seed": shown.seed}
+    return about | {
         "prompt": prompt,
         "tokens": shown.tokens,
         "counts": shown.counts,

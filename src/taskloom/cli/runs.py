@@ -147,7 +147,7 @@ def run(
         console.note(
             f"the study has changed since the last run; cells of the old one stay in the ledger, not shown: {folder}"
         )
-    with console.progress(found.study.name) as progress:
+    with console.progress(found.study.name, detail=lambda: _training(folder)) as progress:
         done, gathered = prepared.run(workers=workers, progress=progress, stopping=_note_stopping)
     if done.damaged:
         shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
@@ -169,6 +169,14 @@ def run(
             f"{counted(len(gathered.failures), 'cell')} failed; see the report for tracebacks; the same command retries"
         )
         raise typer.Exit(1)
+
+
+def _training(folder: Path) -> str:
+    """Say how far the trainings of a run are that are under way."""
+    from ..studies.artifacts import FOLDER
+    from ..studies.training_notes import progressing
+
+    return "; ".join(map(str, progressing(folder / FOLDER)))
 
 
 def _note_stopping() -> None:

@@ -26,6 +26,13 @@ def data(incomplete: str) -> list[str]:
     return [name for name in catalogue() if name.startswith(incomplete)]
 
 
+def architectures(incomplete: str) -> list[str]:
+    """Complete architectures and sizes of new models."""
+    from ..models.new import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
 def sources(incomplete: str) -> list[str]:
     """Complete what a suite can be built from."""
     named = [f"data:{name}" for name in data(incomplete.removeprefix("data:"))]

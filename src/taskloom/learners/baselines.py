@@ -265,6 +265,7 @@ class _Fitting:
 
         with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", "The number of unique classes")  # one example of each is few-shot
             model.fit(self.rows, targets)
         for warning in caught:
             if issubclass(warning.category, ConvergenceWarning):

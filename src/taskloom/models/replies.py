@@ -59,7 +59,7 @@ class Replies:
             return self._find(key)
 
     def set_aside(self, model: str, most: Price, budget: Price) -> None:
-        """Set aside what a request may cost, or refuse; a budget of nought is none."""
+        """Set aside what a request may cost, or refuse; a budget of 0 is none."""
         with self._writing():
             spent = self._spent(model)
             if budget.dollars and spent.dollars + most.dollars > budget.dollars:

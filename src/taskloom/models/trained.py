@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from ..core import declared
 from ..errors import UnknownNameError, UsageError
 from ..messages import Note
 from ..options import check_choices, check_integers
 from .recipe import Recipe
+
+OF_TEXTS = ("texts", "field", "objective", "tokenizer", "vocabulary", "length")  # options of pre-training alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +26,28 @@ class Trained(Recipe):
     encoding: str = ""  # of instructions; none: the default template
     dev: int = 0  # examples that are held out for early stopping
     apart: Literal["target", "study"] = "target"  # from whose records its own are kept apart
+    goal: Literal["answers", "texts"] = "answers"  # what is learnt; a model without weights starts with texts
+    texts: tuple[str, ...] = ()  # sources of texts outside the suite; none: the inputs of its tasks
+    field: tuple[str, ...] = ()  # of these sources
+    objective: str = ""  # of texts, as `taskloom pretrain` has it; "": the usual one
+    tokenizer: str = ""
+    vocabulary: int = 8000
+    length: int = 128  # tokens of a piece of text
 
     def __post_init__(self) -> None:
         Recipe.__post_init__(self)
-        check_choices(self, apart=("target", "study"))
+        check_choices(self, apart=("target", "study"), goal=("answers", "texts"))
         check_integers(self, {"dev": 0})
+        if self.goal != "texts" and (given := [name for name in OF_TEXTS if name in declared(self)]):
+            raise UsageError(Note.of("options-of-texts", names=given))
         if self.what == "none":
             raise UsageError(Note.of("nothing-trained"))
         if bool(self.patience) != bool(self.dev):
             raise UsageError(Note.of("dev-and-patience", dev=self.dev, patience=self.patience))
-        for name in ("tasks", "folds"):
+        for name in ("tasks", "folds", "texts", "field"):
             value = getattr(self, name)
             listed = (value,) if isinstance(value, str) else tuple(value)
-            if not listed or not all(isinstance(text, str) for text in listed):
+            if not (listed or name in ("texts", "field")) or not all(isinstance(text, str) for text in listed):
                 raise UsageError(f"{name} of a trained model must be a list of texts: {value!r}")
             object.__setattr__(self, name, listed)
         if self.most != "all" and (isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1):

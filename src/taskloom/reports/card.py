@@ -89,13 +89,13 @@ def _of_table(suite: Suite) -> Sheet:
     beside = _published(suite)
     figures = beside.rows if beside else {}
     labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
-    told = [f"in brackets: {beside.note}"] if beside else []
+    legend = [f"in brackets: {beside.note}"] if beside else []
     return Sheet(
         title=suite.id,
         columns=(*(labelled or [""]), *rows[0].means, "records"),
         rows=tuple(_table_cells(row, len(labelled), figures.get(row.label, {})) for row in rows),
         data=[asdict(row) | {"published": figures.get(row.label)} for row in rows],
-        notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *told),
+        notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *legend),
         about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
 

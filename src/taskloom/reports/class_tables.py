@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from ..episodes import shots_text
-from .classes import ClassReport, SharedErrors, at_most_shots, class_reports, shared_errors
+from .classes import ClassReport, SharedErrors, class_reports, main_shots, shared_errors
 from .numbers import score
 from .summary import Summary
 
@@ -37,9 +37,10 @@ def _f1_table(reports: Sequence[ClassReport]) -> Table:
 
 
 def _classes(summary: Summary) -> Iterator[tuple[str, Table]]:
-    """Give a title and a table for the classes of each label task, and of each field of one, at the most shots."""
+    """Give a title and a table for the classes of each label task, or field of one, where the most answered."""
     for task in itertools.islice(summary.tasks, TASKS):
-        reports = at_most_shots(class_reports(summary.results, task, level=summary.how.level))
+        shots = main_shots(summary.results, task)
+        reports = class_reports(summary.results, task, shots, level=summary.how.level)
         for field in dict.fromkeys(report.field for report in reports):
             found = [report for report in reports if report.field == field]
             more = len(found[0].classes) - CLASSES

@@ -192,10 +192,14 @@ def _confusion(names: Sequence[str], gold: Array, chosen: Array) -> Confusion:
     return Confusion(tuple(names), (*names, UNUSABLE), tuple(tuple(row) for row in counts.tolist()))
 
 
-def at_most_shots(reports: Sequence[ClassReport]) -> tuple[ClassReport, ...]:
-    """Keep the reports of the largest setting."""
-    most = max((report.shots for report in reports), key=shots_order, default=0)
-    return tuple(report for report in reports if report.shots == most)
+def main_shots(results: Results, task: str) -> Shots:
+    """Give the setting at which the most learners answered a task, with the most shots; baselines count last."""
+    found: dict[Shots, set[str]] = {}
+    for o in results.outcomes:
+        if o.task == task:
+            found.setdefault(o.shots, set()).add(o.learner)
+    ours = {shots: len(names.difference(results.baselines)) for shots, names in found.items()}
+    return max(found, key=lambda shots: (ours[shots], len(found[shots]), shots_order(shots)), default=0)
 
 
 # --- errors in common ------------------------------------------------------------------------------------------------
@@ -229,12 +233,12 @@ class SharedErrors:
 
 
 def shared_errors(results: Results, task: str, shots: Shots | None = None) -> SharedErrors | None:
-    """Find the items of a task that learners get wrong together, at one setting or at the most shots.
+    """Find the items of a task that learners get wrong together, at one setting or where the most learners answered.
 
     There are none with fewer than two learners, or where no metric of the task tells right from wrong.
     """
     found = [o for o in results.outcomes if o.task == task and o.learner not in results.baselines]
-    at = max((o.shots for o in found), key=shots_order, default=0) if shots is None else shots
+    at = main_shots(results, task) if shots is None else shots
     marks = {name: _Marks.of([o for o in found if (o.learner, o.shots) == (name, at)]) for name in results.learners}
     known = {name: of for name, of in marks.items() if of.counts}
     if len(known) < 2:
@@ -266,8 +270,8 @@ class _Marks:
         counts: dict[Key, tuple[int, int]] = {}
         first: dict[Key, tuple[str, tuple[Answer, ...], Answer | None]] = {}
         for o in sorted(outcomes, key=lambda o: o.episode):
-            told = zip(o.rows, rights(o) or (), o.items, o.gold, o.answers, strict=False)
-            for row, right, item, gold, answer in told:
+            answered = zip(o.rows, rights(o) or (), o.items, o.gold, o.answers, strict=False)
+            for row, right, item, gold, answer in answered:
                 hits, asked = counts.get((o.pool, row), (0, 0))
                 counts[o.pool, row] = hits + right, asked + 1
                 first.setdefault((o.pool, row), (item, gold, answer))

@@ -247,7 +247,7 @@ def _records(pair: _Pair, places: Sequence[Place]) -> list[list[int]]:
 
 
 def _permuted(pair: _Pair, places: Sequence[Place], count: int) -> float:
-    """Test by a metric that is no plain mean: every episode is scored anew by who gave which of its answers."""
+    """Test by a metric that is no plain mean: every episode is scored again by who gave which of its answers."""
     share, records = _shares(places), _records(pair, places)
 
     def apart(sides: Array) -> Array:

@@ -170,12 +170,28 @@ class _Field:
             means={name: score_means(found, self.how) for name, found in drawn.items()},
         )
 
+    def _trimmed(self, ground: Ground, baselines: Sequence[str]) -> _Field:
+        """Keep of baselines what learners have, too; a baseline that has nothing of it stays as it is."""
+        if all(ground_of(self.drawn[name]) <= ground for name in baselines if name in self.drawn):
+            return self
+        kept = self.at(ground)
+        names = [name for name in baselines if name in kept.drawn]
+        return replace(
+            self,
+            answers={**self.answers, **{name: kept.answers[name] for name in names}},
+            drawn={**self.drawn, **{name: kept.drawn[name] for name in names}},
+            means={**self.means, **{name: kept.means[name] for name in names}},
+        )
+
     def leaderboard(self, baselines: Sequence[str]) -> Leaderboard:
         """Score all learners, and rank those that have all that any has; then all on what they have in common."""
         grounds = {name: ground_of(found) for name, found in self.drawn.items()}
         contested = {name: ground for name, ground in grounds.items() if name not in baselines} or grounds
         whole, shared = everything(contested), common(contested)
-        made = self._compared(whole, baselines)
+        trimmed = self._trimmed(whole, baselines)
+        made = trimmed._compared(whole, baselines)
+        if trimmed is not self:
+            made = replace(made, tasks=self._by_task(self.kind.bounds))
         if shared == whole or sum(shared <= ground for ground in contested.values()) < 2:
             return made
         return replace(made, common=self.at(shared)._compared(shared, baselines))

@@ -53,7 +53,7 @@ def write_plots(summary: Summary, folder: Path) -> list[Path]:
 
 
 def named_plots(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Give the plots of each metric at its most shots, and those of views, by names that a file can have."""
+    """Give the plots of each metric and setting, and those of views, by names that a file can have."""
     taken: set[str] = set()
     for name, drawn in _drawn(summary):
         base = re.sub(r"[^\w@.-]+", "-", name).strip("-.")[:80] or "plot"
@@ -65,13 +65,14 @@ def named_plots(summary: Summary) -> Iterator[tuple[str, str]]:
 
 def _drawn(summary: Summary) -> Iterator[tuple[str, str]]:
     for metric in summary.metrics:
-        last = summary.of(metric)[-1].headline
-        at = shots_text(last.shots)
-        yield f"{metric}-{at}-scores", board_plots.scores(last)
-        if len(summary.of(metric)) > 1:
-            yield f"{metric}-over-shots", board_plots.curves(summary, last)
-        if board_plots.differences_of(last):
-            yield f"{metric}-{at}-differences", board_plots.differences(last)
+        boards = summary.of(metric)
+        for board in (b.headline for b in boards):
+            at = shots_text(board.shots)
+            yield f"{metric}-{at}-scores", board_plots.scores(board)
+            if board_plots.differences_of(board):
+                yield f"{metric}-{at}-differences", board_plots.differences(board)
+        if len(boards) > 1:
+            yield f"{metric}-over-shots", board_plots.curves(summary, boards[-1].headline)
     yield from ((f"view-{figure.title}", figure.plot) for figure in summary.figures if figure.plot)
 
 

@@ -21,6 +21,7 @@ from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.items import as_frame
 from ..studies.results import Failure, Outcome, Results
+from .classes import main_shots
 from .contrasts import contrast, task_contrasts
 from .draws import How
 from .figures import Figure, ReportData, figures
@@ -333,8 +334,8 @@ def _samples(results: Results) -> dict[str, tuple[Sample, ...]]:
 
 
 def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) -> tuple[Sample, ...]:
-    most = max((o.shots for o in found), key=shots_order)
-    first = min((o for o in found if o.shots == most), key=lambda o: o.episode)
+    main = main_shots(results, name)
+    first = min((o for o in found if o.shots == main), key=lambda o: o.episode)
     episode = {o.learner: o for o in found if (o.shots, o.episode) == (first.shots, first.episode)}
     order = shuffled(len(first.items), "samples", name, fingerprint(list(first.items)))
     rows = [first.rows[at] for _, at in zip(range(count), order, strict=False)]

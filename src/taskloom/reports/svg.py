@@ -51,7 +51,7 @@ def log_share(count: float, most: float) -> float:
 def dot_styles(solid: Sequence[str], hollow: Mapping[str, str] | None = None) -> dict[str, str]:
     """Give each series of dots a colour; a hollow one has that of the solid one that it belongs to."""
     own = {name: f"hue{hue % HUES}" for hue, name in enumerate([*solid, *(n for n in hollow or {} if n not in solid)])}
-    return {name: own[name] for name in solid} | {told: f"hollow {own[n]}" for n, told in (hollow or {}).items()}
+    return {name: own[name] for name in solid} | {other: f"hollow {own[n]}" for n, other in (hollow or {}).items()}
 
 
 def dot_key(styles: Mapping[str, str]) -> str:

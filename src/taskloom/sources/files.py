@@ -1,4 +1,4 @@
-"""CSV, TSV, JSONL and Parquet files, plain or compressed, to rows; every fault with its file, line and column."""
+"""CSV, TSV, JSONL, Parquet and text files, plain or compressed, to rows; each fault with its file, line and column."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import bz2
 import codecs
 import csv
 import gzip
+import itertools
 import json
 import re
 import zlib
@@ -69,7 +70,7 @@ class RowFaults:
 class Layout:
     """How a file is written, where its name does not say it all."""
 
-    format: str = ""  # csv, tsv, jsonl, json or parquet; else by the file's ending
+    format: str = ""  # csv, tsv, jsonl, json, parquet or txt; else by the file's ending
     encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     header: tuple[str, ...] = ()  # column names of a file that has no header line
     delimiter: str = ","  # between the cells of a CSV file
@@ -269,6 +270,18 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
                 faults.add(place, "must be a JSON object")
 
 
+def _plain_text(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:
+    """Read a text a paragraph where there are blank lines between texts, or else a text a line."""
+    found = list(lines(path, faults, layout.encoding))
+    blank = [not line.strip() for _, line, _ in found]
+    inner = any(blank[blank.index(False) : len(blank) - blank[::-1].index(False)]) if False in blank else False
+    for _, group in itertools.groupby(found, key=lambda one: bool(one[1].strip()) if inner else one[0]):
+        paragraph = list(group)
+        text = "\n".join(line for _, line, _ in paragraph)
+        if text.strip() and all(good for *_, good in paragraph):
+            yield f"{path.name}:{paragraph[0][0]}", {"text": text}
+
+
 def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequence[str] = ()) -> None:
     """Refuse columns that never came, with the nearest of those that did."""
     if not seen:
@@ -308,8 +321,9 @@ FORMATS: Mapping[str, Callable[[Path, RowFaults, Layout], Iterator[tuple[Place, 
     "jsonl": _jsonl,
     "json": _json,
     "parquet": _parquet,
+    "txt": _plain_text,
 }
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
-    ".parquet": "parquet",
+    ".parquet": "parquet", ".txt": "txt",
 }  # fmt: skip

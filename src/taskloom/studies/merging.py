@@ -1,4 +1,4 @@
-"""Ledgers put together and mended: only what is sound is taken over, and what is damaged is done again."""
+"""Ledgers merged and repaired: only what is sound is taken over, and what is damaged is done again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _taken_over(ledger: Ledger) -> Merged:
 def discard_damaged(ledger: Ledger, cells: Iterable[str]) -> tuple[str, ...]:
     """Drop what some cells gave where it is damaged, so that they are run again, and name them.
 
-    Where the index is damaged alone, it is made anew from the rows, and nothing is lost.
+    Where the index is damaged alone, it is rebuilt from the rows, and nothing is lost.
     """
     asked = list(cells)
     if not _damaged(ledger, asked):

@@ -15,8 +15,9 @@ from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, 
 from ..ids import Json
 from ..learners import BASELINES, Learner, can_do, learner, settings
 from ..messages import Note
-from ..models import Ability
+from ..models import LANGUAGE, Ability
 from ..models.load import Source, source
+from ..models.scratch import Scratch, pretraining
 from ..models.trained import Trained, trained
 from ..scores.tasks import parts_of
 from ..suites import store
@@ -97,8 +98,9 @@ def plan(
     chosen = {
         task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
     }
-    _check_models(study, suite, models, chosen)
-    _check_settings(study, suite, chosen)
+    _check_models(study, suite, models, chosen, faults)
+    _check_settings(study, suite, chosen, faults)
+    faults.settle()
     ids = _model_ids(study, models, _users(parts, some_tasks, some_learners), get, skipped)
     naming = Naming(
         study=study, suite=suite, models=models, ids={**(known or {}), **ids}, drawable=drawable, limit=limit,
@@ -254,23 +256,20 @@ def _check_models(
     suite: Suite,
     models: Mapping[str, Source | Trained],
     parts: Mapping[str, Mapping[str, Learner]],
+    faults: StudyFaults,
 ) -> None:
-    """Refuse learners whose models can't do what they are needed for, and training that can't be done."""
-    faults = StudyFaults(study.places)
+    """Note learners whose models can't do what they are needed for, and training that can't be done."""
     for name, of in models.items():
         if isinstance(of, Trained):
             place = study.places.get(("model", name), "")
-            for fault in faults_of(of, suite):
+            for fault in (*faults_of(of, suite), *_base_faults(models, name, of)):
                 faults.add(place, f"model {name!r}: {fault}")
-            if "train" not in _can(models, name):
-                faults.add(place, f"model {name!r}: its base can't be trained: {bases(models, name)[0]!r}")
     for task, part in parts.items():
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
             for model, needed in needs.items():
                 if lacking := needed - _can(models, model):
                     faults.add(study.places.get(("learner", name), ""), f"learner {name!r}: {_unable(model, lacking)}")
-    faults.settle()
 
 
 def _unable(model: str, lacking: frozenset[Ability]) -> Note:
@@ -280,19 +279,19 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
-def _check_settings(study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]]) -> None:
-    """Refuse settings of learners that do not fit their tasks; a fault that tasks share is named once."""
+def _check_settings(
+    study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]], faults: StudyFaults
+) -> None:
+    """Note settings of learners that do not fit their tasks; a fault that tasks share is named once."""
     found: dict[tuple[str, Note], list[str]] = {}
     for task, part in parts.items():
         fields = cache(lambda task=task: input_names(suite, task))
         for name, of in part.items():
             for fault in of.faults(suite.tasks[task], fields):
                 found.setdefault((name, fault), []).append(task)
-    faults = StudyFaults(study.places)
     for (name, fault), tasks in found.items():
         others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
         faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
-    faults.settle()
 
 
 def input_names(suite: Suite, task: str) -> tuple[str, ...]:
@@ -301,9 +300,25 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
     return tuple(pool.take([0])[0].item.fields) if len(pool) else ()
 
 
+def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
+    """Say why a model can't be trained from its base."""
+    base = models[of.train]
+    if "train" not in _can(models, name):
+        yield f"its base can't be trained: {bases(models, name)[0]!r}"
+    elif isinstance(base, Scratch) != (of.goal == "texts"):
+        yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
+    elif isinstance(base, Scratch):
+        try:
+            pretraining(base.load, of)
+        except TaskloomError as error:
+            yield str(error)
+
+
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
-    base = models[bases(models, name)[0]]
-    return frozenset() if isinstance(base, Trained) else base.can
+    """Say what a model can do: what its base can, and what pre-training has made of it."""
+    chain = [models[model] for model in bases(models, name)]
+    made = LANGUAGE if any(isinstance(of, Trained) and of.goal == "texts" for of in chain) else frozenset()
+    return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made
 
 
 def _users(

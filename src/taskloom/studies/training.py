@@ -12,13 +12,16 @@ from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint, shuffled
-from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_rows
+from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_examples, taught_rows
 from ..messages import Note
 from ..models import Lesson
+from ..models.corpus import Corpus, gathered
+from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
 from .study import Study, chosen_tasks, named
 
-KEPT_APART = ("train", "tasks", "folds", "most", "apart")  # of a trained model: what its rows say, or its base
+# Options of a trained model that do not name it: its base does, and what it is taught.
+KEPT_APART = ("train", "tasks", "folds", "most", "apart", "texts", "field")
 
 
 class TrainingError(TaskloomError):
@@ -44,6 +47,8 @@ class Training:
 
     def __init__(self, suite: Suite, study: Study, limit: int = 0) -> None:
         self.suite, self.protocol, self.limit = suite, study.protocol, limit
+        self.folder = study.folder
+        self.corpora: dict[tuple[tuple[str, ...], tuple[str, ...]], Corpus] = {}
         names = list(suite.tasks)
         self.asked_in = folds_named(suite, study.tasks)
         self.asked = tuple(dict.fromkeys(chosen_tasks(names, [n for text in study.tasks for n in meant(suite, text)])))
@@ -59,6 +64,8 @@ class Training:
         return self.known[model, target, seed]
 
     def _taught(self, model: str, of: Trained, target: str, seed: int) -> Taught:
+        if of.texts:
+            return Taught("", {}, self._key(of, {"texts": self._outside(of).digest}))
         fold, tasks = self._tasks(model, of, target)
         targets = self.asked if of.apart == "study" else (target,)
         avoid = frozenset[int]().union(*(self._avoided(name, seed) for name in targets))
@@ -72,10 +79,31 @@ class Training:
             [self.suite.digest(task), shown_tags(self.suite.tasks[task], of.encoding), list(chosen)]
             for task, chosen in rows.items()
         ]
+        key: dict[str, Json] = {"taught": fingerprint(content)}
+        key |= {} if of.encoding or of.goal == "texts" else {"template": LESSON_TEMPLATE}
+        return Taught(fold, rows, self._key(of, key))
+
+    def _key(self, of: Trained, taught: Mapping[str, Json]) -> dict[str, Json]:
+        """Give what names a training: its settings, and what is taught."""
         about = {name: value for name, value in declared(of).items() if name not in KEPT_APART}
-        key: dict[str, Json] = {"set": about, "taught": fingerprint(content)}
-        key |= {} if of.encoding else {"template": LESSON_TEMPLATE}
-        return Taught(fold, rows, key | ({"limit": self.limit} if self.limit else {}))
+        return {"set": about, **taught, **({"limit": self.limit} if self.limit else {})}
+
+    def texts(self, of: Trained, taught: Taught) -> Corpus:
+        """Read the texts that a model is pre-trained on: of sources outside, or the inputs of what is taught."""
+        if of.texts:
+            return self._outside(of)
+        return gathered(
+            text
+            for task, rows in taught.rows.items()
+            for example in taught_examples(self.suite, task, rows)
+            for text in example.item.fields.values()
+        )
+
+    def _outside(self, of: Trained) -> Corpus:
+        if (of.texts, of.field) not in self.corpora:
+            places = [text if text.startswith(("data:", "hub:")) else str(self.folder / text) for text in of.texts]
+            self.corpora[of.texts, of.field] = read_corpus(places, of.field)
+        return self.corpora[of.texts, of.field]
 
     def lessons(self, of: Trained, taught: Taught, seed: int) -> tuple[list[Lesson], list[Lesson]]:
         """Read what is taught as lessons, task after task, and those that are held out for early stopping."""
@@ -151,7 +179,7 @@ def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:
 
 def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
     """Say what is wrong with a model that is to be trained on tasks of a suite."""
-    roles, plain = _split(suite, of)
+    roles, plain = _split(suite, of) if not of.texts else ([], [])
     for role in roles:
         if role not in ROLES:
             yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"

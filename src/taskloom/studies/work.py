@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from ..messages import Note
 from ..models import LanguageModel, Prompt, Usage, prompt_text
 from ..models.load import Source, TrainableSource
 from ..models.recipe import Learnt, Watch, limited
+from ..models.scratch import Scratch
 from ..models.trained import Trained
 from ..priors import Prior, Priors
 from ..scores.tasks import score_key, score_task
@@ -31,6 +32,7 @@ from .study import Study
 from .training import Training
 from .training_notes import TrainingNote
 
+MOST_OPEN = 3  # trained models
 DIGITS = 5  # of log-probabilities that are kept
 
 
@@ -49,11 +51,20 @@ class Bench:
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
 
     def model(self, name: str, uses: Uses = ()) -> LanguageModel:
-        """Open a model once; of those that were trained, the one that was asked for last."""
+        """Open a model once; of those that were trained, the last few are kept, for each has weights of its own."""
         chain = tuple((model, id_) for model, id_ in uses if model in bases(self.models, name))
-        if name not in self.opened or self.opened[name][0] != chain:
-            self.opened[name] = (chain, self._open(name, chain))
-        return self.opened[name][1]
+        found = self.opened.pop(name, None)
+        if found is None or found[0] != chain:
+            self._close_oldest({model for model, _ in uses})
+            found = (chain, self._open(name, chain))
+        self.opened[name] = found  # the last one that was asked for
+        return found[1]
+
+    def _close_oldest(self, needed: Collection[str]) -> None:
+        """Let go of trained models that a cell does not need, so that there is room for one more."""
+        trained = [name for name, (chain, _) in self.opened.items() if chain]
+        for name in [name for name in trained if name not in needed][: max(0, len(trained) - MOST_OPEN + 1)]:
+            del self.opened[name]
 
     def _open(self, name: str, chain: Uses) -> LanguageModel:
         if name not in self.models:
@@ -101,16 +112,21 @@ def _train(bench: Bench, cell: Cell) -> Finished:
     taught = training.taught(cell.learner, of, cell.task, cell.seed)
     if taught.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
-    lessons, dev = training.lessons(of, taught, cell.training)
     added = [artifacts.opened(bench.run, id_) for _, id_ in cell.uses]
-    base, how = cast(TrainableSource, bench.base(cell.learner)), limited(of, cell.limit)
+    base, watch = cast(TrainableSource, bench.base(cell.learner)), _watch(bench, cell)
     with artifacts.made(bench.run, cell.id) as folder:
-        learnt = base.train(
-            lessons, added, how, dev=dev, seed=cell.training, folder=folder, watch=_watch(bench, cell)
-        )  # fmt: skip
+        if of.goal == "texts":
+            texts, how = training.texts(of, taught), replace(of, **asdict(limited(of, cell.limit)))
+            learnt = cast(Scratch, base).pretrain(texts, how, seed=cell.training, folder=folder, watch=watch)
+        else:
+            lessons, dev = training.lessons(of, taught, cell.training)
+            learnt = base.train(
+                lessons, added, limited(of, cell.limit), dev=dev, seed=cell.training, folder=folder, watch=watch
+            )  # fmt: skip
     seconds = time.perf_counter() - start
     artifacts.opened(bench.run, cell.id)  # refuses what is not whole
-    cost = Cost(seconds=seconds, fitting=seconds, items=len(lessons), memory=peak_memory())
+    taught_items = sum(len(rows) for rows in taught.rows.values())
+    cost = Cost(seconds=seconds, fitting=seconds, items=taught_items, memory=peak_memory())
     found = Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
     return _with_training(found, [learnt])
 

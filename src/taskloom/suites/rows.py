@@ -33,7 +33,7 @@ AS_IS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The examples of one pool; `load` reads the named columns anew each time it is called."""
+    """The examples of one pool; `load` reads the named columns each time it is called."""
 
     output: Output
     names: tuple[str, ...]

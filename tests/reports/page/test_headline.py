@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from taskloom.reports.leaderboards import Leaderboard, Standing
-from taskloom.reports.page.headline import sentence
+from taskloom.reports.page.headline import extent, sentence
 from taskloom.stats import Contrast, Estimate
 
 SCORES = {"a": 0.8, "b": 0.6, "majority": 0.3, "random": 0.2}
@@ -60,3 +62,10 @@ def test_one_learner_is_compared_with_its_baselines_alone():
 @pytest.mark.parametrize("above", [(), (True,)])
 def test_no_learner_no_best(above):
     assert "No learner has a score" in sentence(board(apart=True, above=above, names=()))
+
+
+def test_tasks_in_common_are_named_so_only_where_the_headline_is_about_them():
+    whole, part = board(apart=True, above=()), replace(board(apart=True, above=()), ranked_on=("t",))
+    assert extent(replace(whole, common=part)).startswith("Mean over the 2 tasks, ")
+    single = replace(board(apart=True, above=(), names=("a",)), common=part)
+    assert extent(single).startswith("Mean over the 1 task that all learners have in common, ")

@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
+from taskloom.core import Example, Item, Number, Suite, Task
 from taskloom.reports import How, render, summarise
 from taskloom.reports.page import items
+from taskloom.scores.tasks import score_task
+from taskloom.studies.costs import Cost
+from taskloom.studies.results import Outcome, Results
+from taskloom.suites.rows import pool
 
 
 def unpacked(of: items.Packed) -> dict[str, Any]:
@@ -26,7 +31,7 @@ def test_all_answers_are_read_back(results):
     assert found["title->category"].answers == sum(len(o.answers) for o in asked)
     assert data["learners"] == ["strong", "strong too", "weak", "majority"]
     assert data["baselines"] == 1
-    assert data["settings"] == ["0 shots", "5 shots"]
+    assert (data["settings"], data["setting"]) == (["0 shots", "5 shots"], "5 shots")
     assert len(data["rows"]) == 2 * 3 * 20  # settings, seeds, items
     item, setting, episode, answers = data["rows"][0]
     first = asked[0]
@@ -73,3 +78,18 @@ def test_a_file_has_a_size(results, monkeypatch):
 def test_long_texts_are_cut(length):
     found = items._cut("x" * length)
     assert found.endswith("characters)") == (length > items.LONGEST)
+
+
+def test_scores_that_are_no_points_of_a_hundred_are_written_as_they_are():
+    task = Task(id="t", instruction="?", output=Number(), metrics=("mse",))
+    suite = Suite(id="s", tasks={"t": task}, pools={"t": {"all": pool(task, [Example(Item("i", {}), (1.0,), "r")])}})
+    outcome = Outcome(
+        cell="c", task="t", learner="a", shots=4, seed=0, index=0, pool="all", rows=(0,), items=("i",), answers=(3.0,),
+        gold=((1.0,),), scores=score_task(task, [(1.0,)], [3.0]), counts={}, cost=Cost(),
+    )  # fmt: skip
+    made = Results(
+        name="x", command="", suite=suite, learners={"a": ""}, baselines=(), outcomes=(outcome,), failures=(),
+        missing=0, skipped={},
+    )  # fmt: skip
+    ((*_, answers),) = unpacked(items.packed(made)["t"])["rows"]
+    assert answers[0][3] == "4"

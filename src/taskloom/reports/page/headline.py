@@ -30,7 +30,8 @@ def _first(board: Leaderboard, best: Standing, rivals: Sequence[Standing]) -> st
     tied = [s for s in rivals if s.best]
     if tied:
         others = _and([f"{escape(s.learner)} ({numbers.number(s.score.value, board.points)})" for s in tied])
-        return f"{name} has the {_most(board)} score, {reached}, but is not significantly different from {others}."
+        first = f"{name} has the {_most(board)} score of all learners, {reached}"
+        return f"{first}, but is not significantly different from {others}."
     return f"{name} is best with {reached}, {_ahead(board, best, rivals[0])}."
 
 
@@ -67,7 +68,7 @@ def extent(board: Leaderboard) -> str:
     found = board.headline
     ranked = [s for s in found.standings if s.rank] or found.standings
     answers = max((s.score.n for s in ranked), default=0)
-    shared = " that all learners have in common" if board.common else ""
+    shared = " that all learners have in common" if found is board.common else ""
     tasks = counted(len(found.ranked_on), "task")
     return f"Mean over the {tasks}{shared}, {counted(answers, 'answer')} of each learner"
 

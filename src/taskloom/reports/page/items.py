@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ...core import Task
-from ...episodes import shots_order, shots_text
+from ...episodes import Shots, shots_order, shots_text
 from ...messages import text_of
 from ...studies.items import ItemRow, item_rows
 from ...studies.results import Outcome, Results
 from ...texts import without_surrogates
 from .. import numbers
+from ..classes import main_shots
 from ..summary import written
 
 ANSWERS = 60_000  # in a page
@@ -34,13 +35,13 @@ class Packed:
 
 
 def packed(results: Results) -> dict[str, Packed]:
-    """Pack the answers of each task; where they are many, the first at the most shots of each."""
+    """Pack the answers of each task; where they are many, the first of each where the most learners answered."""
     by_task: dict[str, list[Outcome]] = {}
     for outcome in results.outcomes:
         by_task.setdefault(outcome.task, []).append(outcome)
     few = sum(len(o.answers) for o in results.outcomes) <= ANSWERS
     share = ANSWERS if few else ANSWERS // len(by_task)
-    kept = [o for found in by_task.values() for o in _first(found, share)]
+    kept = [o for found in by_task.values() for o in _first(found, share, main_shots(results, found[0].task))]
     rows = item_rows(replace(results, outcomes=tuple(kept)))
     found: dict[str, Packed] = {}
     size = 0
@@ -53,7 +54,7 @@ def packed(results: Results) -> dict[str, Packed]:
     return found
 
 
-def _first(outcomes: Sequence[Outcome], most: int) -> Iterator[Outcome]:
+def _first(outcomes: Sequence[Outcome], most: int, main: Shots) -> Iterator[Outcome]:
     """Keep whole episodes, with what all learners answered, up to so many answers, or the first items of one."""
     if sum(len(o.answers) for o in outcomes) <= most:
         yield from outcomes
@@ -62,7 +63,7 @@ def _first(outcomes: Sequence[Outcome], most: int) -> Iterator[Outcome]:
     for o in sorted(outcomes, key=lambda o: o.episode):
         groups.setdefault((o.shots, o.episode), []).append(o)
     kept = 0
-    for at in sorted(groups, key=lambda at: shots_order(at[0]), reverse=True):
+    for at in sorted(groups, key=lambda at: (at[0] == main, shots_order(at[0])), reverse=True):
         size = sum(len(o.answers) for o in groups[at])
         if kept and kept + size > most:
             return
@@ -92,6 +93,8 @@ def _pack(results: Results, task: Task, rows: Sequence[ItemRow]) -> Packed:
 
 def _data(results: Results, task: Task, rows: Sequence[ItemRow]) -> Json:
     """Lay answers out by item and episode, each with what all learners answered; what repeats is there once."""
+    metric = next(iter(rows[0].scores), "") if rows else ""
+    points = all(o.scores[metric].metric.points for o in results.outcomes if o.task == task.id and metric in o.scores)
     named = {row.learner for row in rows}
     learners = sorted((name for name in results.learners if name in named), key=lambda n: n in results.baselines)
     place = {name: at for at, name in enumerate(learners)}
@@ -111,14 +114,15 @@ def _data(results: Results, task: Task, rows: Sequence[ItemRow]) -> Json:
             episodes.setdefault(_episode(row), len(episodes)),
         )
         answers = found.setdefault(at, [0] * len(learners))
-        answers[place[row.learner]] = _answer(task, row)
+        answers[place[row.learner]] = _answer(task, row, points)
     return {
         "fields": list(rows[0].fields) if rows else [],
         "learners": learners,
         "baselines": sum(name in results.baselines for name in learners),
         "settings": list(settings),
+        "setting": shots_text(main_shots(results, task.id)),
         "episodes": list(episodes),
-        "metric": next(iter(rows[0].scores), "") if rows else "",
+        "metric": metric,
         "items": shown,
         "rows": [[*at, answers] for at, answers in found.items()],
     }
@@ -130,12 +134,12 @@ def _episode(row: ItemRow) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _answer(task: Task, row: ItemRow) -> list[Any]:
-    """Give the answer, what the model wrote if that is another text, right or wrong, its score, and what is amiss."""
+def _answer(task: Task, row: ItemRow, points: bool) -> list[Any]:
+    """Give the answer, what the model wrote if it differs, right or wrong, its score, and why it is unusable."""
     text = None if row.answer is None else _cut(written(task, row.answer))
     raw = None if row.raw is None or row.raw == text else _cut(row.raw)
     value = next(iter(row.scores.values()), None)
-    score = None if value is None else numbers.number(value, points=True)
+    score = None if value is None else numbers.number(value, points)
     right = None if row.right is None else int(row.right)
     return [text, raw, right, score if right is None else None, text_of(row.unusable) if row.unusable else ""]
 

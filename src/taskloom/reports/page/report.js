@@ -208,7 +208,7 @@
       this.data = data;
       this.filter = "all";
       this.learner = "";
-      this.setting = data.settings[data.settings.length - 1];
+      this.setting = data.setting;
       this.query = "";
       this.page = 0;
       this.texts = new Map();

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from ...episodes import shots_order, shots_text
+from ...episodes import Shots, shots_order, shots_text
 from ...texts import counted
 from .. import numbers
-from ..classes import ClassReport, Confusion, class_reports, shared_errors
+from ..classes import ClassReport, Confusion, class_reports, main_shots, shared_errors
 from ..drawing import scale
 from ..leaderboards import Leaderboard
 from ..pages import box, folded, score
@@ -18,6 +18,7 @@ from .items import Packed, packed
 from .matrix import NOT_APPLICABLE, STEPS
 
 SINGLE = 60  # tasks whose scores and classes are shown; of more, the matrix has the scores
+EVERY_SETTING = 12  # tasks whose classes are shown at every setting; of more, at one
 CLASSES, CONFUSED = 30, 10  # classes of a table, and of a confusion matrix
 CONFUSIONS = 6  # learners whose confusions are shown
 LONGEST = {"input": 300, "answer": 200}  # characters of a sample
@@ -44,8 +45,8 @@ def _left_out(summary: Summary, answers: Mapping[str, Packed]) -> str:
     if held == total:
         return ""
     return (
-        f'<p class="legend">{held:,} of {total:,} answers are in this file, the first at the most shots of '
-        "each task. For all: <code>taskloom report RUN --to items</code></p>"
+        f'<p class="legend">{held:,} of {total:,} answers are in this file, the first of each task '
+        "where the most learners answered. For all: <code>taskloom report RUN --to items</code></p>"
     )
 
 
@@ -91,24 +92,35 @@ def _shared(summary: Summary, task: str) -> str:
     if found is None or not found.items:
         return ""
     return (
-        f'<p class="shared">All {len(found.learners)} learners are wrong on {len(found.all_wrong):,} of '
+        f'<p class="shared">{_all_of(len(found.learners))} learners are wrong on {len(found.all_wrong):,} of '
         f"{counted(found.items, 'item')} at {shots_text(found.shots)} ({found.expected:.1f} expected if errors were "
         f"independent); they disagree on {len(found.disagree):,}.</p>"
     )
+
+
+def _all_of(count: int) -> str:
+    return "Both" if count == 2 else f"All {count}"
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 
 def _classes(summary: Summary, task: str) -> str:
-    most = max((o.shots for o in summary.results.outcomes if o.task == task), key=shots_order, default=0)
-    found = class_reports(summary.results, task, most, level=summary.how.level)
+    """Write the classes at the setting where the most learners answered, then, of few tasks, at the others."""
+    main = main_shots(summary.results, task)
+    every = {o.shots for o in summary.results.outcomes if o.task == task}
+    others = sorted(every - {main}, key=shots_order) if len(summary.tasks) <= EVERY_SETTING else []
+    return "".join(_classes_at(summary, task, shots) for shots in (main, *others))
+
+
+def _classes_at(summary: Summary, task: str, shots: Shots) -> str:
+    found = class_reports(summary.results, task, shots, level=summary.how.level)
     parts = []
     for field in dict.fromkeys(of.field for of in found):
         reports = [of for of in found if of.field == field]
         reports.sort(key=lambda of: summary.order.index(of.learner))
         named = f" of {field}" if field else ""
-        title = f"<h3>Classes{escape(named)}, {shots_text(most)}</h3>"
+        title = f"<h3>Classes{escape(named)}, {shots_text(shots)}</h3>"
         parts.append(folded(title, f"{_class_table(reports)}{_confusions(summary, reports)}"))
     return "".join(parts)
 
@@ -144,18 +156,25 @@ def _confusions(summary: Summary, reports: Sequence[ClassReport]) -> str:
 
 
 def _confusion(of: ClassReport, confusion: Confusion) -> str:
-    """Write how often each class was answered with each label; columns that are empty are dropped."""
-    used = [n for n in range(len(confusion.columns)) if n < len(confusion.rows) or any(r[n] for r in confusion.counts)]
+    """Write how often each class was answered with each label; labels without an item or an answer are dropped."""
+    used = [n for n in range(len(confusion.columns)) if _is_used(confusion, n)]
     heads = "".join(f'<th scope="col"><span>{escape(confusion.columns[n])}</span></th>' for n in used)
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{"".join(_count(row, n, right=n == at) for n in used)}</tr>'
         for at, (name, row) in enumerate(zip(confusion.rows, confusion.counts, strict=True))
+        if at in used
     )
     return (
         f'<figure class="confusion"><figcaption><b>{escape(of.learner)}</b> gold in rows, answers in columns'
         f'</figcaption><div class="box"><table><thead><tr><th scope="col">gold</th>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></figure>"
     )
+
+
+def _is_used(confusion: Confusion, at: int) -> bool:
+    """Tell whether any item is of a label, or any answer."""
+    is_asked = at < len(confusion.rows) and any(confusion.counts[at])
+    return is_asked or any(row[at] for row in confusion.counts)
 
 
 def _count(row: Sequence[int], at: int, *, right: bool) -> str:

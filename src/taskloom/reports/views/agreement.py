@@ -57,7 +57,7 @@ class Agreement:
 
 def _agreement_notes(data: ReportData, view: Agreement, tasks: int) -> Iterator[str]:
     rough = f"; {tasks} tasks are few for it" if LEAST <= tasks < FEW else ""
-    drawn = f"in brackets: tasks drawn anew{rough}" if tasks >= LEAST else "too few tasks for an interval"
+    drawn = f"in brackets: tasks resampled{rough}" if tasks >= LEAST else "too few tasks for an interval"
     yield f"each point is a learner on one of {counted(tasks, 'task')}; {drawn}"
     if view.categories:
         here = {name for o in data.results.outcomes for name in _categories_of(data, o.task)}

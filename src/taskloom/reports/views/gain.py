@@ -98,7 +98,7 @@ def _rival(data: ReportData, leaderboard: Leaderboard, learner: str, over: Seque
 
 
 def _gains(data: ReportData, leaderboard: Leaderboard, learner: str, rivals: Sequence[_Rival]) -> dict[str, Contrast]:
-    """Compare on each task, so that what is above nought is better."""
+    """Compare on each task, so that what is above 0 is better."""
     pairs = {r.task: (learner, r.name) if leaderboard.higher else (r.name, learner) for r in rivals}
     return task_contrasts(pairs, leaderboard.metric, leaderboard.shots, data.results.outcomes, data.how)
 

@@ -21,11 +21,11 @@ class Scaling:
     over: str = naming("setting of learners")
 
     def faults(self, settings: Settings) -> Iterator[str]:
-        """Name a setting that is no number from nought on."""
+        """Name a setting that is no number >= 0."""
         values = [found[self.over] for found in settings.values() if self.over in found]
         numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
         if values and (not numbers or min(numbers) < 0):
-            yield f"scores can only go over numbers from nought on, and these are none: {self.over!r}"
+            yield f"scores can only be drawn over numbers >= 0, and this setting has none: {self.over!r}"
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Draw scores by the first metric over a setting that is a number."""
