@@ -18,6 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.core import Example, Folds, Item, Labels, Suite, Task
 from taskloom.errors import StudyError
+from taskloom.reports import How, render, summarise
 from taskloom.studies.api import open_run, prepare
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.results import Results
@@ -285,3 +286,26 @@ def test_how_far_a_training_is_can_be_read_by_another_process(tmp_path: Path, mo
     assert (found.model, found.step, found.share, found.loss) == ("meta", 5, 0.5, 1.25)
     told = Progressing(model="few", task="a->b", step=1200, share=0.5, loss=1.2345, seconds=75)
     assert str(told) == "training few on a->b: 50%, step 1,200, loss 1.23, 1:15 left"
+
+
+def test_a_report_shows_what_was_trained_and_how_it_was_learnt(study: Callable[..., Path], tmp_path: Path):
+    path = study(
+        ("dev: 4}", "dev: 4, looks: [0, 10]}"),
+        ("  plain:", "  adapters: {tune: {model: tiny, what: adapters, steps: 10}, shots: [4]}\n  plain:"),
+        ("name: tuned", "name: tuned\nviews: [learning, ladder]"),
+        ("steps: 40", "steps: 10"),
+    )
+    _, found = prepare(path, tmp_path / "run", only=["few", "lora", "adapters", "plain", "+light"]).run()
+    told = summarise(found, How(count=50))
+    rows = {row.label: row for row in told.training.rows}
+    assert list(rows) == ["light", "adapters, 4 shots", "few, 4 shots", "lora, 4 shots"]
+    assert {label: row.steps for label, row in rows.items()} == dict.fromkeys(rows, 10)
+    assert rows["light"].what == rows["lora, 4 shots"].what == "LoRA"
+    assert rows["adapters, 4 shots"].parameters < rows["few, 4 shots"].parameters
+    assert all(0 < row.loss < 10 and row.seconds > 0 for row in rows.values())
+    query, support, ladder = told.figures
+    assert query.columns == support.columns == ("learner", "step 0", "step 10")
+    assert {row[0]: row[1] for row in ladder.rows}["few"] == rows["few, 4 shots"].parameters
+    final = next(s.score for s in told.leaderboards[-1].standings if s.learner == "few")
+    assert {row[0]: row[2] for row in query.rows}["few"] == final
+    assert render(told, "html").count('aria-label="loss of ') == 4

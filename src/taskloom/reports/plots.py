@@ -16,6 +16,7 @@ from ..stats import Estimate
 from .drawing import HUES, Scale, drawing, fitted, known, scale, spaced, span, text_at, text_width, tick_text, ticks
 
 WIDE, HALF, NARROW = 760, 580, 358  # pixels: a screen, half of one, and a phone without its margins
+SIDES = 832  # as wide as a figure is, for plots side by side
 STACKED = 500  # a narrower plot has labels above its rows
 ROW, STACKED_ROW = 30, 42
 FLAG = 18  # the height of a baseline's name
