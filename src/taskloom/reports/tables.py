@@ -25,7 +25,7 @@ from .figures import text as cell_text
 from .leaderboards import Leaderboard, Standing
 from .numbers import NONE, memory, p_value, score, seconds
 from .summary import Summary
-from .training import TrainingRow
+from .training import TrainingRow, processor
 
 Rows = list[list[str]]
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "of pairs", "significant"]
@@ -236,10 +236,12 @@ def _training_row(of: TrainingRow) -> list[str]:
     ]  # fmt: skip
 
 
-def training_notes(summary: Summary) -> list[str]:
+def training_note(summary: Summary) -> str:
     """Say what the numbers about training are of."""
-    notes = ["tokens, steps, seconds and the final loss are means per cell; peak memory is of the whole process"]
-    return notes + (["seconds include looks at answers on the way"] if summary.training.looks else [])
+    where = processor(summary.results)
+    measured = f"seconds are of the machine of the run ({where})" if where else ""
+    means = "tokens, steps, seconds and the final loss are means per cell; peak memory is of the whole process"
+    return "; ".join(filter(None, [means, measured]))
 
 
 def _cost(of: Cost) -> list[str]:
@@ -297,8 +299,13 @@ def terminal(summary: Summary) -> str:
             console.line(TRACEBACKS)
         if summary.training.rows:
             columns, rows = training(summary)
-            notes_ = tuple(training_notes(summary))
-            _show(Figure(title="training", columns=tuple(columns), rows=tuple(map(tuple, rows)), notes=notes_), FEW)
+            _show(
+                Figure(
+                    title="training", columns=tuple(columns), rows=tuple(map(tuple, rows)),
+                    notes=(training_note(summary),),
+                ),
+                FEW,
+            )  # fmt: skip
         if any(cost.read for cost in summary.counts.costs.values()):
             console.line("\ncompute cost")
             columns, rows = costs(summary)
@@ -352,8 +359,7 @@ def markdown(summary: Summary) -> str:
     if found := failures(summary):
         parts += ["## Failures", _md_table(FAILURE_COLUMNS, found), f"{TRACEBACKS}."]
     if summary.training.rows:
-        parts += ["## Training", _md_table(*training(summary))]
-        parts += ["\n".join(f"- {_md(note)}" for note in training_notes(summary))]
+        parts += ["## Training", _md_table(*training(summary)), f"{_md(training_note(summary))}."]
     parts += ["## Compute cost", _md_table(*costs(summary))] if summary.counts.done else []
     parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
     return "\n\n".join(part for part in parts if part) + "\n"

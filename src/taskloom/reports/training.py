@@ -58,7 +58,6 @@ class TrainingSummary:
 
     rows: tuple[TrainingRow, ...] = ()
     losses: tuple[LossCurve, ...] = ()
-    looks: bool = False  # whether seconds include looks at answers
 
 
 def training(results: Results, traces: Iterable[LossTrace] | None = None) -> TrainingSummary:
@@ -76,8 +75,12 @@ def training(results: Results, traces: Iterable[LossTrace] | None = None) -> Tra
         for name in ("training", "validation")
         if (points := loss_points([trace.points for trace in by_trainee.get(of, ()) if trace.set == name]))
     ]
-    looks = any(o.looks and o.cost.trained for o in results.outcomes)
-    return TrainingSummary(rows=tuple(rows), losses=tuple(losses), looks=looks)
+    return TrainingSummary(rows=tuple(rows), losses=tuple(losses))
+
+
+def processor(results: Results) -> str:
+    """Say what a run was made on, where that is known."""
+    return results.record.environment.get("processor", "") if results.record else ""
 
 
 def _costs(results: Results) -> dict[Trainee, list[Cost]]:

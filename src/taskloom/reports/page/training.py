@@ -16,8 +16,8 @@ def training(summary: Summary) -> str:
     if not summary.training.rows:
         return ""
     shown = table(*tables.training(summary), "figures names")
-    notes = "".join(f"<li>{escape(note)}</li>" for note in tables.training_notes(summary))
-    inside = f'{shown}<ul class="notes">{notes}</ul>{_losses(summary)}'
+    note = f'<p class="legend">{escape(tables.training_note(summary))}.</p>'
+    inside = f"{shown}{note}{_losses(summary)}"
     return f'<section id="training"><h2>Training</h2>{inside}</section>'
 
 

@@ -14,11 +14,12 @@ from .. import numbers, plots
 from ..figures import Figure, ReportData, counted_over
 from ..leaderboards import Leaderboard, Standing
 from ..log_panels import LogPanel, LogPoint, log_panels
+from ..training import processor
 
 SAME = 1.05  # budgets whose tokens differ by no more are the same
 QUICK = 0.01  # seconds; what takes less has learnt nothing that a plot could show
-COLUMNS = ("learner", "trained parameters", "tokens of training", "seconds of training", "seconds per item",
-           "peak memory", "score")  # fmt: skip
+COLUMNS = ("learner", "score", "trained parameters", "tokens of training", "seconds of training", "seconds per item",
+           "peak memory")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class _Rung:
         """Give the row of the table."""
         tokens = round(self.tokens) if self.parameters else None
         costs = (numbers.seconds(self.seconds), numbers.seconds(self.per_item), numbers.memory(self.memory))
-        return self.name, self.parameters, tokens, *costs, self.score
+        return self.name, self.score, self.parameters, tokens, *costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +75,12 @@ class Ladder:
 
 
 def _rung(results: Results, name: str, board: Leaderboard, standing: Standing) -> _Rung:
-    found = [
-        o.cost for o in results.outcomes if (o.learner, o.shots) == (name, board.shots) and board.metric in o.scores
-    ]
-    whole, cells = total(found), max(1, len(found))
-    asking = (whole.seconds - whole.fitting) / whole.items if whole.items else math.nan
+    found = [o for o in results.outcomes if (o.learner, o.shots) == (name, board.shots) and board.metric in o.scores]
+    whole, cells = total([o.cost for o in found]), max(1, len(found))
+    asked = whole.items + sum(len(look.items) for o in found for look in o.looks)
+    per_item = (whole.seconds - whole.fitting) / asked if asked else math.nan
     return _Rung(
-        name, standing.score, standing.baseline, whole.trained, whole.taught / cells, whole.fitting / cells, asking,
+        name, standing.score, standing.baseline, whole.trained, whole.taught / cells, whole.fitting / cells, per_item,
         whole.memory, whole.threads,
     )  # fmt: skip
 
@@ -120,8 +120,6 @@ def _notes(
         if isinstance(model, str) and model in results.training:
             costs = results.training[model]
             yield f"{name} starts from {model}, which the study trained before: {_before(costs)}; not in these numbers"
-    if any(o.looks for o in results.outcomes if o.learner in chosen):
-        yield "seconds of training include looks at answers on the way"
     yield "peak memory is of the whole process, with the models that it has loaded"
 
 
@@ -133,11 +131,11 @@ def _before(costs: Sequence[Cost]) -> str:
 
 def _measured(results: Results, rungs: Sequence[_Rung]) -> str:
     """Say where seconds were measured."""
-    processor = results.record.environment.get("processor", "") if results.record else ""
     threads = [str(n) for n in sorted({rung.threads for rung in rungs if rung.threads})]
     trained = f"training with {' or '.join(threads)} thread{'' if threads == ['1'] else 's'}" if threads else ""
-    where = ", ".join(filter(None, [processor, trained]))
-    return f"seconds are of the machine of the run{f': {where}' if where else ''}"
+    where = ", ".join(filter(None, [processor(results), trained]))
+    looks = ", without looks at answers on the way" if any(o.looks for o in results.outcomes) else ""
+    return f"seconds are of the machine of the run{f' ({where})' if where else ''}{looks}"
 
 
 def _budget(trained: Sequence[_Rung]) -> Iterator[str]:
