@@ -188,6 +188,13 @@ def test_names_of_points_do_not_overlap_or_leave_the_plot(width, count, xs, spre
         assert across <= 2 or down <= 3, (a, b)
 
 
+def test_points_at_almost_the_same_place_stand_beside_each_other():
+    panel = LogPanel("seconds", points(5, xs=[1.0, 1.001, 1.05, 1.1, 90], spread=0), "none")
+    plot = Xml.fromstring(log_panels([panel], [], "x", up="accuracy", width=plots.SIDES))
+    xs = sorted(float(mark.attrib["cx"]) for mark in plot.iter("circle"))
+    assert all(b - a > 10.5 for a, b in itertools.pairwise(xs))
+
+
 def test_nothing_stands_left_of_an_axis_that_has_only_numbers():
     panel = LogPanel("seconds", points(2, xs=[0.5, 40], spread=2), "< 0.01", least=0.01)
     texts = re.findall(r">([^<]+)</text>", log_panels([panel], [], "x", up="accuracy", width=plots.SIDES))

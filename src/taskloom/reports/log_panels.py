@@ -6,7 +6,7 @@ Each point is named beside it. What is nothing, or too little to matter, stands 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -14,7 +14,7 @@ from ..stats import Estimate
 from .drawing import HUES, Scale, drawing, fitted, known, log_ticks, scale, spaced, span, text_at, text_width, tick_text
 from .drawing import ticks as round_ticks
 from .placing import Box, along, beside, placed
-from .plots import BOLD, FOOT, STACKED, Row
+from .plots import BOLD, FOOT, STACKED, Row, spread
 
 LEFT, GAP, TOP, HEIGHT = 48, 28, 26, 320  # of the frames of panels
 DODGE = 11  # pixels between points at the same place
@@ -146,24 +146,8 @@ def _across(panel: LogPanel, frame: Box) -> tuple[dict[str, float], list[tuple[f
     written: Callable[[float], str] = short_count if panel.counts else tick_text
     named = [(apart, panel.none)] if none else []
     named += [(at(math.log10(tick)), written(tick)) for tick in log_ticks(low, high)]
-    return _dodged(placed_at, frame), spaced(named), frame.left + slot
-
-
-def _dodged(xs: Mapping[str, float], frame: Box) -> dict[str, float]:
-    """Move points apart that are at almost the same place."""
-    groups: list[list[str]] = []
-    for name in sorted(xs, key=lambda name: xs[name]):
-        if groups and xs[name] - xs[groups[-1][-1]] < DODGE - 2:
-            groups[-1].append(name)
-        else:
-            groups.append([name])
-    found = {}
-    for group in groups:
-        middle = sum(xs[name] for name in group) / len(group)
-        for place, name in enumerate(sorted(group, key=list(xs).index)):
-            x = middle + DODGE * (place - (len(group) - 1) / 2)
-            found[name] = min(max(x, frame.left + 6), frame.right - 6)
-    return found
+    dodged = spread(list(placed_at.values()), frame.right - 6, frame.left + 6, DODGE)
+    return dict(zip(placed_at, dodged, strict=True)), spaced(named), frame.left + slot
 
 
 def _covered(x: float, e: Estimate, rise: Scale) -> Iterator[Box]:
