@@ -3,9 +3,13 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,6 +20,7 @@ from taskloom.ids import fingerprint
 from taskloom.learners import BASELINES, LEARNERS, SURROGATES, Learner, Toolbox, can_do, identity, learner, names
 from taskloom.learners import answer as responses
 from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, Random, TfidfLinear
+from taskloom.models.recipe import Learnt, Recipe, Watch
 from taskloom.priors import Prior
 
 MINE = """
@@ -385,3 +390,43 @@ def test_what_a_learner_gives_back_in_another_form_is_an_error_that_names_it(
     values = {"given": given} if given else {}
     with refused(LearnerError, code, learner=repr(made), **values):
         responses(made, episode(Text(), [("a", "b")], ["c"]), seed=0, tools=Toolbox({}))
+
+
+# looks
+
+
+@dataclass(frozen=True)
+class Patient(Learner):
+    """A learner that is trained by a model, and takes its time to answer."""
+
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset[str]] = frozenset({"text"})
+    unaided: ClassVar[frozenset[str]] = frozenset()
+
+    def fit(self, task: Task, support: Any, dev: Any, *, seed: int, tools: Any) -> Any:
+        tools.train("model", [], Recipe(), seed=seed, predictor=self)
+        return self
+
+    def predict(self, items: Sequence[Item]) -> list[str]:
+        time.sleep(0.05)
+        return [item.id for item in items]
+
+
+class Trainable:
+    """A model whose training is over at once, but for looks at it."""
+
+    @contextmanager
+    def tuned(self, lessons: Any, how: Recipe, *, watch: Watch, **more: Any) -> Iterator[Learnt]:
+        for step in (0, 1):
+            watch.look_at(step)
+        yield Learnt(steps=1, tokens=1, parameters=1)
+
+
+def test_looks_are_no_part_of_the_time_that_adapting_takes():
+    model: Any = Trainable()
+    tools = Toolbox({}, lambda _: model, watch=Watch(looks=frozenset({0, 1})))
+    with tools.held:
+        answer(Patient(), episode(Text(), [("x", "y")], ["a", "b"]), seed=0, tools=tools)
+    assert sorted(tools.looked) == ["query@0", "query@1", "support@0", "support@1"]
+    assert tools.looking >= 0.2  # four times 0.05
+    assert 0 < tools.fitting < 0.1

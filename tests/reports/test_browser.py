@@ -11,9 +11,13 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.reports import How, Summary, card, render, summarise
+from taskloom.reports.training import training
+from taskloom.reports.views.ladder import Ladder
+from taskloom.reports.views.learning import Learning
 from taskloom.scores import metric, score
 from taskloom.studies.costs import Cost
-from taskloom.studies.results import Outcome, Results
+from taskloom.studies.curves import LossSet, LossTrace
+from taskloom.studies.results import Look, Outcome, Results
 from taskloom.suites import rows
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -212,6 +216,39 @@ def test_no_page_scrolls_sideways(visit, text, width):
 def test_labels_of_plots_do_not_overlap_or_leave_the_plot(visit, text, viewport):
     page = visit(text, viewport=viewport)
     assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN])
+def test_a_page_about_training_can_be_read_everywhere(visit, make, viewport, scheme):
+    page = visit(render(trained(make), "html"), viewport=viewport, color_scheme=scheme)
+    assert page.locator("#training .multiples svg:visible").count() == 2
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate(OVERLAPS) == []
+    assert page.evaluate(CONTRASTS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+def trained(make: Callable[..., Results]) -> Summary:
+    """Sum up learners of which two were trained and looked at, with views of that."""
+    costs = {"strong": Cost(seconds=9, fitting=8, items=20, trained=10**6, taught=9), "weak": Cost(seconds=2, fitting=1,
+             items=20, trained=10**4, taught=5)}  # fmt: skip
+    made = make()
+    outcomes = [replace(o, cost=costs.get(o.learner, o.cost)) for o in made.outcomes if o.shots]
+    looks = {o.cell: tuple(Look(set=part, step=n, items=o.items, records=o.records, scores=o.scores)
+             for part in ("query", "support") for n in (0, 30)) for o in outcomes if o.cost.trained}  # fmt: skip
+    found = replace(
+        made, outcomes=tuple(replace(o, looks=looks.get(o.cell, ())) for o in outcomes), views=(Learning(), Ladder())
+    )
+    losses: dict[LossSet, tuple[tuple[int, float], ...]] = {
+        "training": ((0, 3.0), (20, 0.1)), "validation": ((10, 1.0), (20, 0.4))
+    }  # fmt: skip
+    traces = [
+        LossTrace(cell="c", kind="adapt", learner=name, what="lora", shots=5, seed=0, training=0, set=of, points=points)
+        for name in costs
+        for of, points in losses.items()
+    ]
+    return replace(summarise(found, How(count=20)), training=training(found, traces))
 
 
 def test_the_page_can_be_read_without_its_script(visit, text, summary):

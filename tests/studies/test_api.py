@@ -36,7 +36,10 @@ WHOLE = Study(
     source="data:papers",
     tasks=("abstract->*", "@test", "no"),
     protocol=StudyProtocol(
-        shots={0: 2, 4: 2}, seeds=(3, 1), sampler=Sampler(dev=1, query=ALL, per_class=True, short_class="refuse")
+        shots={0: 2, 4: 2},
+        seeds=(3, 1),
+        looks=(0, 30),
+        sampler=Sampler(dev=1, query=ALL, per_class=True, short_class="refuse"),
     ),
     learners={
         "nearest": StudyLearner(learner="nearest"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.core import Example, Folds, Item, Labels, Suite, Task
 from taskloom.errors import StudyError, TaskloomError
+from taskloom.reports import How, render, summarise
 from taskloom.studies.api import open_run, prepare
 from taskloom.studies.ledger import Ledger
+from taskloom.studies.results import Results
 from taskloom.studies.training_notes import Progressing, TrainingNote, progressing
 from taskloom.suites import rows, store
 
@@ -178,13 +181,41 @@ def test_looks_keep_what_was_answered_on_the_way(study: Callable[..., Path], tmp
         assert (len(support["answers"]), len(support["rows"])) == (12, 12)
         plain = next(o for o in found.outcomes if o.learner == "plain")
         assert set((ledger.result(plain.cell) or {})["sets"]) == {"query"}
+    assert [(look.set, look.step) for look in few.looks] == [(s, n) for s in ("query", "support") for n in (0, 20, 40)]
+    last = {look.set: look for look in few.looks if look.step == 40}
+    assert last["query"].scores["accuracy"].value == few.scores["accuracy"].value
+    assert last["query"].records == few.records
+    gold = [COLOURS[item.split()[-1]] for item in last["support"].items]
+    right = sum(given == colour for given, colour in zip(support["answers"], gold, strict=True))
+    assert last["support"].scores["accuracy"].value == pytest.approx(right / 12)
+    assert plain.looks == ()
+    _check_curves(open_run(tmp_path / "run"))
     before = {cell.id for cell in prepare(study(), tmp_path / "run").plan.cells if cell.learner == "plain"}
     assert plain.cell in before  # looks are a part of the name of what can be looked at, and of no other
+
+
+def _check_curves(found: Results) -> None:
+    """Losses and looks are rows, of learners and of models."""
+    rows = found.curves().to_pylist()
+    cells = {(row["learner"], row["kind"], row["shots"], row["task"]) for row in rows if row["metric"] == "loss"}
+    assert cells == {
+        ("few", "adapt", 4, "asked"), ("lora", "adapt", 4, "asked"), ("+meta", "adapt", 4, "asked"),
+        ("meta", "train", None, None), ("light", "train", None, None),
+    }  # fmt: skip
+    lora = [row for row in rows if (row["learner"], row["seed"], row["metric"]) == ("lora", 1, "loss")]
+    assert [row["step"] for row in lora] == list(range(10))
+    looks = {(row["learner"], row["set"], row["step"]) for row in rows if row["metric"] == "accuracy"}
+    assert {step for name, _, step in looks if name == "lora"} == {0}  # it made 10 steps, and none at 20
+    assert {set_ for _, set_, _ in looks} == {"support", "query"}
+    assert {trace.what for trace in found.traces() if trace.learner == "light"} == {"lora"}
+    only = replace(found, outcomes=tuple(o for o in found.outcomes if o.learner == "plain"), training={})
+    assert only.traces() == ()
 
 
 def test_a_trial_makes_few_steps(study: Callable[..., Path], tmp_path: Path):
     _, found = prepare(study(), tmp_path / "run", limit=3).run()
     few = next(o for o in found.outcomes if (o.learner, o.shots) == ("few", 4))
+    assert {trace.points[-1][0] for trace in found.traces()} == {2}
     with Ledger(tmp_path / "run" / "ledger.db") as ledger:
         assert [step for step, _ in ledger.traces(3)[few.cell]["loss"]] == [0, 1, 2]
 
@@ -316,3 +347,28 @@ def test_pre_training_that_can_not_be_done_is_refused_before_any_work(tmp_path: 
         prepare(tmp_path / "study.yaml", tmp_path / "run")
     assert told in str(refused.value)
     assert not (tmp_path / "run" / "ledger.db").exists()
+
+
+def test_a_report_shows_what_was_trained_and_how_it_was_learnt(study: Callable[..., Path], tmp_path: Path):
+    path = study(
+        ("dev: 4}", "dev: 4, looks: [0, 10]}"),
+        ("  plain:", "  adapters: {tune: {model: tiny, what: adapters, steps: 10}, shots: [4]}\n  plain:"),
+        ("name: tuned", "name: tuned\nviews: [learning, ladder]"),
+        ("steps: 40", "steps: 10"),
+    )
+    _, found = prepare(path, tmp_path / "run", only=["few", "lora", "adapters", "plain", "+light"]).run()
+    told = summarise(found, How(count=50))
+    rows = {row.label: row for row in told.training.rows}
+    assert list(rows) == ["light", "adapters, 4 shots", "few, 4 shots", "lora, 4 shots"]
+    assert {label: row.steps for label, row in rows.items()} == dict.fromkeys(rows, 10)
+    assert rows["light"].what == rows["lora, 4 shots"].what == "LoRA"
+    assert rows["adapters, 4 shots"].parameters < rows["few, 4 shots"].parameters
+    assert all(0 < row.loss < 10 and row.seconds > 0 for row in rows.values())
+    tuned = [o for o in found.outcomes if o.looks]
+    assert all(0 < o.cost.fitting < o.cost.seconds for o in tuned)
+    query, support, ladder = told.figures
+    assert query.columns == support.columns == ("learner", "step 0", "step 10")
+    assert {row[0]: row[2] for row in ladder.rows}["few"] == rows["few, 4 shots"].parameters
+    final = next(s.score for s in told.leaderboards[-1].standings if s.learner == "few")
+    assert {row[0]: row[2] for row in query.rows}["few"] == final
+    assert render(told, "html").count('aria-label="loss of ') == 4

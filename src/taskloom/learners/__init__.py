@@ -307,11 +307,11 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: st
     tools.part = field
     tools.asked = {"support": [example.item for example in episode.support], "query": items}
     tools.answers = lambda fitted, asked: _responses(of, fitted, asked, episode.task.output, tools)
-    start = time.perf_counter()
+    start, before = time.perf_counter(), tools.looking
     fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
     if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
         raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
-    tools.fitting += time.perf_counter() - start
+    tools.fitting += time.perf_counter() - start - (tools.looking - before)
     return _responses(of, fitted, items, episode.task.output, tools)
 
 
@@ -408,7 +408,8 @@ class Toolbox:
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
-    fitting: float = 0.0  # seconds that learners took to adapt
+    fitting: float = 0.0  # seconds that learners took to adapt, without looks
+    looking: float = 0.0  # seconds that looks took
     stores: Mapping[str, Store] = field(default_factory=dict)
     priors: Callable[[str], Prior] = _no_prior  # of each field; "" where a task has none
     part: str = ""  # the field that is being answered
@@ -450,11 +451,12 @@ class Toolbox:
     def _look(self, step: int, predictor: Predictor | None) -> None:
         """Ask about the support and the query set as they stand; what is counted on the way is not."""
         assert predictor is not None
-        counts = dict(self.counts)
+        counts, start = dict(self.counts), time.perf_counter()
         for name, items in self.asked.items():
             self.looked[f"{name}@{step}"] = self.answers(predictor, items)
         self.counts.clear()
         self.counts.update(counts)
+        self.looking += time.perf_counter() - start
 
     def count(self, what: str, n: int = 1) -> None:
         """Add to a count."""

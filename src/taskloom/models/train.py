@@ -98,6 +98,7 @@ class _Loop:
                 raise ModelError(Note.of("epochs-unknown"))
             self.size *= objective.epoch
         self.counts_tokens = unit == "tokens"
+        self.last: tuple[int, float] | None = None  # the step that was made last, and its loss
         self.optimizer = torch.optim.AdamW(parameters.values(), lr=how.rate, weight_decay=how.decay, fused=True)
 
     @property
@@ -187,7 +188,7 @@ class _Loop:
     # --- what is kept ------------------------------------------------------------------------------------------------
 
     def _note_loss(self, loss: float) -> None:
-        state = self.state
+        state, self.last = self.state, (self.state.step, loss)
         if state.step % state.stride == 0:
             state.losses.append((state.step, loss))
         if len(state.losses) > MOST_POINTS:
@@ -221,9 +222,10 @@ class _Loop:
     def learnt(self) -> Learnt:
         """Say how training went."""
         state = self.state
+        losses = state.losses if self.last is None or self.last in state.losses[-1:] else [*state.losses, self.last]
         return Learnt(
             steps=state.step, tokens=state.tokens, parameters=sum(p.numel() for p in self.parameters.values()),
-            losses=tuple(state.losses), validation=tuple(state.validation), threads=torch.get_num_threads(),
+            losses=tuple(losses), validation=tuple(state.validation), threads=torch.get_num_threads(),
         )  # fmt: skip
 
 

@@ -97,6 +97,19 @@ def ticks(low: float, high: float) -> list[float]:
     return [round(n * step, 10) for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
+def log_ticks(low: float, high: float) -> list[float]:
+    """Give powers of ten within a span, and where there are few also twos and fives.
+
+    >>> log_ticks(0.5, 2e4), log_ticks(30, 700)
+    ([1.0, 10.0, 100.0, 1000.0, 10000.0], [50.0, 100.0, 200.0, 500.0])
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    powers = [float(f"1e{n}") for n in range(first, last + 1)]
+    within = [tick for tick in powers if low <= tick <= high]
+    finer = (times * power for power in powers for times in (1.0, 2.0, 5.0))
+    return within if len(within) > 2 else [tick for tick in finer if low <= tick <= high]
+
+
 def tick_text(value: float) -> str:
     """Write a number beside an axis."""
     return f"{float(f'{value:.4g}'):,.10g}".replace("-", "−")

@@ -9,6 +9,7 @@ from ..texts import counted
 from .page import about
 from .page.boards import boards
 from .page.tasks import links, tasks
+from .page.training import training
 from .pages import document
 from .summary import Summary
 
@@ -22,7 +23,7 @@ def _page(summary: Summary, *, script: bool) -> str:
     names = links(summary)
     body = [
         _top(summary), "<main>", about.warnings(summary), boards(summary, names),
-        about.categories(summary), about.figures(summary), tasks(summary, with_items=script),
+        about.categories(summary), about.figures(summary), training(summary), tasks(summary, with_items=script),
         about.failures(summary.failures), about.method(summary), "</main>", about.footer(summary),
     ]  # fmt: skip
     return document(summary.name, body, script=script)
@@ -58,6 +59,7 @@ def _nav(summary: Summary) -> str:
     to = [("boards", "Scores")] if summary.leaderboards else []
     to += [("categories", "By category")] if summary.categories else []
     to += [("figures", "Figures")] if summary.figures else []
+    to += [("training", "Training")] if summary.training.rows else []
     to += [("tasks", "Tasks"), *([("failures", "Failures")] if summary.failures else []), ("method", "The run")]
     items = "".join(f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in to)
     return f'<nav aria-label="Sections"><ul>{items}</ul></nav>'

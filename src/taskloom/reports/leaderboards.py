@@ -95,6 +95,12 @@ def leaderboard(
     return _Field.of(metric, shots, outcomes, how or How()).leaderboard(baselines)
 
 
+def mean_scores(metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How) -> dict[str, Estimate]:
+    """Score all learners that have outcomes at these shots, as a leaderboard does, and compare none."""
+    field = _Field.of(metric, shots, outcomes, how)
+    return field.scores if field.answers else {}
+
+
 def leaderboards(
     metric: str,
     shots: Shots,
@@ -259,6 +265,11 @@ class _Field:
                 for name, means in self.means.items()
             }
         )
+
+    @property
+    def scores(self) -> dict[str, Estimate]:
+        """Give each learner's mean over tasks."""
+        return self._scores(by_size=False)
 
     def _scores(self, *, by_size: bool) -> dict[str, Estimate]:
         return self._estimates(

@@ -52,6 +52,26 @@ def p_value(p: float) -> str:
     return NONE if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def seconds(value: float) -> str:
+    """Write a time that was measured.
+
+    >>> seconds(0.01234), seconds(1234.5), seconds(0.00001), seconds(0)
+    ('0.0123', '1,234', '< 0.001', '0')
+    """
+    if math.isnan(value):
+        return NONE
+    return f"{value:,.0f}" if value >= 100 or not value else f"{value:.3g}" if value >= 0.001 else "< 0.001"
+
+
+def memory(size: float) -> str:
+    """Write a size in memory.
+
+    >>> memory(1_234_567_890), memory(45_600_000), memory(0)
+    ('1.23 GB', '46 MB', '')
+    """
+    return "" if not size else f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
 def shown(found: Estimate, points: bool) -> Estimate:
     """Give an estimate as it is drawn: in points where it is a share of one."""
     return Estimate(100 * found.value, 100 * found.low, 100 * found.high, found.n) if points else found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..episodes import shots_text
 from ..texts import without_surrogates
-from . import board_plots
+from . import board_plots, loss_plots
 from .summary import Summary
 
 PLOT = re.compile(
@@ -30,7 +30,8 @@ text{{font:13px Helvetica,Arial,sans-serif;fill:{INK};paint-order:stroke;stroke:
 .best .bar,.apart .bar{{stroke:{ACCENT}}}.best .dot,.apart .dot{{fill:{ACCENT};stroke:{ACCENT}}}
 .published .dot{{stroke:{HUES[1]}}}.best .name{{font-weight:600}}.count{{fill:{ACCENT}}}
 .line{{fill:none;stroke-width:2}}.error{{stroke-width:1.25;opacity:.55}}.leader{{stroke-width:.75;opacity:.5}}
-.band{{opacity:.13}}.even{{stroke:{SOFT};stroke-dasharray:4 3}}.inside{{font-size:12px;stroke:none}}
+.band{{opacity:.13}}.line.thin{{stroke-width:1.5}}
+.even{{stroke:{SOFT};stroke-dasharray:4 3}}.inside{{font-size:12px;stroke:none}}
 g.baseline .line,g.baseline .error,g.baseline .leader{{stroke:{SOFT};stroke-width:1;stroke-dasharray:3 3}}
 g.baseline .mark,g.baseline .end{{fill:{SOFT}}}
 """ + "".join(
@@ -74,6 +75,7 @@ def _drawn(summary: Summary) -> Iterator[tuple[str, str]]:
         if len(boards) > 1:
             yield f"{metric}-over-shots", board_plots.curves(summary, boards[-1].headline)
     yield from ((f"view-{figure.title}", figure.plot) for figure in summary.figures if figure.plot)
+    yield from ((f"loss-{label}", panel) for label, panel in loss_plots.losses(summary.training.losses))
 
 
 def standalone(drawn: str) -> str:

@@ -16,6 +16,7 @@ from ..stats import Estimate
 from .drawing import HUES, Scale, drawing, fitted, known, scale, spaced, span, text_at, text_width, tick_text, ticks
 
 WIDE, HALF, NARROW = 760, 580, 358  # pixels: a screen, half of one, and a phone without its margins
+SIDES = 832  # as wide as a figure is, for plots side by side
 STACKED = 500  # a narrower plot has labels above its rows
 ROW, STACKED_ROW = 30, 42
 FLAG = 18  # the height of a baseline's name
@@ -176,7 +177,7 @@ def curves(lines: Sequence[Curve], about: str, *, over: str = "shots", up: str =
     marks = [text_at(x, height - 24, name, "tick", "middle") for x, name in named]
     axes = [text_at((left + right) / 2, height - 6, over, "axis", "middle"), text_at(4, 12, up, "axis")]
     found = _dodged(lines, across, rise)
-    ends = _apart([points[-1].y if points else math.nan for points in found], height - FOOT, 20)
+    ends = spread([points[-1].y if points else math.nan for points in found], height - FOOT, 20)
     drawn = [
         f'<g class="{hue}">{_curve(line, points, over)}{_label(line, points, y, right, width)}</g>'
         for hue, line, points, y in zip(_hues(lines), lines, found, ends, strict=True)
@@ -242,10 +243,10 @@ def _hues(lines: Sequence[Curve]) -> list[str]:
     return ["baseline" if line.baseline else f"hue{next(order) % HUES}" for line in lines]
 
 
-def _apart(ys: Sequence[float], lowest: float, highest: float) -> list[float]:
-    """Move labels as little as needed for each to have a line of its own.
+def spread(ys: Sequence[float], lowest: float, highest: float, step: float = LINE) -> list[float]:
+    """Move labels as little as needed for each to have a line of its own; or points, which are a step apart then.
 
-    >>> _apart([100, 104, 200], 300, 0)
+    >>> spread([100, 104, 200], 300, 0)
     [94.0, 110.0, 200.0]
     """
     order = sorted((y, n) for n, y in enumerate(ys) if not math.isnan(y))
@@ -254,17 +255,17 @@ def _apart(ys: Sequence[float], lowest: float, highest: float) -> list[float]:
     for y, n in order:
         groups.append([n])
         middles.append(y)
-        while len(groups) > 1 and middles[-1] - middles[-2] < LINE * (len(groups[-1]) + len(groups[-2])) / 2:
+        while len(groups) > 1 and middles[-1] - middles[-2] < step * (len(groups[-1]) + len(groups[-2])) / 2:
             group, middle = groups.pop(), middles.pop()
             whole = len(group) + len(groups[-1])
             middles[-1] = (middle * len(group) + middles[-1] * len(groups[-1])) / whole
             groups[-1] += group
     placed = list(ys)
     for group, middle in zip(groups, middles, strict=True):
-        half = LINE * (len(group) - 1) / 2
+        half = step * (len(group) - 1) / 2
         first = min(max(middle - half, highest), lowest - 2 * half)
         for k, n in enumerate(group):
-            placed[n] = first + LINE * k
+            placed[n] = first + step * k
     return placed
 
 

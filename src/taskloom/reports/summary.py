@@ -27,6 +27,7 @@ from .draws import How
 from .figures import Figure, ReportData, figures
 from .findings import findings
 from .leaderboards import Category, Leaderboard, Standing, leaderboards
+from .training import TrainingSummary, training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +112,7 @@ class Summary:
     tasks: Mapping[str, str]  # those that were run -> what they ask
     samples: Mapping[str, tuple[Sample, ...]]
     counts: Counts
+    training: TrainingSummary  # what was trained, if anything was
     failures: tuple[Failure, ...]
     signatures: Mapping[str, tuple[str, ...]]  # by metric; those over labels have one for each set of labels
     results: Results = field(repr=False, metadata={"drawn": True})  # that it sums up: pages show single answers
@@ -173,7 +175,7 @@ def summarise(results: Results, how: How | None = None) -> Summary:
         leaderboards=made, categories=categories, findings=findings(results, made, how),
         figures=figures(ReportData(results=results, how=how, leaderboards=made, categories=categories)),
         tasks={name: results.suite.task(name).instruction for name in ran},
-        samples=_samples(results), counts=_counts(results), failures=results.failures,
+        samples=_samples(results), counts=_counts(results), training=training(results), failures=results.failures,
         signatures=_signatures(results.outcomes), results=results,
     )  # fmt: skip
 

@@ -60,6 +60,12 @@ def dot_key(styles: Mapping[str, str]) -> str:
     return _key(drawn)
 
 
+def line_key(styles: Mapping[str, str]) -> str:
+    """Write which lines are whose."""
+    line = '<polyline class="line" points="2,5 26,5"/>'
+    return _key({name: f'<g class="{style}">{line}</g>' for name, style in styles.items()})
+
+
 def _key(swatches: Mapping[str, str]) -> str:
     shown = (
         f'<li><svg class="swatch" viewBox="0 0 28 10" aria-hidden="true">{drawn}</svg>{escape(name)}</li>'

@@ -23,14 +23,17 @@ from .contrasts import differs
 from .figures import Figure
 from .figures import text as cell_text
 from .leaderboards import Leaderboard, Standing
-from .numbers import NONE, p_value, score
+from .numbers import NONE, memory, p_value, score, seconds
 from .summary import Summary
+from .training import TrainingRow, processor
 
 Rows = list[list[str]]
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "of pairs", "significant"]
 FEW = 20  # rows of a figure on a terminal
 FAILURE_COLUMNS = ["learner", "what happened", "cells", "the first"]
 TRACEBACKS = "whole tracebacks: --to html or --to json"
+TRAINING_COLUMNS = ("model or learner", "trained", "shots", "cells", "parameters", "tokens", "steps", "seconds",
+                    "threads", "peak memory", "final loss")  # fmt: skip
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
                 "requests", "dollars")  # fmt: skip
 
@@ -215,6 +218,32 @@ def costs(summary: Summary) -> tuple[list[str], Rows]:
     return [COST_COLUMNS[n] for n in kept], [[row[n] for n in kept] for row in rows]
 
 
+def training(summary: Summary) -> tuple[list[str], Rows]:
+    """Give a row for each model and learner that was trained, with what that took; empty columns are dropped."""
+    rows = [_training_row(row) for row in summary.training.rows]
+    kept = [n for n in range(len(TRAINING_COLUMNS)) if n < 2 or any(row[n] for row in rows)]
+    return [TRAINING_COLUMNS[n] for n in kept], [[row[n] for n in kept] for row in rows]
+
+
+def _training_row(of: TrainingRow) -> list[str]:
+    shots = "" if of.shots is None else str(of.shots)
+    steps, loss = (value if not math.isnan(value) else None for value in (of.steps, of.loss))
+    return [
+        f"{of.name} (model)" if of.is_model else of.name, of.what, shots, f"{of.cells:,}", f"{of.parameters:,}",
+        f"{of.tokens:,.0f}" if of.tokens else "", f"{steps:,.0f}" if steps is not None else "",
+        seconds(of.seconds), f"{of.threads:,}" if of.threads else "", memory(of.memory),
+        f"{loss:.3g}" if loss is not None else "",
+    ]  # fmt: skip
+
+
+def training_note(summary: Summary) -> str:
+    """Say what the numbers about training are of."""
+    where = processor(summary.results)
+    measured = f"seconds are of the machine of the run ({where})" if where else ""
+    means = "tokens, steps, seconds and the final loss are means per cell; peak memory is of the whole process"
+    return "; ".join(filter(None, [means, measured]))
+
+
 def _cost(of: Cost) -> list[str]:
     speed = of.computed / of.seconds if of.seconds else 0.0
     shared = 1 - of.computed / (of.read + of.written) if of.read + of.written else 0.0
@@ -268,6 +297,15 @@ def terminal(summary: Summary) -> str:
             console.line("\nfailures")
             console.table(FAILURE_COLUMNS, found)
             console.line(TRACEBACKS)
+        if summary.training.rows:
+            columns, rows = training(summary)
+            _show(
+                Figure(
+                    title="training", columns=tuple(columns), rows=tuple(map(tuple, rows)),
+                    notes=(training_note(summary),),
+                ),
+                FEW,
+            )  # fmt: skip
         if any(cost.read for cost in summary.counts.costs.values()):
             console.line("\ncompute cost")
             columns, rows = costs(summary)
@@ -320,6 +358,8 @@ def markdown(summary: Summary) -> str:
         parts += [f"## {_md(title)}", _md_table(*table)]
     if found := failures(summary):
         parts += ["## Failures", _md_table(FAILURE_COLUMNS, found), f"{TRACEBACKS}."]
+    if summary.training.rows:
+        parts += ["## Training", _md_table(*training(summary)), f"{_md(training_note(summary))}."]
     parts += ["## Compute cost", _md_table(*costs(summary))] if summary.counts.done else []
     parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
     return "\n\n".join(part for part in parts if part) + "\n"

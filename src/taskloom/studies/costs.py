@@ -19,7 +19,7 @@ class Cost:
     """What a cell cost; measured, and so no part of what must be equal."""
 
     seconds: float = 0.0
-    fitting: float = 0.0  # of them, those before the first item was asked about
+    fitting: float = 0.0  # of them, those of adapting; looks at answers on the way are none of these
     items: int = 0  # that were asked about
     read: int = 0  # tokens
     written: int = 0

@@ -84,14 +84,21 @@ def _by_task(results: Results, tasks: Collection[str]) -> dict[str, list[Outcome
 
 @contextmanager
 def _outputs_of(results: Results) -> Iterator[Outputs]:
-    """Open what models wrote; predictions that were made elsewhere have no ledger."""
+    """Open what models wrote."""
+    with opened_ledger(results) as ledger:
+        yield ledger.outputs if ledger else lambda _: {}
+
+
+@contextmanager
+def opened_ledger(results: Results) -> Iterator[Ledger | None]:
+    """Open the ledger that results are of; predictions that were made elsewhere have none."""
     if results.ledger is None:
-        yield lambda _: {}
+        yield None
         return
     if not results.ledger.is_file():
         raise UsageError(f"the run was moved or removed since its results were read: {results.ledger.parent}")
     with Ledger(results.ledger) as ledger:
-        yield ledger.outputs
+        yield ledger
 
 
 def _rows(task: Task, of: Outcome, examples: Sequence[Example], kept: Mapping[str, Any]) -> Iterator[ItemRow]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from ..core import Answer, Example, Fields, Ints, Output, Suite, Task
 from ..episodes import Shots
@@ -22,6 +22,7 @@ from ..scores import Metric, Scored
 from ..scores.tasks import parts_of, score_key, score_task
 from ..suites.columns import hashes
 from .costs import Cost
+from .curves import LossTrace, curve_table, loss_traces
 from .environment import RunRecord
 from .finished import Score, unpacked
 from .items import as_frame, item_table
@@ -38,6 +39,17 @@ NO_GROUP = int(hashes([""])[0])
 RowNumbers: TypeAlias = tuple[int, ...]
 Golds: TypeAlias = tuple[tuple[Answer, ...], ...]  # the acceptable answers to each item
 Asked: TypeAlias = Callable[[str, str, RowNumbers], tuple[RowNumbers, Golds, RowNumbers]]  # rows, gold, records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The scores of what was answered about a set while a cell learnt."""
+
+    set: Literal["support", "query"]
+    step: int  # of training, before which it was asked; or the number of steps, after the last
+    items: tuple[str, ...]
+    records: tuple[int, ...]
+    scores: Mapping[str, Scored]  # by metric, as those of the outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +72,7 @@ class Outcome:
     counts: Mapping[str, int]  # by code: what was cut, dropped or unparsable on the way
     cost: Cost
     records: tuple[int, ...] = ()  # of the items, by numbers that are the same in all tasks; none if each is its own
+    looks: tuple[Look, ...] = ()  # by set and step, where the study looks at answers while a cell learns
 
     @property
     def episode(self) -> tuple[int, int, int]:
@@ -108,6 +121,7 @@ class Results:
     ledger: Path | None = field(default=None, repr=False)  # where what models wrote is; none of predictions
     not_run: frozenset[tuple[str, str, Shots]] = frozenset()  # learner, task and shots of cells that were not run yet
     record: RunRecord | None = None  # when and where cells were run
+    trial: int = 0  # the limit of a trial
 
     def to_arrow(self, tasks: Collection[str] = ()) -> pa.Table:
         """Give a table with a row for each answer, of these tasks or of all: input, gold, raw output, answer, scores.
@@ -119,6 +133,14 @@ class Results:
     def to_pandas(self, tasks: Collection[str] = ()) -> pd.DataFrame:
         """Give the rows of `to_arrow` as a data frame."""
         return as_frame(self.to_arrow(tasks))
+
+    def traces(self) -> tuple[LossTrace, ...]:
+        """Give the losses of all that was trained, cell by cell; they are read from the ledger now."""
+        return loss_traces(self)
+
+    def curves(self) -> pa.Table:
+        """Give a table of what was measured while cells learnt: losses, and scores of looks, a row for each step."""
+        return curve_table(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +198,7 @@ def read_results(
         missing=len(waiting),
         skipped=dict(reasons),
         smoke=trial > 0,
+        trial=trial,
         settings=about.settings,
         views=views,
         training=_training(planned, reading.costs),
@@ -203,7 +226,7 @@ def _nothing(ledger: Ledger, suite: Suite, command: str, trial: int) -> Results:
     names = (str(json.loads(ledger.plan_about(other))["study"]) for other in ledger.trials())
     return Results(
         name=next(names, suite.id), command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(),
-        missing=0, skipped={}, smoke=trial > 0,
+        missing=0, skipped={}, smoke=trial > 0, trial=trial,
     )  # fmt: skip
 
 
@@ -273,7 +296,21 @@ class _Reading:
             counts=body["counts"],
             cost=self.costs.get(one.cell, Cost()),
             records=records,
+            looks=tuple(self._looks(task, body["sets"])) if len(body["sets"]) > 1 else (),
         )
+
+    def _looks(self, task: Task, sets: Mapping[str, Any]) -> Iterator[Look]:
+        """Score what was answered on the way, set by set and step by step; these scores are not kept."""
+        wanted = replace(task, metrics=tuple(self.metrics(task.id)))
+        named = sorted((part, int(step), name) for name in sets for part, at, step in [name.partition("@")] if at)
+        for part, step, name in named:
+            given = sets[name]
+            _, gold, records = self.asked(task.id, given["pool"], tuple(given["rows"]))
+            answers = [_as_given(task.output, answer) for answer in given["answers"]]
+            yield Look(
+                set=cast(Literal["support", "query"], part), step=step, items=tuple(given["items"]), records=records,
+                scores=score_task(wanted, gold, answers),
+            )  # fmt: skip
 
     def _scores(self, cell: str, task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
         """Take the scores of a cell; those of metrics that are new are made of the answers."""

@@ -23,6 +23,8 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "agreement": "agreement:Agreement",
     "matrix": "matrix:Matrix",
     "scaling": "scaling:Scaling",
+    "learning": "learning:Learning",
+    "ladder": "ladder:Ladder",
 }
 
 

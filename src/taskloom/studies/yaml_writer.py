@@ -63,6 +63,7 @@ def _written_protocol(protocol: StudyProtocol) -> dict[str, Any]:
     values: dict[str, Any] = {"shots": list(protocol.shots) if same else dict(protocol.shots)}
     values |= {"episodes": counts[0]} if same and counts[0] != 1 else {}
     values |= {"seeds": protocol.seeds} | ({"training": protocol.training} if protocol.training else {})
+    values |= {"looks": protocol.looks} if protocol.looks else {}
     sizes = {name: value for name, value in declared(protocol.sampler).items() if name not in ("shots", "reserve")}
     own = {text: _written_protocol(other) for text, other in protocol.tasks.items()}
     return values | sizes | ({"for": own} if own else {})

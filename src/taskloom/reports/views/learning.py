@@ -1,0 +1,123 @@
+"""Scores over the steps of training, on the support set and on the query set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ...episodes import Shots, shots_order, shots_text
+from ...stats import Estimate
+from ...studies.results import Look, Outcome
+from ...studies.views import Settings, naming
+from ...texts import counted
+from .. import numbers, plots
+from ..figures import Figure, ReportData
+from ..leaderboards import mean_scores
+
+LookedAt: TypeAlias = Literal["query", "support"]
+SETS: Mapping[LookedAt, str] = {"query": "on query items", "support": "on support items (memorisation)"}
+Steps: TypeAlias = Mapping[int, Estimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """Scores over the steps of training, on the support set and on the query set."""
+
+    metric: str = naming("metric", default="")  # none: the first
+
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
+        """Find none: what has no looks is not drawn."""
+        yield from ()
+
+    def figures(self, data: ReportData) -> Iterator[Figure]:
+        """Draw the means over tasks and episodes at each step that was looked at, at the most shots of a learner."""
+        metric = self.metric or data.first
+        looked = _looked(data, metric)
+        if not looked:
+            return
+        whole = {name: _whole(found) for name, found in looked.items()}
+        points = all(look.scores[metric].metric.points for o in next(iter(looked.values())) for look in o.looks)
+        notes = (*_notes(looked, whole), *_early(data, looked))
+        for of, told in SETS.items():
+            lines = {name: found for name, found in _curves(data, metric, looked, whole, of).items() if found}
+            if lines:
+                yield _figure(f"{metric} while learning, {told}", metric, lines, notes, points=points)
+
+
+def _figure(about: str, metric: str, lines: Mapping[str, Steps], notes: tuple[str, ...], *, points: bool) -> Figure:
+    steps = sorted({step for found in lines.values() for step in found})
+    curves = [
+        plots.Curve(name, [(step, numbers.shown(e, points)) for step, e in found.items()])
+        for name, found in lines.items()
+    ]
+    return Figure(
+        title=about,
+        columns=("learner", *(f"step {step:,}" for step in steps)),
+        rows=tuple((name, *(found.get(step) for step in steps)) for name, found in lines.items()),
+        notes=notes,
+        points=points,
+        plot=plots.responsive(lambda width: plots.curves(curves, about, over="steps", up=metric, width=width)),
+    )
+
+
+def _looked(data: ReportData, metric: str) -> dict[str, list[Outcome]]:
+    """Give the outcomes of each learner that was looked at, at the most of its shots."""
+    found: dict[str, list[Outcome]] = {}
+    for o in data.results.outcomes:
+        if o.looks and metric in o.scores:
+            found.setdefault(o.learner, []).append(o)
+    most = {name: max((o.shots for o in some), key=shots_order) for name, some in found.items()}
+    return {name: [o for o in found[name] if o.shots == most[name]] for name in data.results.learners if name in found}
+
+
+def _whole(outcomes: Sequence[Outcome]) -> list[int]:
+    """Give the steps at which all episodes of a learner were looked at: means over others are of fewer episodes."""
+    steps = [{look.step for look in o.looks} for o in outcomes]
+    return sorted(set.intersection(*steps))
+
+
+def _curves(
+    data: ReportData, metric: str, looked: Mapping[str, Sequence[Outcome]], whole: Mapping[str, Sequence[int]],
+    of: LookedAt,
+) -> dict[str, dict[int, Estimate]]:  # fmt: skip
+    """Score each learner at each step on one set, as its final answers are scored."""
+    at: dict[tuple[Shots, int], list[Outcome]] = {}
+    for name, outcomes in looked.items():
+        for o in outcomes:
+            for look in o.looks:
+                if look.set == of and look.step in whole[name]:
+                    at.setdefault((o.shots, look.step), []).append(as_looked(o, look))
+    found: dict[str, dict[int, Estimate]] = {name: {} for name in looked}
+    for (shots, step), outcomes in sorted(at.items(), key=lambda pair: pair[0][1]):
+        for name, estimate in mean_scores(metric, shots, outcomes, data.how).items():
+            found[name][step] = estimate
+    return found
+
+
+def as_looked(o: Outcome, look: Look) -> Outcome:
+    """Give an outcome as it would be if a look had been the end."""
+    return replace(
+        o, items=look.items, records=look.records, scores=look.scores, rows=(), answers=(), gold=(), looks=()
+    )
+
+
+def _notes(looked: Mapping[str, Sequence[Outcome]], whole: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    tasks = len({o.task for found in looked.values() for o in found})
+    shots = sorted({o.shots for found in looked.values() for o in found}, key=shots_order)
+    at = " or ".join(map(shots_text, shots))
+    yield f"means over {counted(tasks, 'task')}, at {at}; bars are confidence intervals"
+    yield "a step is asked about before it is made, the last one after it; steps are spaced by their logarithm"
+    for name, found in looked.items():
+        every = {look.step for o in found for look in o.looks}
+        if fewer := sorted(every - set(whole[name])):
+            dropped = ", ".join(f"{step:,}" for step in fewer)
+            yield f"{name}: not drawn at step {dropped}, which only some of its episodes reached"
+
+
+def _early(data: ReportData, looked: Mapping[str, Sequence[Outcome]]) -> Iterator[str]:
+    """Say whose final scores need not be those of the last step."""
+    early = [name for name in looked if data.results.settings.get(name, {}).get("patience")]
+    if early:
+        names = ", ".join(early)
+        yield f"final scores are of the weights with the lowest validation loss, not of the last step: {names}"
