@@ -441,7 +441,7 @@ class Toolbox:
     ) -> None:  # fmt: skip
         """Train a model until the cell ends."""
         keep = self.watch.keep / str(len(self.learnt)) if self.watch.keep else None
-        looks = self.watch.looks if predictor else frozenset[int]()
+        looks = self.watch.looks if predictor and not self.part else frozenset[int]()  # of whole answers
         watch = replace(self.watch, keep=keep, looks=looks, look=lambda step: self._look(step, predictor))
         trained = cast(Trainable, self.model(model)).tuned(
             lessons, limited(how, self.limit), dev=dev, seed=seed, words=words, watch=watch
