@@ -48,7 +48,7 @@ def test_no_steps_write_random_weights(taskloom, texts: Path, tmp_path: Path):
     ("given", "told"),
     [
         (("t5-nanno", "--texts", "texts.txt"), "did you mean t5-nano"),
-        (("t5-nano", "--texts", "texts.txt", "--objective", "causal"), "must be spans: 'causal'"),
+        (("t5-nano", "--texts", "texts.txt", "--objective", "causal"), "must be spans or infilling or gaps: 'causal'"),
         (("t5-nano", "--texts", "texts.txt", "--tokenizer", "bep"), "did you mean bpe"),
         (("t5-nano", "--texts", "text.txt"), "no such file"),
         (("t5-nano", "--texts", "empty.txt"), "no texts were read"),

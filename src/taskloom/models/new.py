@@ -114,9 +114,9 @@ ROLES = {"pad_token": PAD, "eos_token": END, "unk_token": UNKNOWN}
 SMALL = {"nano": Size(128, 2, 512, 4), "mini": Size(256, 4, 1024, 4), "small": Size(512, 6, 2048, 8, 0.1)}
 FAMILIES: Mapping[str, Family] = {
     "t5": Family(  # Raffel et al. 2020, table 14
-        SpecialTokens((PAD, END, UNKNOWN), ROLES, last=SENTINELS[::-1], end=END, start=PAD),
+        SpecialTokens((PAD, END, UNKNOWN), ROLES, last=SENTINELS[::-1], end=END, start=PAD, mask=SENTINELS[0]),
         {**SMALL, "base": Size(768, 12, 3072, 12, 0.1), "large": Size(1024, 24, 4096, 16, 0.1)},
-        ("spans",), 512, _t5, "T5Config", 3e-3,
+        ("spans", "infilling", "gaps"), 512, _t5, "T5Config", 3e-3,
     ),
     "bart": Family(  # Lewis et al. 2020, section 2.1
         SpecialTokens(
@@ -150,7 +150,7 @@ def family_of(name: str) -> Family:
     """Look a name up, with or without its prefix, or say which names come nearest.
 
     >>> family_of("new:t5-nano").goals
-    ('spans',)
+    ('spans', 'infilling', 'gaps')
     """
     short = name.removeprefix(PREFIX)
     if short not in NAMES:
