@@ -63,6 +63,12 @@ def taught_examples(suite: Suite, name: str, rows: Sequence[int]) -> list[Exampl
     return _taught(suite, name).take(rows)
 
 
+def taught_groups(suite: Suite, name: str, rows: Sequence[int]) -> list[int]:
+    """Give the records of rows of a task, as numbers that are the same in all tasks."""
+    groups: Any = _taught(suite, name).groups()
+    return [int(groups[row]) for row in rows]
+
+
 def shown_tags(task: Task, how: str) -> str:
     """Give what lessons in an encoding show of a task's tags, which do not name a task."""
     return tagged(task, encoding(how)) if how not in ("", RANDOM) else ""

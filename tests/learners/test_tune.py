@@ -12,7 +12,7 @@ from taskloom.learners import Toolbox, learner
 from taskloom.learners.tune import Tune
 from taskloom.models import Lesson
 from taskloom.models.fake import FakeModel
-from taskloom.models.recipe import Recipe, Watch
+from taskloom.models.recipe import Watch
 
 TASK = Task(id="t", instruction="What colour is it?", output=Labels(("red", "blue")), metrics=("accuracy",))
 SUPPORT = [Example(Item(n, {"input": f"the {n}"}), (gold,), n) for n, gold in (("rose", "red"), ("sky", "blue"))]
@@ -92,19 +92,19 @@ def test_answers_of_several_lines_are_not_cut_at_the_first():
 
 
 def test_looks_ask_about_support_and_query_and_leave_counts_alone():
-    model, tools = Watched(), Toolbox({}, watch=Watch(looks=frozenset({0, 2})))
+    model, tools = Watched(), Toolbox({}, watch=Watch(looks=frozenset({0, 2, 9})))
     tools.models = lambda name: model
     tools.asked = {"support": [e.item for e in SUPPORT], "query": ITEMS}
     tools.answers = lambda fitted, items: list(fitted.predict(items))  # type: ignore[arg-type]
     Tune(model="x").fit(TASK, SUPPORT, (), seed=0, tools=tools)
     assert sorted(tools.looked) == ["query@0", "query@2", "support@0", "support@2"]
     assert [one.answer for one in tools.looked["support@2"]] == ["red", "blue"]
-    assert not tools.counts
+    assert tools.counts == {"look-not-reached": 1}
 
 
 def test_a_trial_trains_for_few_steps():
-    _, model, _ = fitted(Tune(model="x", epochs=3), limit=2)
-    assert model.trained[0][1] == Recipe(steps=2)
+    _, model, _ = fitted(Tune(model="x", epochs=3), watch=Watch(limit=2))
+    assert model.trained[0][2]["watch"].limit == 2
 
 
 @pytest.mark.parametrize(

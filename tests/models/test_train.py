@@ -199,3 +199,46 @@ def test_recipes_that_can_not_be_meant_are_refused(options: dict[str, Any], code
     with pytest.raises(UsageError) as caught:
         Recipe(**options)
     assert caught.value.note.code == code
+
+
+def test_a_gradient_that_is_not_finite_stops_training_even_in_the_last_step():
+    class Broken(Squares):
+        def loss(self, net: Any, batch: Batch) -> Tensor:
+            found = super().loss(net, batch)
+            return found + 0 * torch.sqrt(net.line.weight.sum() * 0)  # finite, with a gradient that is not
+
+    for clip in (1.0, 0.0):
+        with pytest.raises(ModelError) as caught:
+            trained(Recipe(steps=1, clip=clip), Broken())
+        assert caught.value.note.code == "gradient-not-finite"
+
+
+def test_the_last_look_is_at_the_last_weights_not_at_the_best():
+    dev, seen = [*Squares().parts(1000)], dict[int, Tensor]()
+    how = Recipe(steps=400, lr=0.1, patience=2, every=5, schedule="constant")
+    _, first = trained(how, dev=dev)
+    net = Net()
+    watch = Watch(looks=frozenset({first.steps}), look=lambda step: seen.update({step: net.line.weight.clone()}))
+    train(net, dict(net.line.named_parameters()), Squares(), how, seed=7, dev=dev, watch=watch)
+    assert not torch.equal(seen[first.steps], net.line.weight)
+
+
+def test_a_trial_makes_no_more_steps_than_the_budget_nor_than_its_limit():
+    assert trained(Recipe(epochs=1, lr=0.1), watch=Watch(limit=3))[1].steps == 3
+    assert trained(Recipe(epochs=1, lr=0.1), watch=Watch(limit=9))[1].steps == 5
+
+
+def test_checkpoints_that_could_not_be_written_are_counted_and_leftovers_removed(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+    (tmp_path / "file").write_text("no folder")
+    _, found = trained(Recipe(steps=3, lr=0.1), watch=Watch(keep=tmp_path / "file" / "below"))
+    assert found.counts["checkpoint-unwritten"] >= 1
+    (tmp_path / ".99999999.safetensors").write_bytes(b"half")
+    trained(Recipe(steps=1, lr=0.1), watch=Watch(keep=tmp_path))
+    assert not (tmp_path / ".99999999.safetensors").exists()
+
+
+def test_threads_can_be_given_and_are_given_back():
+    before = torch.get_num_threads()
+    assert trained(Recipe(steps=1), watch=Watch(threads=2))[1].threads == 2
+    assert torch.get_num_threads() == before

@@ -15,9 +15,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.errors import ModelError
 from taskloom.models import Decoding, Lesson
-from taskloom.models.adaptations import WEIGHTS, apply, attach
+from taskloom.models.adaptations import CHANGED, apply, attach
 from taskloom.models.lm import LM
-from taskloom.models.objectives import IGNORED, Answers, Order
+from taskloom.models.objectives import IGNORED, AnswerObjective, Order
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.tuning import add, train_for_good
 
@@ -186,7 +186,7 @@ def test_what_was_trained_for_good_is_kept_alone_and_opens_to_the_same_answers(t
     again = model(family)
     add(again, tmp_path)
     assert torch.allclose(logs(again), logs(lm), atol=2e-5)
-    size = (tmp_path / WEIGHTS).stat().st_size
+    size = (tmp_path / CHANGED).stat().st_size
     assert size < 4 * learnt.parameters + 8000
     more = Recipe(what="prompt", virtual=3, steps=5)  # can be trained on top of it
     with unchanged_but_virtual(again), again.tuned(LESSONS[:2], more, seed=2):
@@ -203,8 +203,8 @@ def unchanged_but_virtual(lm: LM) -> Iterator[None]:
 
 def test_trained_weights_that_can_not_be_read_are_told(tmp_path: Path):
     train_for_good(model("llama"), LESSONS, WAYS["lora"], dev=(), seed=1, folder=tmp_path, watch=Watch())
-    whole = (tmp_path / WEIGHTS).read_bytes()
-    (tmp_path / WEIGHTS).write_bytes(whole[: len(whole) // 2])
+    whole = (tmp_path / CHANGED).read_bytes()
+    (tmp_path / CHANGED).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ModelError) as caught:
         apply(model("llama").net, tmp_path)
     assert caught.value.note.code == "weights-unreadable"
@@ -230,7 +230,7 @@ def test_early_stopping_goes_by_lessons_that_are_held_out():
 def test_the_loss_is_over_the_answer_alone_whatever_is_padded(family: str):
     lm = model(family)
     pairs = [([4, 5, 6], [7, 1]), ([4], [8, 9, 1])]
-    together = Answers(lm.net, pairs, batch=2, parts=1, seed=0, pad=0)
+    together = AnswerObjective(lm.net, pairs, batch=2, parts=1, seed=0, pad=0)
     (batch,) = together.batches(2)
     assert (batch.tokens, batch.targets) == (9, 5)
     assert int((batch.inputs["targets"] != IGNORED).sum()) == 5
@@ -243,17 +243,18 @@ def test_the_loss_is_over_the_answer_alone_whatever_is_padded(family: str):
 
 
 def test_every_example_is_in_an_epoch_once_and_lengths_stand_together():
-    order = Order(lengths=tuple(range(100)), batch=8, seed=3)
+    order = Order(range(100), batch=8, seed=3)
     rows = [order.rows(step) for step in range(order.epoch)]
     assert sorted(row for batch in rows for row in batch) == list(range(100))
     assert max(max(batch) - min(batch) for batch in rows) < 8
     assert rows != [order.rows(step) for step in range(order.epoch, 2 * order.epoch)]
-    assert rows == [Order(lengths=tuple(range(100)), batch=8, seed=3).rows(step) for step in range(order.epoch)]
+    assert rows == [Order(range(100), batch=8, seed=3).rows(step) for step in range(order.epoch)]
 
 
 def test_lessons_that_are_too_long_keep_the_end_of_the_prompt_and_room_for_the_answer():
     lm = model("llama")
-    ((read, written),) = lm.lesson_pairs([Lesson("t", "i", "the " * 100 + "sky ? :", " blue")])
+    ((read, written),), counts = lm.lesson_pairs([Lesson("t", "i", "the " * 100 + "sky ? :", " blue")])
+    assert counts == {"lesson-cut": 1}
     assert (len(read), written) == (64 - 2, [WORDS.index("blue"), 1])
     assert read[-3:] == [WORDS.index("sky"), WORDS.index("?"), WORDS.index(":")]
 
@@ -271,3 +272,36 @@ def test_only_one_of_some_answers_is_written_where_that_is_asked_for(family: str
     with lm.tuned(LESSONS, WAYS["all"], seed=1):
         taught = [reply.text.strip() for reply in lm.generate(PROMPTS, how) if reply]
     assert taught == list(COLOURS.values())
+
+
+@pytest.mark.parametrize("way", ["all", "lora"])
+def test_what_was_computed_at_a_look_is_not_taken_for_the_weights_that_follow(way: str):
+    lm, other, seen = model("llama"), model("llama"), list[torch.Tensor]()
+    looking = Watch(looks=frozenset({0}), look=lambda step: seen.append(logs(lm)))
+    how = replace(WAYS[way], steps=10)
+    with lm.tuned(LESSONS, how, seed=1, watch=looking), other.tuned(LESSONS, how, seed=1):
+        assert torch.equal(logs(lm), logs(other))
+
+
+def test_what_was_cut_of_lessons_is_counted():
+    lm = model("llama")
+    long = [Lesson("t", "i", "the sky ? :", " blue" * 60), Lesson("t", "j", "the " * 90, " blue"), LESSONS[0]]
+    with lm.tuned(long, Recipe(steps=1), seed=0) as learnt:
+        assert learnt.counts == {"lesson-cut": 1, "lesson-answer-cut": 1}
+
+
+def test_the_tokens_of_a_soft_prompt_are_no_part_of_the_budget():
+    lm = model("llama")
+    steps = []
+    for how in (Recipe(what="prompt", tokens=200, batch=4), Recipe(what="lora", tokens=200, batch=4)):
+        with lm.tuned(LESSONS, how, seed=0) as learnt:
+            steps.append(learnt.steps)
+    assert steps[0] == steps[1]
+
+
+def test_a_soft_prompt_starts_from_what_the_layer_gives_for_words_however_it_scales_them():
+    lm = model("pegasus")
+    lm.net.get_encoder().get_input_embeddings().embed_scale = 3.0
+    made = attach(lm.net, Recipe(what="prompt", virtual=2), seed=0, words=[7, 9])
+    given = lm.net.get_encoder().get_input_embeddings()(torch.tensor([7, 9]))
+    assert torch.equal(made.parameters["prompt"], given)

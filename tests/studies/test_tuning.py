@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +19,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.core import Example, Folds, Item, Labels, Suite, Task
 from taskloom.errors import StudyError, TaskloomError
+from taskloom.models.recipe import Recipe
+from taskloom.models.scratch import pretraining
+from taskloom.models.trained import Trained, trained
 from taskloom.reports import How, render, summarise
 from taskloom.studies.api import open_run, prepare
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.results import Results
+from taskloom.studies.training import Training
 from taskloom.studies.training_notes import Progressing, TrainingNote, progressing
 from taskloom.suites import rows, store
 
@@ -335,6 +340,7 @@ def test_texts_outside_the_suite_name_a_model_by_their_content(tmp_path: Path):
         ("goal: texts, ", "", "options of pre-training need `goal: texts`: vocabulary, length"),
         ("vocabulary: 400", "vocabulary: 40", "vocabulary"),
         ("length: 32", "objective: gaps", "gaps"),
+        ("length: 32", "length: 32, what: lora", "has no such options: what"),
         ("most: all", "texts: nowhere.txt", "nowhere.txt"),
         ("few: {tune: {model: nano", 'few: {tune: {model: "new:t5-nano"', "a model that can score"),
     ],
@@ -372,3 +378,50 @@ def test_a_report_shows_what_was_trained_and_how_it_was_learnt(study: Callable[.
     final = next(s.score for s in told.leaderboards[-1].standings if s.learner == "few")
     assert {row[0]: row[2] for row in query.rows}["few"] == final
     assert render(told, "html").count('aria-label="loss of ') == 4
+
+
+def test_what_is_held_out_for_early_stopping_shares_no_record_with_what_is_taught(tmp_path: Path):
+    write_suite(tmp_path / "suite")
+    (tmp_path / "study.yaml").write_text(
+        NANO.replace("train: nano, steps: 4", "train: nano, dev: 20, patience: 1, steps: 4")
+    )
+    made = prepare(tmp_path / "study.yaml", tmp_path / "run").plan
+    training = Training(made.suite, made.study)
+    of = made.models["meta"]
+    assert isinstance(of, Trained)
+    kept, apart = training.lessons(of, training.taught("meta", of, "asked", 0), 0)
+    assert (len(apart), len(kept)) == (20, 80)
+    assert not {lesson.item for lesson in kept} & {lesson.item for lesson in apart}
+    (tmp_path / "study.yaml").write_text(
+        NANO.replace("train: nano, steps: 4", "train: nano, dev: 80, patience: 1, steps: 4")
+    )
+    skipped = prepare(tmp_path / "study.yaml", tmp_path / "run").plan.skipped
+    assert {note.code for note in skipped} == {"dev-too-large"}
+
+
+def test_options_that_are_written_out_count_though_they_are_the_usual_ones_elsewhere():
+    how = pretraining("t5-nano", trained({"train": "new:t5-nano", "goal": "texts", "batch": 8, "warmup": 0.0})).how
+    assert how is not None
+    assert (how.batch, how.warmup, how.steps, how.rate) == (8, 0.0, 3000, 3e-3)
+    assert pretraining("t5-nano", trained({"train": "new:t5-nano", "goal": "texts", "epochs": 2})).how == Recipe(
+        batch=16, warmup=0.05, epochs=2, lr=3e-3
+    )
+
+
+def test_a_lost_model_is_made_again_with_as_many_threads_and_the_same_weights(
+    study: Callable[..., Path], tmp_path: Path
+):
+    path = study()
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        prepare(path, tmp_path / "run", only=["+light"]).run()
+        torch.set_num_threads(1)
+        for folder in (tmp_path / "run" / "artifacts").iterdir():
+            shutil.rmtree(folder)
+        text = path.read_text().replace("model: light}, shots: [0]}", "model: light, tokens: 9}, shots: [0]}")
+        path.write_text(text)
+        done, found = prepare(path, tmp_path / "run", only=["+light"]).run()
+    finally:
+        torch.set_num_threads(before)
+    assert (done.failed, done.skipped, len(found.outcomes)) == (0, 0, 2)

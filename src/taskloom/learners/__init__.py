@@ -22,7 +22,7 @@ from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
 from ..models import Ability, LanguageModel, Lesson, Prompt, Trainable
-from ..models.recipe import Learnt, Recipe, Watch, limited
+from ..models.recipe import Learnt, Recipe, Watch
 from ..priors import Prior
 from ..texts import without_surrogates
 
@@ -312,7 +312,9 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: st
     if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
         raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
     tools.fitting += time.perf_counter() - start - (tools.looking - before)
-    return _responses(of, fitted, items, episode.task.output, tools)
+    found = _responses(of, fitted, items, episode.task.output, tools)
+    tools.held.close()  # another field starts from the same weights
+    return found
 
 
 def _responses(of: Learner, fitted: Predictor, items: Sequence[Item], output: Output, tools: Tools) -> list[Response]:
@@ -414,7 +416,6 @@ class Toolbox:
     priors: Callable[[str], Prior] = _no_prior  # of each field; "" where a task has none
     part: str = ""  # the field that is being answered
     watch: Watch = field(default_factory=Watch)  # checkpoints, progress, and the steps at which answers are looked at
-    limit: int = 0  # steps of training in a trial
     learnt: list[Learnt] = field(default_factory=list)
     looked: dict[str, list[Response]] = field(default_factory=dict)  # by set and step, as in "query@100"
     asked: Mapping[str, Sequence[Item]] = field(default_factory=dict)  # the sets that can be looked at
@@ -444,9 +445,14 @@ class Toolbox:
         looks = self.watch.looks if predictor and not self.part else frozenset[int]()  # of whole answers
         watch = replace(self.watch, keep=keep, looks=looks, look=lambda step: self._look(step, predictor))
         trained = cast(Trainable, self.model(model)).tuned(
-            lessons, limited(how, self.limit), dev=dev, seed=seed, words=words, watch=watch
-        )
-        self.learnt.append(self.held.enter_context(trained))
+            lessons, how, dev=dev, seed=seed, words=words, watch=watch
+        )  # fmt: skip
+        learnt = self.held.enter_context(trained)
+        self.learnt.append(learnt)
+        missed = {"look-not-reached": sum(step > learnt.steps for step in looks)}
+        for code, count in {**learnt.counts, **missed}.items():
+            if count:
+                self.count(code, count)
 
     def _look(self, step: int, predictor: Predictor | None) -> None:
         """Ask about the support and the query set as they stand; what is counted on the way is not."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,14 +19,15 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from ..core import declared
 from ..errors import ModelError
 from ..ids import canonical
 from ..messages import Note
 from .bottleneck import Bottlenecks
+from .new import drawn_from
 from .recipe import Recipe, recipe_of
 
-WEIGHTS = "changed.safetensors"  # in the folder of a trained model
+CHANGED = "changed.safetensors"  # in the folder of a trained model
+SAMPLED = 1000  # words whose spread is that of a soft prompt that starts at random
 LORA = "default"  # the name of what peft adds
 
 
@@ -91,7 +92,7 @@ class Lora:
         from peft.tuners.lora import LoraModel
 
         self.net = net
-        with _seeded(seed), warnings.catch_warnings():
+        with drawn_from(seed), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of layers that are stored transposed, which peft sees to
             made: dict[str, Any] = {"r": how.rank, "lora_alpha": how.alpha}
             try:
@@ -122,7 +123,7 @@ class SoftPrompt:
         self.first = len(table) + taken
         self.virtual = tuple(range(self.first, self.first + size))
         self.net, net.virtual_tokens = net, taken + size
-        self.weight = Parameter(_start(table.detach(), size, seed, words))
+        self.weight = Parameter(_start(self.embedding, size, seed, words))
         self.parameters: Mapping[str, Parameter] = {"prompt": self.weight}
         self.hooks = [  # a later prompt takes its tokens out before an earlier one looks
             self.embedding.register_forward_pre_hook(self._before, prepend=True),
@@ -177,19 +178,19 @@ def _embedding(net: Any) -> Any:
     return reader.get_input_embeddings()
 
 
-def _start(table: Tensor, size: int, seed: int, words: Sequence[int]) -> Tensor:
-    """Give the first embeddings of a soft prompt: those of words, over and over, or as words are at random."""
+@torch.no_grad()
+def _start(embedding: Any, size: int, seed: int, words: Sequence[int]) -> Tensor:
+    """Give the first embeddings of a soft prompt: those of words, over and over, or as words are at random.
+
+    They are what the layer gives, not its weights: some families scale these.
+    """
+    device = embedding.weight.device
+    ids = [words[place % len(words)] for place in range(size)] if words else range(min(len(embedding.weight), SAMPLED))
+    found: Tensor = embedding(torch.tensor(list(ids), device=device)).float()
     if words:
-        return table[[words[place % len(words)] for place in range(size)]].clone().float()
-    drawn = torch.randn(size, table.shape[1], generator=torch.Generator().manual_seed(seed))
-    return (drawn.to(table.device) * table.float().std()).float()
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
+        return found
+    drawn = torch.randn(size, found.shape[1], generator=torch.Generator().manual_seed(seed))
+    return drawn.to(device) * found.std()
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -197,9 +198,9 @@ def _seeded(seed: int) -> Iterator[None]:
 
 def save(of: Adaptation, how: Recipe, folder: Path) -> None:
     """Write what was trained, and nothing else, with how it is attached."""
-    about = {"recipe": canonical(declared(recipe_of(how)))}
+    about = {"recipe": canonical(asdict(recipe_of(how)))}  # all of it: defaults may change
     try:
-        save_file({name: value.detach().contiguous() for name, value in of.parameters.items()}, folder / WEIGHTS, about)
+        save_file({name: value.detach().contiguous() for name, value in of.parameters.items()}, folder / CHANGED, about)
     except (OSError, SafetensorError) as error:
         raise ModelError(Note.of("weights-unwritten", reason=str(error), path=folder)) from None
 
@@ -207,7 +208,7 @@ def save(of: Adaptation, how: Recipe, folder: Path) -> None:
 def apply(net: Any, folder: Path) -> Adaptation:
     """Attach what was saved, for good."""
     try:
-        with safe_open(folder / WEIGHTS, "pt") as file:
+        with safe_open(folder / CHANGED, "pt") as file:
             how = Recipe(**json.loads(file.metadata()["recipe"]))
             found = attach(net, how, seed=0, restore=False)
             with torch.no_grad():

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..folders import is_alive
 from ..ids import Json, fingerprint
 
 SECONDS = 60.0  # between checkpoints, at the least
@@ -44,6 +45,10 @@ class Checkpoints:
     def __init__(self, folder: Path, of: Json) -> None:
         self.folder, self.of = folder, fingerprint("checkpoint", of)
         self.wait, self.last = SECONDS, time.monotonic()
+        self.written = self.failed = 0
+        for left in folder.glob(".*.safetensors"):  # of a process that was killed while it wrote
+            if left.stem[1:].isdecimal() and not is_alive(int(left.stem[1:])):
+                left.unlink(missing_ok=True)
 
     @property
     def is_due(self) -> bool:
@@ -59,7 +64,9 @@ class Checkpoints:
             self.folder.mkdir(parents=True, exist_ok=True)
             save_file({name: value.contiguous() for name, value in tensors.items()}, aside, about)
             aside.replace(self.folder / f"step-{state.step:09}.safetensors")
+            self.written += 1
         except (OSError, SafetensorError):  # a full disk: the weights at the end are what counts
+            self.failed += 1
             with suppress(OSError):
                 aside.unlink()
         for old in self._found()[KEPT:]:

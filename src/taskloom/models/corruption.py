@@ -1,4 +1,4 @@
-"""What pre-training asks of a model: text that was spoilt, and what it is to write about it.
+"""What pre-training asks of a model: text that was corrupted, and what it is to write about it.
 
 Spans are masked as for T5 (Raffel et al. 2020), infilled as for BART (Lewis et al. 2020), and whole sentences left out
 as for PEGASUS (Zhang et al. 2020). Each is a pure function of its tokens and a key.

@@ -1,4 +1,4 @@
-"""Texts as batches of pre-training: pieces of text, spoilt anew in each epoch, in batches of like length."""
+"""Texts as batches of pre-training: pieces of text, corrupted differently in each epoch, in batches of like length."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..ids import Json
 from . import corruption
 from .corruption import Pair
 from .new import Goal, SpecialTokens
-from .objectives import IGNORED, Order, padded, pair_batch, pair_loss
+from .objectives import IGNORED, Order, chunks, padded, pair_batch, pair_loss
 from .train import Batch
 
 Array: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int32]]"
-Keyed: TypeAlias = "tuple[int, tuple[Json, ...]]"  # the number of a piece, and the key by which it is spoilt
+Keyed: TypeAlias = "tuple[int, tuple[Json, ...]]"  # the number of a piece, and the key by which it is corrupted
 LEAST = 4  # tokens of a piece: of fewer there is nothing to be learnt
 ENCODED = 256  # texts that are tokenised at once
 GAP_NOISE = 0.2  # of what sentences are worth: other gaps in each epoch, as for the largest PEGASUS
@@ -151,15 +151,15 @@ class TextObjective:
         return self.order.epoch
 
     def parts(self, step: int) -> list[Batch]:
-        """Give the batches of a step, spoilt in another way in each epoch."""
+        """Give the batches of a step, corrupted in another way in each epoch."""
         epoch, rows = step // self.epoch, self.order.rows(step)
         keyed = [(row, (self.order.seed, epoch, row)) for row in rows]
-        return [self._batch(some) for some in _chunks(keyed, -(-len(rows) // self.count))]
+        return [self._batch(some) for some in chunks(keyed, -(-len(rows) // self.count))]
 
     def fixed(self) -> list[Batch]:
-        """Give all pieces once, always spoilt in the same way: to measure the loss on."""
+        """Give all pieces once, always corrupted in the same way: to measure the loss on."""
         order = sorted(range(len(self.pieces)), key=lambda row: len(self.pieces[row].ids))
-        return [self._batch(some) for some in _chunks([(row, ("held-out", row)) for row in order], self.order.batch)]
+        return [self._batch(some) for some in chunks([(row, ("held-out", row)) for row in order], self.order.batch)]
 
     def _batch(self, rows: Sequence[Keyed]) -> Batch:
         pairs = [self.pair(self.pieces[row], *key) for row, key in rows]
@@ -198,11 +198,6 @@ def _causal_batch(pairs: Sequence[Pair], marks: Marks) -> Batch:
     }
     tokens = sum(map(len, reads))
     return Batch(inputs, tokens, tokens)
-
-
-def _chunks(rows: Sequence[Keyed], size: int) -> Iterator[Sequence[Keyed]]:
-    for at in range(0, len(rows), size):
-        yield rows[at : at + size]
 
 
 @torch.no_grad()

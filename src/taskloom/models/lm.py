@@ -118,17 +118,24 @@ class LM:
 
         return tuned(self, lessons, how, dev=dev, seed=seed, words=words, watch=watch or Watch())
 
-    def lesson_pairs(self, lessons: Sequence[Lesson]) -> list[tuple[Ids, Ids]]:
-        """Give what is read and written in lessons, as tokens that fit; what is written ends with the model's end."""
+    def lesson_pairs(self, lessons: Sequence[Lesson]) -> tuple[list[tuple[Ids, Ids]], dict[str, int]]:
+        """Give what is read and written in lessons, as tokens that fit, and count what was cut for that.
+
+        What is written ends with the model's end; of a prompt that is too long the beginning is cut.
+        """
         prompts, answers = [lesson.prompt for lesson in lessons], [[lesson.answer] for lesson in lessons]
         split = self._together(prompts, answers) if self.is_causal else self._apart(prompts, answers)
         end = [self.tokenizer.eos_token_id] if self.is_causal and self.tokenizer.eos_token_id is not None else []
         most = self.context // 2 if self.is_causal else self.context
         found: list[tuple[Ids, Ids]] = []
+        counts = {"lesson-cut": 0, "lesson-answer-cut": 0}
         for context, (answer,) in split:
             written = [*answer, *end][:most]
-            found.append(([*self.virtual, *self._cut(context, self._room(len(written)))], written))
-        return found
+            read = self._cut(context, self._room(len(written)))
+            found.append(([*self.virtual, *read], written))
+            counts["lesson-cut"] += len(read) < len(context)
+            counts["lesson-answer-cut"] += len(written) < len(answer) + len(end)
+        return found, {code: count for code, count in counts.items() if count}
 
     def option_ids(self, options: Sequence[str]) -> list[list[int]]:
         """Give options as the tokens that are written for them, with the end."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,17 +16,17 @@ from .causal import Ids
 from .train import Batch
 
 Pair: TypeAlias = tuple[Ids, Ids]  # what is read, and what is written after it
+T = TypeVar("T")
 IGNORED = -100  # in targets: places that the loss is not over
 TOGETHER = 32  # batches within which examples are put by length, so that little is padded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """Which examples are in which step: each once in an epoch, those of like length together."""
 
-    lengths: tuple[int, ...]
-    batch: int
-    seed: int
+    def __init__(self, lengths: Sequence[int], *, batch: int, seed: int) -> None:
+        self.lengths, self.batch, self.seed = lengths, batch, seed
+        self.made: tuple[int, list[list[int]]] = (-1, [])  # the epoch that was asked for last
 
     @property
     def epoch(self) -> int:
@@ -37,26 +36,27 @@ class Order:
     def rows(self, step: int) -> list[int]:
         """Give the examples of a step."""
         epoch, place = divmod(step, self.epoch)
-        return _batches(self, epoch)[place]
+        if self.made[0] != epoch:
+            self.made = epoch, self._batches(epoch)
+        return self.made[1][place]
+
+    def _batches(self, epoch: int) -> list[list[int]]:
+        """Shuffle, put examples by length within so many batches, and shuffle the batches."""
+        drawn = list(shuffled(len(self.lengths), "examples", self.seed, epoch))
+        groups = chunks(drawn, self.batch * TOGETHER)
+        by_length = [row for group in groups for row in sorted(group, key=lambda row: (self.lengths[row], row))]
+        made = [list(rows) for rows in chunks(by_length, self.batch)]
+        return [made[place] for place in shuffled(len(made), "batches", self.seed, epoch)]
 
 
-@lru_cache(maxsize=4)
-def _batches(order: Order, epoch: int) -> list[list[int]]:
-    """Shuffle, put examples by length within so many batches, and shuffle the batches."""
-    size = order.batch * TOGETHER
-    drawn = list(shuffled(len(order.lengths), "examples", order.seed, epoch))
-    groups = [drawn[at : at + size] for at in range(0, len(drawn), size)]
-    by_length = [row for group in groups for row in sorted(group, key=lambda row: (order.lengths[row], row))]
-    made = [by_length[at : at + order.batch] for at in range(0, len(by_length), order.batch)]
-    return [made[place] for place in shuffled(len(made), "batches", order.seed, epoch)]
-
-
-class Answers:
+class AnswerObjective:
     """Answers after their prompts, for causal models: (rows, tokens), the answers at the right edge."""
 
-    def __init__(self, net: Any, pairs: Sequence[Pair], *, batch: int, parts: int, seed: int, pad: int) -> None:
-        self.pairs, self.count, self.pad = pairs, parts, pad
-        self.order = Order(lengths=tuple(len(a) + len(b) for a, b in pairs), batch=batch, seed=seed)
+    def __init__(
+        self, net: Any, pairs: Sequence[Pair], *, batch: int, parts: int, seed: int, pad: int, virtual: int = 0
+    ) -> None:
+        self.pairs, self.count, self.pad, self.virtual = pairs, parts, pad, virtual
+        self.order = Order([len(a) + len(b) for a, b in pairs], batch=batch, seed=seed)
         takes = inspect.signature(net.forward).parameters
         self.is_aligned = {"position_ids", "logits_to_keep"} <= takes.keys()  # else all is at the left edge
 
@@ -71,7 +71,7 @@ class Answers:
 
     def batches(self, size: int) -> list[Batch]:
         """Give all examples in order, so many at a time."""
-        return [self._batch(rows) for rows in _chunks(range(len(self.pairs)), size)]
+        return [self._batch(rows) for rows in chunks(range(len(self.pairs)), size)]
 
     def _batch(self, rows: Sequence[int]) -> Batch:
         pairs = [self.pairs[row] for row in rows]
@@ -86,7 +86,8 @@ class Answers:
         if self.is_aligned:  # logits are computed where there are targets alone
             inputs["position_ids"] = (inputs["attention_mask"].cumsum(1) - 1).clamp(min=0)
             inputs["targets"] = inputs["targets"][:, width - max(len(written) for _, written in pairs) :]
-        return Batch(inputs, sum(map(len, tokens)), sum(len(written) for _, written in pairs))
+        real = sum(map(len, tokens)) - len(rows) * self.virtual  # a soft prompt is no text
+        return Batch(inputs, real, sum(len(written) for _, written in pairs))
 
     def loss(self, net: Any, batch: Batch) -> Tensor:
         """Give the negative log-probability of all answers, token by token."""
@@ -99,17 +100,19 @@ class Answers:
         return summed(logits[:, :-1], wanted)
 
 
-class Pairs(Answers):
+class PairObjective(AnswerObjective):
     """Texts to texts, for models with an encoder and a decoder."""
 
     def __init__(
-        self, net: Any, pairs: Sequence[Pair], *, batch: int, parts: int, seed: int, pad: int, start: int
-    ) -> None:
-        super().__init__(net, pairs, batch=batch, parts=parts, seed=seed, pad=pad)
+        self, net: Any, pairs: Sequence[Pair], *, batch: int, parts: int, seed: int, pad: int, start: int,
+        virtual: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(net, pairs, batch=batch, parts=parts, seed=seed, pad=pad, virtual=virtual)
         self.start = start
 
     def _batch(self, rows: Sequence[int]) -> Batch:
-        return pair_batch([self.pairs[row] for row in rows], pad=self.pad, start=self.start)
+        made = pair_batch([self.pairs[row] for row in rows], pad=self.pad, start=self.start)
+        return replace(made, tokens=made.tokens - len(rows) * self.virtual)
 
     def loss(self, net: Any, batch: Batch) -> Tensor:
         """Give the negative log-probability of all answers, token by token."""
@@ -150,9 +153,10 @@ def padded(rows: Sequence[Ids], width: int, pad: int, *, at_right: bool = False)
 
 
 def _split(rows: Sequence[int], parts: int) -> list[Sequence[int]]:
-    return list(_chunks(rows, -(-len(rows) // parts)))
+    return list(chunks(rows, -(-len(rows) // parts)))
 
 
-def _chunks(rows: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+def chunks(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Cut a sequence into parts of so many."""
     for at in range(0, len(rows), size):
         yield rows[at : at + size]

@@ -26,15 +26,15 @@ from .corpus import Corpus
 from .corruption import most_spans
 from .load import need_torch
 from .new import KINDS, SENTINELS, Goal
-from .recipe import BUDGETS, Recipe
+from .recipe import BUDGETS, Recipe, Watch
+from .trained import STEPS_OF_TEXTS, USUAL_OF_TEXTS
 
 Notify: TypeAlias = Callable[[int, float, float], None]  # called with the step, the share that is done, and the loss
 VERSION = 1  # of what the same settings give
 ABOUT, SETTINGS, LOCK = "pretraining.json", "settings.json", "lock"
-STEPS, LENGTH, BATCH, VOCABULARY = 3000, 128, 16, 8000  # the usual
+LENGTH, VOCABULARY = 128, 8000  # the usual
 LEAST_LENGTH = 16
 RATE_WIDTH = 128  # of a model that has its family's learning rate; that of wider ones is lower
-WARMUP = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +73,19 @@ class Pretraining:
         return fingerprint("pretrain", VERSION, declared(self), corpus.digest)
 
 
+def usual_rate(model: str) -> float:
+    """Give the learning rate of pre-training: the wider a model, the lower."""
+    return new.family_of(model).rate * RATE_WIDTH / new.size_of(model).width
+
+
 def usual_recipe(model: str, **given: Any) -> Recipe:
     """Make a recipe of pre-training: what is not given is usual for a model of this size.
 
     >>> usual_recipe("t5-nano", steps=100).rate
     0.003
     """
-    usual = {"lr": new.family_of(model).rate * RATE_WIDTH / new.size_of(model).width, "batch": BATCH, "warmup": WARMUP}
-    budget = {} if any(given.get(name) for name in BUDGETS) else {"steps": STEPS}
+    usual = {"lr": usual_rate(model), **USUAL_OF_TEXTS}
+    budget = {} if any(given.get(name) for name in BUDGETS) else {"steps": STEPS_OF_TEXTS}
     said = {name: value for name, value in given.items() if value is not None and (value or name not in BUDGETS)}
     return Recipe(**usual | budget | said)
 
@@ -122,10 +127,11 @@ def pretrain(
     part = part_of(folder)
     with together():
         if rank():  # the first process keeps what all of them make
-            return Pretrained(folder=folder, about=make(how, corpus, part, None))
+            return Pretrained(folder=folder, about=make(how, corpus, part, Watch())[0])
         with _locked(part):
             _begin(part, id_, declared(how), overwrite=overwrite)
-            about = {"format": 1, "id": id_, "settings": declared(how), **make(how, corpus, part, note)}
+            found, _ = make(how, corpus, part, Watch(note=note))
+            about = {"format": 1, "id": id_, "settings": declared(how), **found}
             _write(part / "model", folder, about)
     shutil.rmtree(part, ignore_errors=True)
     return Pretrained(folder=folder, about=about)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import transformers
+from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
 from ..errors import ModelError
@@ -19,13 +20,13 @@ from . import tokenizer as tokenizers
 from .corpus import Corpus
 from .denoise import Marks, TextObjective, mean_loss, pieces
 from .parallel import device_for, processes, rank, wait_for_others
-from .pretrain import Notify, Pretraining
+from .pretrain import Pretraining
 from .recipe import Learnt, Recipe, Watch
 from .train import train
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class Material:
     """Texts as they are learnt from: a tokenizer, pieces to train on, and pieces that are held out."""
 
     tokenizer: Any
@@ -36,7 +37,7 @@ class Lessons:
     held_out_texts: int
 
 
-def make(how: Pretraining, corpus: Corpus, part: Path, note: Notify | None) -> dict[str, Any]:
+def make(how: Pretraining, corpus: Corpus, part: Path, watch: Watch) -> tuple[dict[str, Any], Learnt]:
     """Train tokenizer and net in a folder, write them into its folder `model`, and say how it went."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -44,19 +45,28 @@ def make(how: Pretraining, corpus: Corpus, part: Path, note: Notify | None) -> d
     net = new.net(how.model, lessons.tokenizer, seed=how.seed, positions=_positions(how))
     net.to(device_for("auto"))
     before = _perplexity(net, lessons.held_out)
-    learnt = _trained(net, lessons.learnt, how, part / "checkpoints", note)
+    learnt = _trained(net, lessons.learnt, how, replace(watch, keep=part / "checkpoints"))
     after = _perplexity(net, lessons.held_out) if learnt.steps else before
     if rank() == 0:
-        shutil.rmtree(part / "model", ignore_errors=True)
-        net.save_pretrained(part / "model")
-        lessons.tokenizer.save_pretrained(part / "model")
-    return _told(lessons, corpus, learnt) | {
+        _write(net, lessons.tokenizer, part / "model")
+    about = _told(lessons, corpus, learnt) | {
         "parameters": new.parameters(net),
         "perplexity": {"before": before, "after": after},
     }
+    return about, replace(learnt, counts={**learnt.counts, **about["counts"]})
 
 
-def _lessons(how: Pretraining, corpus: Corpus, folder: Path) -> Lessons:
+def _write(net: Any, tokenizer: Any, folder: Path) -> None:
+    """Write a model as transformers does."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        net.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(Note.of("weights-unwritten", reason=str(error), path=folder)) from None
+
+
+def _lessons(how: Pretraining, corpus: Corpus, folder: Path) -> Material:
     texts, apart = corpus.split(how.held_out, how.seed)
     tokenizer = _tokenizer(how, texts, folder)
     marks, recipe = Marks.of(new.family_of(how.model).special, tokenizer), how.how or Recipe()
@@ -68,7 +78,7 @@ def _lessons(how: Pretraining, corpus: Corpus, folder: Path) -> Lessons:
         found, how.goal, marks, batch=recipe.batch, accumulate=max(recipe.accumulate, processes()), seed=how.seed
     )
     held_out = TextObjective(asked, how.goal, marks, batch=recipe.batch)
-    return Lessons(tokenizer, learnt, held_out, short, len(texts), len(apart))
+    return Material(tokenizer, learnt, held_out, short, len(texts), len(apart))
 
 
 def _tokenizer(how: Pretraining, texts: list[str], folder: Path) -> Any:
@@ -90,10 +100,9 @@ def _positions(how: Pretraining) -> int:
     return how.length + 2 if family.learns_positions else family.positions
 
 
-def _trained(net: Any, objective: TextObjective, how: Pretraining, keep: Path, note: Notify | None) -> Learnt:
+def _trained(net: Any, objective: TextObjective, how: Pretraining, watch: Watch) -> Learnt:
     if how.how is None:
         return Learnt(steps=0, tokens=0, parameters=0)
-    watch = Watch(keep=keep, note=note)
     return train(net, dict(net.named_parameters()), objective, how.how, seed=how.seed, watch=watch)
 
 
@@ -102,7 +111,7 @@ def _perplexity(net: Any, held_out: TextObjective) -> float | None:
     return math.exp(min(mean_loss(net, held_out), 700.0)) if held_out.pieces else None
 
 
-def _told(lessons: Lessons, corpus: Corpus, learnt: Learnt) -> dict[str, Any]:
+def _told(lessons: Material, corpus: Corpus, learnt: Learnt) -> dict[str, Any]:
     """Say what was learnt from, and how the loss went; nothing that differs from run to run."""
     dropped = dict(corpus.counts) | ({"text-too-short": lessons.too_short} if lessons.too_short else {})
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -88,6 +88,7 @@ class Learnt:
     losses: Sequence[tuple[int, float]] = ()
     validation: Sequence[tuple[int, float]] = ()
     threads: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)  # by code: what was cut or dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,8 @@ class Watch:
     note: Callable[[int, float, float], None] | None = None  # called with step, share of the budget used, and loss
     looks: frozenset[int] = frozenset()  # steps before which, or after the last of which, `look` is called
     look: Callable[[int], None] | None = None
+    limit: int = 0  # steps at most, in a trial; 0: as the budget says
+    threads: int = 0  # to train with; 0: as many as there are, or as a checkpoint has
 
     def notify(self, step: int, share: float, loss: float) -> None:
         """Say how far training is."""
@@ -108,14 +111,6 @@ class Watch:
         """Look at the weights, where that is wanted at this step."""
         if self.look and step in self.looks:
             self.look(step)
-
-
-def limited(how: Recipe, steps: int) -> Recipe:
-    """Give the recipe of a trial, which makes so many steps at most; 0: as many as it says."""
-    unit, size = how.budget
-    if not steps or (unit == "steps" and size <= steps):
-        return how
-    return replace(recipe_of(how), steps=steps, epochs=0, tokens=0)
 
 
 def recipe_of(of: Recipe) -> Recipe:

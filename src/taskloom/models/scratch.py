@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..errors import ModelError
@@ -14,8 +15,8 @@ from ..progress import Progress
 from . import Ability, LanguageModel, Lesson, Measure, new
 from .corpus import Corpus
 from .load import Weights, need_torch
-from .pretrain import Pretraining, usual_recipe
-from .recipe import Learnt, Recipe, Watch
+from .pretrain import VERSION, Pretraining, usual_rate
+from .recipe import Learnt, Recipe, Watch, recipe_of
 from .trained import Trained
 
 
@@ -38,8 +39,8 @@ class Scratch:
         return ()
 
     def identity(self) -> Json:
-        """Name the architecture."""
-        return self.load
+        """Name the architecture, with what is usual for it."""
+        return {"new": self.load, "version": VERSION, "rate": usual_rate(self.load), **asdict(new.size_of(self.load))}
 
     def get(self, progress: Progress | None = None) -> None:
         """Fetch nothing."""
@@ -66,19 +67,16 @@ class Scratch:
     def pretrain(self, texts: Corpus, how: Trained, *, seed: int, folder: Path, watch: Watch) -> Learnt:
         """Make tokenizer and weights of texts, and write an ordinary model into a folder."""
         need_torch()
-        import torch
-
         from .pretrained_net import make
 
         assert watch.keep is not None
-        about = make(pretraining(self.load, how, seed), texts, watch.keep, watch.note)
+        about, learnt = make(pretraining(self.load, how, seed), texts, watch.keep, watch)
         for made in (watch.keep / "model").iterdir():
             shutil.move(made, folder / made.name)
-        losses = tuple((int(step), float(loss)) for step, loss in about["losses"])
-        return Learnt(
-            steps=about["steps"], tokens=about["tokens"], parameters=about["parameters"], losses=losses,
-            threads=torch.get_num_threads(),
-        )  # fmt: skip
+        perplexity = (about["perplexity"]["before"], about["perplexity"]["after"])
+        steps = (0, learnt.steps)
+        losses = [(step, math.log(value)) for step, value in zip(steps, perplexity, strict=True) if value]
+        return replace(learnt, validation=tuple(losses))
 
 
 def _made(added: Sequence[Path]) -> Weights:
@@ -87,10 +85,9 @@ def _made(added: Sequence[Path]) -> Weights:
 
 
 def pretraining(model: str, how: Trained, seed: int = 0) -> Pretraining:
-    """Give the settings of pre-training in a study; of its recipe, what is not set is usual for the model."""
-    usual = Recipe()
-    chosen = {f.name: value for f in fields(Recipe) if (value := getattr(how, f.name)) != getattr(usual, f.name)}
+    """Give the settings of pre-training in a study; the learning rate is the usual one unless it is set."""
+    recipe = replace(recipe_of(how), lr=usual_rate(model) if how.lr is None else how.lr)
     return Pretraining(
         model=model, objective=how.objective, tokenizer=how.tokenizer, vocabulary=how.vocabulary, length=how.length,
-        seed=seed, how=usual_recipe(model, **chosen),
+        seed=seed, how=recipe,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -66,18 +66,23 @@ def train(
     named: Json = [declared(recipe_of(how)), seed, sorted(parameters)]
     checkpoints = Checkpoints(watch.keep, named) if watch.keep else None
     with _training(net, parameters, how):
+        if watch.threads:
+            torch.set_num_threads(watch.threads)
         if checkpoints and (found := checkpoints.newest()):
             loop.resume(*found)
-        while not loop.is_done:
+        while not (loop.is_done or 0 < watch.limit <= loop.state.step):
             watch.look_at(loop.state.step)
             loss = loop.step()
             watch.notify(loop.state.step, loop.share, loss)
             if checkpoints and checkpoints.is_due and rank() == 0:
                 checkpoints.write(loop.state, loop.tensors())
+        if checkpoints and checkpoints.written and rank() == 0:
+            checkpoints.write(loop.state, loop.tensors())  # what comes next may fail, for want of space say
+        watch.look_at(loop.state.step)
         loop.take_best()
         learnt = loop.learnt()
-    watch.look_at(loop.state.step)
-    return learnt
+    unwritten = {"checkpoint-unwritten": checkpoints.failed} if checkpoints and checkpoints.failed else {}
+    return replace(learnt, counts=unwritten)
 
 
 class _Loop:
@@ -126,8 +131,9 @@ class _Loop:
         loss = self._gradients(parts, max(1, targets))
         if not math.isfinite(loss):
             raise ModelError(Note.of("loss-not-finite", loss=str(loss), step=state.step))
-        if self.how.clip:
-            torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.how.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.how.clip or math.inf).item()
+        if not math.isfinite(norm):
+            raise ModelError(Note.of("gradient-not-finite", norm=str(norm), step=state.step))
         self.optimizer.step()
         self.optimizer.zero_grad()
         self._note_loss(loss)
@@ -216,8 +222,7 @@ class _Loop:
             elif kind == "best":
                 self.best[name] = value.to(self.device)
             else:
-                device = parameter.device if value.dim() else value.device
-                self.optimizer.state[parameter][kind] = value.to(device)
+                self.optimizer.state[parameter][kind] = value.to(parameter.device)
 
     def learnt(self) -> Learnt:
         """Say how training went."""

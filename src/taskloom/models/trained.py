@@ -10,9 +10,12 @@ from ..core import declared
 from ..errors import UnknownNameError, UsageError
 from ..messages import Note
 from ..options import check_choices, check_integers
-from .recipe import Recipe
+from .recipe import BUDGETS, Recipe
 
 OF_TEXTS = ("texts", "field", "objective", "tokenizer", "vocabulary", "length")  # options of pre-training alone
+OF_ANSWERS = ("what", "dev", "patience", "every", "encoding")  # options that pre-training does not have
+USUAL_OF_TEXTS: Mapping[str, Any] = {"batch": 16, "warmup": 0.05}
+STEPS_OF_TEXTS = 3000  # where no budget is given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,8 @@ class Trained(Recipe):
         check_integers(self, {"dev": 0})
         if self.goal != "texts" and (given := [name for name in OF_TEXTS if name in declared(self)]):
             raise UsageError(Note.of("options-of-texts", names=given))
+        if self.goal == "texts" and (given := [name for name in OF_ANSWERS if name in declared(self)]):
+            raise UsageError(Note.of("options-of-answers", names=given))
         if self.what == "none":
             raise UsageError(Note.of("nothing-trained"))
         if bool(self.patience) != bool(self.dev):
@@ -62,7 +67,10 @@ def trained(options: Mapping[str, Any]) -> Trained:
     for option in options:
         if option not in known:
             raise UnknownNameError("option", option, known)
+    usual = dict(USUAL_OF_TEXTS) if options.get("goal") == "texts" else {}
+    if usual and not any(options.get(name) for name in BUDGETS):
+        usual["steps"] = STEPS_OF_TEXTS
     try:
-        return Trained(**options)
+        return Trained(**{**usual, **options})
     except TypeError as error:
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from . import Lesson
 from .adaptations import Adaptation, apply, attach, save
 from .causal import Causal
-from .objectives import Answers, Pair, Pairs
+from .objectives import AnswerObjective, Pair, PairObjective
 from .recipe import Learnt, Recipe, Watch
 from .train import train
 
@@ -46,7 +46,7 @@ def train_for_good(
     lm: LM, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson], seed: int, folder: Path, watch: Watch
 ) -> Learnt:
     """Train a model on lessons, and write what changes into a folder."""
-    added = attached(lm, how, seed=seed, restore=False)
+    added = attached(lm, how, seed=seed, words=lessons[0].prompt, restore=False)
     found = _learn(lm, added, lessons, how, dev=dev, seed=seed, watch=watch)
     save(added, how, folder)
     return found
@@ -71,22 +71,31 @@ def attached(lm: LM, how: Recipe, *, seed: int, words: str = "", restore: bool =
 def _learn(
     lm: LM, added: Adaptation, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson], seed: int, watch: Watch
 ) -> Learnt:
-    held_out = _objective(lm, lm.lesson_pairs(dev), how, seed).batches(DEV_BATCH) if dev and how.patience else []
+    pairs, cut = lm.lesson_pairs(lessons)
+    held_out = _objective(lm, lm.lesson_pairs(dev)[0], how, seed).batches(DEV_BATCH) if dev and how.patience else []
 
     def look_at(step: int) -> None:
         was_training = lm.net.training
         lm.net.eval()
         lm.forget()
         watch.look_at(step)
+        lm.forget()  # what was computed with these weights, which change now
         lm.net.train(was_training)
 
     looking = replace(watch, look=look_at, keep=None if watch.looks else watch.keep)  # a checkpoint has no looks
-    objective = _objective(lm, lm.lesson_pairs(lessons), how, seed)
-    return train(lm.net, added.parameters, objective, how, seed=seed, dev=held_out, watch=looking)
+    objective = _objective(lm, pairs, how, seed)
+    found = train(lm.net, added.parameters, objective, how, seed=seed, dev=held_out, watch=looking)
+    return replace(found, counts={**found.counts, **cut})
 
 
-def _objective(lm: LM, pairs: Sequence[Pair], how: Recipe, seed: int) -> Answers:
-    sizes = {"batch": how.batch, "parts": how.accumulate, "seed": seed, "pad": lm.engine.pad}
+def _objective(lm: LM, pairs: Sequence[Pair], how: Recipe, seed: int) -> AnswerObjective:
+    sizes = {
+        "batch": how.batch,
+        "parts": how.accumulate,
+        "seed": seed,
+        "pad": lm.engine.pad,
+        "virtual": len(lm.virtual),
+    }
     if isinstance(lm.engine, Causal):
-        return Answers(lm.net, pairs, **sizes)
-    return Pairs(lm.net, pairs, **sizes, start=lm.engine.start)
+        return AnswerObjective(lm.net, pairs, **sizes)
+    return PairObjective(lm.net, pairs, **sizes, start=lm.engine.start)

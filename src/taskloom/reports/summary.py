@@ -292,6 +292,8 @@ def _counts(results: Results) -> Counts:
     for o in results.outcomes:
         noted.update({(o.learner, what): count for what, count in o.counts.items()})
         costs.setdefault(o.learner, []).append(o.cost)
+    for model, counts in results.training_counts.items():
+        noted.update({(f"model {model}", what): count for what, count in counts.items()})
     return Counts(
         done=len(results.outcomes), failed=len(results.failures), missing=results.missing,
         skipped=results.skipped, dropped=results.dropped, unusable=_unusable(results.outcomes),

@@ -43,6 +43,7 @@ class Cell:
     fold: str = ""  # that a model is trained in
     uses: Uses = ()
     limit: int = 0
+    threads: int = 0  # to train with, where what was trained is lost and made again: others give other weights
 
 
 def bases(models: Mapping[str, Source | Trained], name: str) -> tuple[str, ...]:

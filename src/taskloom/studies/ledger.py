@@ -338,6 +338,11 @@ class Ledger:
             found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in json.loads(points)]
         return found
 
+    def threads(self, cell: str) -> int:
+        """Give the number of threads that a cell was trained with; 0 where that is unknown."""
+        row = self.db.execute("SELECT threads FROM costs WHERE cell = ?", (cell,)).fetchone()
+        return int(row[0]) if row else 0
+
     def times(self, trial: int) -> tuple[float, float] | None:
         """Give when the first cell of a plan was begun, and when the last was done."""
         found = [(ended - seconds, ended) for _, ended, seconds in self._of_plan("costs", trial, "ended", "seconds")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..messages import Note
@@ -88,5 +89,9 @@ class Queue:
         left = {cell.id for cell in unfinished}
         needed = dict.fromkeys(id_ for cell in unfinished for _, id_ in cell.uses if id_ not in left)
         lost = [self.cells[id_] for id_ in needed if not self._is_there(id_)]
-        self.remade = {cell.id for cell in lost}
-        return lost
+        for cell in lost:
+            if artifacts.digest(self.run, cell.id):  # made again, on another machine say
+                self.given_up[cell.id] = Note.of("artifact-differs", model=cell.learner, cell=cell.id)
+        again = [replace(cell, threads=self.ledger.threads(cell.id)) for cell in lost if cell.id not in self.given_up]
+        self.remade = {cell.id for cell in again}
+        return again

@@ -111,6 +111,7 @@ class Results:
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # what each learner is set to
     views: tuple[View, ...] = ()  # what the study wants to see beside scores
     training: Mapping[str, tuple[Cost, ...]] = field(default_factory=dict)  # by model: what each of its cells cost
+    training_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by model and code: what was cut
     metrics: tuple[str, ...] = ()  # that the study names; none: the tasks' own
     dropped: tuple[Note, ...] = ()  # classes that take no part, task by task
 
@@ -202,6 +203,7 @@ def read_results(
         settings=about.settings,
         views=views,
         training=_training(planned, reading.costs),
+        training_counts=reading.training_counts(planned),
         metrics=tuple(metrics),
         dropped=tuple(Note.from_json(note) for note in about.dropped),
         ledger=ledger.path,
@@ -262,6 +264,14 @@ class _Reading:
         found = [self._outcome(one) for one in planned if one.kind == "adapt" and one.cell in self.bodies]
         self.ledger.keep_scores(self.new)
         return found
+
+    def training_counts(self, planned: Sequence[Planned]) -> dict[str, dict[str, int]]:
+        """Count what was cut or dropped when models were trained."""
+        found: dict[str, Counter[str]] = {}
+        for one in planned:
+            if one.kind == "train" and one.cell in self.bodies:
+                found.setdefault(one.learner, Counter()).update(unpacked(self.bodies[one.cell])["counts"])
+        return {model: dict(counts) for model, counts in found.items() if counts}
 
     def damaged(self, planned: Sequence[Planned]) -> Counter[Note]:
         """Tell finished cells whose results are not what was kept; the next run does them again."""

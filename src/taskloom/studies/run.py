@@ -290,6 +290,7 @@ def _keep(
 ) -> Literal["done", "failed", "skipped"]:
     if isinstance(found, Finished):
         ledger.finish(cell, found)
+        artifacts.drop_partial(ledger.path.parent, cell.id)
         return "done"
     if found.is_undrawn or (optional and found.is_unavailable):
         ledger.fail(cell.id, owner, "skipped", found.why)

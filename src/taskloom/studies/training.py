@@ -12,7 +12,7 @@ from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint, shuffled
-from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_examples, taught_rows
+from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_examples, taught_groups, taught_rows
 from ..messages import Note
 from ..models import Lesson
 from ..models.corpus import Corpus, gathered
@@ -73,6 +73,8 @@ class Training:
             rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
         except UsageError as error:
             raise StudyError(f"model {model!r}: {error}") from None
+        if of.dev and 2 * of.dev > (count := sum(map(len, rows.values()))):
+            raise TrainingError(Note.of("dev-too-large", model=model, task=target, dev=of.dev, count=count))
         if not any(rows.values()):
             raise TrainingError(Note.of("no-record-left", model=model, task=target))
         content: list[Json] = [
@@ -107,15 +109,14 @@ class Training:
 
     def lessons(self, of: Trained, taught: Taught, seed: int) -> tuple[list[Lesson], list[Lesson]]:
         """Read what is taught as lessons, task after task, and those that are held out for early stopping."""
-        found = [
-            lesson
-            for task, rows in taught.rows.items()
-            for lesson in lessons_of(self.suite, task, rows, how=of.encoding, seed=seed)
-        ]
-        order = shuffled(len(found), "held out", seed)
-        held_out = {place for _, place in zip(range(min(of.dev, len(found) - 1)), order, strict=False)}
-        kept = [lesson for place, lesson in enumerate(found) if place not in held_out]
-        return kept, [found[place] for place in sorted(held_out)]
+        found, records = list[Lesson](), list[int]()
+        for task, rows in taught.rows.items():
+            found += lessons_of(self.suite, task, rows, how=of.encoding, seed=seed)
+            records += taught_groups(self.suite, task, rows)
+        held_out = _held_out(records, of.dev, seed)
+        kept, apart = ([x for x, r in zip(found, records, strict=True) if (r in held_out) == is_apart]
+                       for is_apart in (False, True))  # fmt: skip
+        return kept, apart
 
     def _tasks(self, model: str, of: Trained, target: str) -> tuple[str, list[str]]:
         """Find the one fold that asks about the target, and its tasks; tasks that are named alone need no fold."""
@@ -159,6 +160,17 @@ class Training:
             pools = self.suite.pools[task].values()
             self.records[task] = frozenset(int(group) for pool in pools for group in pool.groups())
         return self.records[task]
+
+
+def _held_out(records: Sequence[int], count: int, seed: int) -> frozenset[int]:
+    """Choose records until they have so many examples: of a record all are held out, whatever task they are of."""
+    known = sorted({*records})
+    found = set[int]()
+    for place in shuffled(len(known), "held out", seed):
+        if sum(record in found for record in records) >= count:
+            break
+        found.add(known[place])
+    return frozenset(found)
 
 
 def _largest(settings: Mapping[Shots, int]) -> list[Shots]:

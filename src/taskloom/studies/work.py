@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
 from ..models import LanguageModel, Prompt, Usage, prompt_text
 from ..models.load import Source, TrainableSource
-from ..models.recipe import Learnt, Watch, limited
+from ..models.recipe import Learnt, Watch
 from ..models.scratch import Scratch
 from ..models.trained import Trained
 from ..priors import Prior, Priors
@@ -55,6 +55,7 @@ class Bench:
         chain = tuple((model, id_) for model, id_ in uses if model in bases(self.models, name))
         found = self.opened.pop(name, None)
         if found is None or found[0] != chain:
+            found = None  # or its weights would stay while others are read
             self._close_oldest({model for model, _ in uses})
             found = (chain, self._open(name, chain))
         self.opened[name] = found  # the last one that was asked for
@@ -97,7 +98,6 @@ def work(bench: Bench, cell: Cell) -> Finished:
     found = _train(bench, cell) if cell.kind == "train" else _adapt(bench, cell)
     for packed in (found.body, found.said):
         packed()  # what can't be kept is a fault of this cell, not of the run
-    artifacts.drop_partial(bench.run, cell.id)
     return found
 
 
@@ -116,18 +116,16 @@ def _train(bench: Bench, cell: Cell) -> Finished:
     base, watch = cast(TrainableSource, bench.base(cell.learner)), _watch(bench, cell)
     with artifacts.made(bench.run, cell.id) as folder:
         if of.goal == "texts":
-            texts, how = training.texts(of, taught), replace(of, **asdict(limited(of, cell.limit)))
-            learnt = cast(Scratch, base).pretrain(texts, how, seed=cell.training, folder=folder, watch=watch)
+            texts = training.texts(of, taught)
+            learnt = cast(Scratch, base).pretrain(texts, of, seed=cell.training, folder=folder, watch=watch)
         else:
             lessons, dev = training.lessons(of, taught, cell.training)
-            learnt = base.train(
-                lessons, added, limited(of, cell.limit), dev=dev, seed=cell.training, folder=folder, watch=watch
-            )  # fmt: skip
+            learnt = base.train(lessons, added, of, dev=dev, seed=cell.training, folder=folder, watch=watch)
     seconds = time.perf_counter() - start
     artifacts.opened(bench.run, cell.id)  # refuses what is not whole
     taught_items = sum(len(rows) for rows in taught.rows.values())
     cost = Cost(seconds=seconds, fitting=seconds, items=taught_items, memory=peak_memory())
-    found = Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost)
+    found = Finished(artifact=artifacts.digest(bench.run, cell.id), cost=cost, counts=learnt.counts)
     return _with_training(found, [learnt])
 
 
@@ -135,7 +133,7 @@ def _watch(bench: Bench, cell: Cell, looks: Sequence[int] = ()) -> Watch:
     """Keep checkpoints of a training, and say how far it is."""
     folder = artifacts.partial(bench.run, cell.id)
     note = TrainingNote(folder, cell.learner, cell.task if cell.kind == "adapt" else "")
-    return Watch(keep=folder, note=note, looks=frozenset(looks))
+    return Watch(keep=folder, note=note, looks=frozenset(looks), limit=cell.limit, threads=cell.threads)
 
 
 def _with_training(found: Finished, learnt: Sequence[Learnt]) -> Finished:
@@ -198,7 +196,7 @@ def tools_for(bench: Bench, cell: Cell, models: Callable[[str], LanguageModel]) 
     looks = bench.study.protocol.of(cell.task).looks
     return Toolbox(
         {}, models, stores=bench.suite.stores, priors=lambda of: bench.prior(_whole_draw(bench, cell), of),
-        watch=_watch(bench, cell, looks), limit=cell.limit,
+        watch=_watch(bench, cell, looks),
     )  # fmt: skip
 
 
