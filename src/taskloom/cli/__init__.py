@@ -95,7 +95,6 @@ _verb(
 _verb(
     app, runs.report,
     "taskloom report runs/quickstart",
-    "taskloom report runs/quickstart --to md -o results.md",
     "taskloom report runs/quickstart --to items -o items.csv",
     "taskloom report runs/quickstart --to tex -o tables.tex --plots plots",
     under=STUDIES,

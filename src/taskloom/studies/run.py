@@ -159,12 +159,13 @@ class _Pool:
         self.workers = workers
         known = {name: _content(of) for name, of in plan.learners.items()}
         self.context = multiprocessing.get_context("spawn")
-        numbers = self.context.Value("i", 0)  # of workers
+        with safe_path():  # of the process that keeps count of what they share
+            numbers = self.context.Value("i", 0)  # of workers
         self.arguments = (plan.study, str(plan.folder), str(run), known, workers, own_safe_path(), numbers)
         self.pool = self._made()
 
     def _made(self) -> ProcessPoolExecutor:
-        with safe_path():  # of the process that keeps count of what they share
+        with safe_path():  # of that process again, where it was ended
             return ProcessPoolExecutor(self.workers, self.context, initializer=_start_worker, initargs=self.arguments)
 
     def submit(self, cell: Cell) -> Future[_Outcome]:
