@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,7 +99,8 @@ def pretrain(
     except Interrupted:
         kept = part_of(output)
         raise Interrupted(f"interrupted; the same command resumes from the last checkpoint in {kept}") from None
-    _show(made, as_json=as_json)
+    if os.environ.get("RANK", "0") == "0":  # of several processes, the first tells
+        _show(made, as_json=as_json)
 
 
 def _show(made: Pretrained, *, as_json: bool) -> None:

@@ -15,7 +15,8 @@ from ..ids import Json
 from . import corruption
 from .corruption import Pair
 from .new import Goal, SpecialTokens
-from .objectives import IGNORED, Order, chunks, padded, pair_batch, pair_loss
+from .objectives import IGNORED, Order, chunks, pair_batch, pair_loss
+from .padding import padded
 from .train import Batch
 
 Array: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int32]]"

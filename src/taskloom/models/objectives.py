@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
-import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..ids import shuffled
 from .causal import Ids
+from .padding import padded
 from .train import Batch
 
 Pair: TypeAlias = tuple[Ids, Ids]  # what is read, and what is written after it
@@ -141,15 +141,6 @@ def pair_loss(net: Any, batch: Batch) -> Tensor:
 def summed(logits: Tensor, targets: Tensor) -> Tensor:
     """Add up the negative log-probabilities of targets: (rows, tokens, vocabulary), (rows, tokens)."""
     return cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORED, reduction="sum")
-
-
-def padded(rows: Sequence[Ids], width: int, pad: int, *, at_right: bool = False) -> Tensor:
-    """Make rows equally wide, at the left edge or at the right one: (rows, width)."""
-    made = torch.full((len(rows), width), pad)
-    for number, row in enumerate(rows):
-        first = width - len(row) if at_right else 0
-        made[number, first : first + len(row)] = torch.tensor(list(row), dtype=torch.long)
-    return made
 
 
 def _split(rows: Sequence[int], parts: int) -> list[Sequence[int]]:

@@ -9,6 +9,7 @@ import torch
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 from .causal import Ids, Step
+from .padding import padded
 
 TOKENS, ROWS = 2048, 32  # of a batch
 
@@ -43,7 +44,7 @@ class Seq2Seq:
     def _weighed(self, seen: torch.Tensor, mask: torch.Tensor, options: Sequence[Ids]) -> list[float]:
         """Run the decoder over options, padded on the right: (rows, width, vocabulary)."""
         width = max(map(len, options))
-        wanted = _padded(options, width, self.pad).to(self.device)
+        wanted = padded(options, width, self.pad).to(self.device)
         given = torch.cat([wanted.new_full((len(options), 1), self.start), wanted[:, :-1]], dim=1)
         logits = self.net(encoder_outputs=(seen,), attention_mask=mask, decoder_input_ids=given, use_cache=False).logits
         logs = logits.float().log_softmax(-1).gather(2, wanted[:, :, None])[:, :, 0].double()
@@ -84,19 +85,11 @@ class Seq2Seq:
 
     def _encoded(self, prompts: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor]:
         width = max(map(len, prompts))
-        tokens = _padded(prompts, width, self.pad).to(self.device)
+        tokens = padded(prompts, width, self.pad).to(self.device)
         lengths = torch.tensor(list(map(len, prompts)), device=self.device)
         mask = (torch.arange(width, device=self.device) < lengths[:, None]).long()
         seen: torch.Tensor = self.net.get_encoder()(input_ids=tokens, attention_mask=mask).last_hidden_state
         return seen, mask
-
-
-def _padded(rows: Sequence[Ids], width: int, pad: int) -> torch.Tensor:
-    """Make rows of tokens equally wide: (rows, width)."""
-    made = torch.full((len(rows), width), pad)
-    for number, ids in enumerate(rows):
-        made[number, : len(ids)] = torch.tensor(list(ids))
-    return made
 
 
 def _batches(lengths: Sequence[int], tokens: int, rows: int) -> Iterator[list[int]]:
