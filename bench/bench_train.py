@@ -33,7 +33,7 @@ from taskloom.models import Lesson
 from taskloom.models.adaptations import attach
 from taskloom.models.lm import LM
 from taskloom.models.load import get, is_here
-from taskloom.models.objectives import IGNORED, Answers, Pairs
+from taskloom.models.objectives import IGNORED, AnswerObjective, PairObjective
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.seq2seq import Seq2Seq
 from taskloom.models.train import Batch, _Loop, train
@@ -115,7 +115,7 @@ class Work:
 
     net: Any
     parameters: Mapping[str, torch.nn.Parameter]
-    objective: Answers
+    objective: AnswerObjective
     how: Recipe
 
     @property
@@ -192,12 +192,12 @@ def labelled(batch: Batch) -> dict[str, Tensor]:
     return inputs | {"labels": labels}
 
 
-def objective(lm: LM, count: int, how: Recipe) -> Answers:
-    pairs = lm.lesson_pairs(lessons(count))
+def objective(lm: LM, count: int, how: Recipe) -> AnswerObjective:
+    pairs, _ = lm.lesson_pairs(lessons(count))
     sizes: dict[str, Any] = {"batch": how.batch, "parts": 1, "seed": 0, "pad": lm.engine.pad}
     if isinstance(lm.engine, Seq2Seq):
-        return Pairs(lm.net, pairs, **sizes, start=lm.engine.start)
-    return Answers(lm.net, pairs, **sizes)
+        return PairObjective(lm.net, pairs, **sizes, start=lm.engine.start)
+    return AnswerObjective(lm.net, pairs, **sizes)
 
 
 @contextmanager
