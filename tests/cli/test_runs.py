@@ -138,7 +138,7 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
     at_once, later = (printed.index(told) for told in ("finishing the current cell", "1 cell run"))
     assert at_once < later
     assert "1/8" not in printed[:at_once]
-    assert "interrupted; finished cells are kept" in printed
+    assert "interrupted; finished cells" in printed
 
 
 def test_compare_finds_what_differs_and_not_what_does_not(taskloom, folder: Path):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -147,8 +147,11 @@ def run(
         console.note(
             f"the study has changed since the last run; cells of the old one stay in the ledger, not shown: {folder}"
         )
-    with console.progress(found.study.name, detail=lambda: _training(folder)) as progress:
-        done, gathered = prepared.run(workers=workers, progress=progress, stopping=_note_stopping)
+    try:
+        with console.progress(found.study.name, detail=lambda: _training(folder)) as progress:
+            done, gathered = prepared.run(workers=workers, progress=progress, stopping=_note_stopping)
+    except KeyboardInterrupt:  # a second Ctrl-C
+        _end_interrupted()
     if done.damaged:
         shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
         console.note(f"ran {counted(len(done.damaged), 'cell')} again, damaged in the ledger: {shown}")
@@ -162,13 +165,18 @@ def run(
     for name, reason in done.waiting.items():
         console.note(f"{name} stopped: {reason}")
     if done.interrupted:
-        console.error("interrupted; finished cells are kept; the same command resumes the run")
-        raise typer.Exit(130)
+        _end_interrupted()
     if gathered.failures:
         console.error(
             f"{counted(len(gathered.failures), 'cell')} failed; see the report for tracebacks; the same command retries"
         )
         raise typer.Exit(1)
+
+
+def _end_interrupted() -> NoReturn:
+    """Say that nothing is lost, and end as shells expect it."""
+    console.error("interrupted; finished cells and checkpoints are kept; the same command resumes the run")
+    raise typer.Exit(130)
 
 
 def _training(folder: Path) -> str:
