@@ -305,3 +305,17 @@ def test_a_soft_prompt_starts_from_what_the_layer_gives_for_words_however_it_sca
     made = attach(lm.net, Recipe(what="prompt", virtual=2), seed=0, words=[7, 9])
     given = lm.net.get_encoder().get_input_embeddings()(torch.tensor([7, 9]))
     assert torch.equal(made.parameters["prompt"], given)
+
+
+@pytest.mark.parametrize("family", ["llama", "t5"])
+@pytest.mark.parametrize("way", WAYS)
+def test_activations_that_are_recomputed_and_half_precision_learn_alike(family: str, way: str):
+    lm, losses = model(family), dict[str, list[float]]()
+    how = replace(WAYS[way], steps=4)
+    kinds = {"plain": how, "again": replace(how, recompute=True), "half": replace(how, precision="bfloat16")}
+    for name, kind in kinds.items():
+        with unchanged(lm), lm.tuned(LESSONS, kind, seed=1) as learnt:
+            losses[name] = [loss for _, loss in learnt.losses]
+    assert losses["again"] == pytest.approx(losses["plain"], rel=1e-4)
+    assert losses["half"][0] == pytest.approx(losses["plain"][0], rel=0.02)  # of the same weights
+    assert losses["half"] != losses["plain"]

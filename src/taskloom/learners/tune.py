@@ -38,7 +38,7 @@ class Tune(Recipe, Learner):
     def __post_init__(self) -> None:
         Recipe.__post_init__(self)
         check_integers(self, {"longest": 1})
-        object.__setattr__(self, "template", self.asking.template)  # refuses what is none
+        object.__setattr__(self, "template", self.asking.template)  # an invalid one is refused
 
     @property
     def asking(self) -> InContext:

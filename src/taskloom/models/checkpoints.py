@@ -75,7 +75,7 @@ class Checkpoints:
         self.wait = max(SECONDS, SHARE * (self.last - begun))
 
     def newest(self) -> tuple[State, dict[str, Tensor]] | None:
-        """Read the newest checkpoint that is whole; training goes on with as many threads as it had."""
+        """Read the newest checkpoint that is whole; training continues with as many threads as it had."""
         for path in self._found():
             with suppress(OSError, SafetensorError, ValueError, KeyError, TypeError), safe_open(path, "pt") as file:
                 about = file.metadata()
