@@ -173,6 +173,32 @@ SCORES = {
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
 }
+TRANSFER = {  # maps of what transfers to what
+    "transfer-unsupported": "left out, as models can't be tuned on their outputs: {tasks:first 5}",
+    "transfer-untaught": "left out of the meta tasks, as they have no examples to train on: {tasks:first 5}",
+    "transfer-undrawable": "left out of the targets, as they have too few examples: {tasks:first 5}",
+    "transfer-nothing": "no task can be a {what}; name others, or build the suite of more examples",
+    "transfer-same": "a target is never its own meta task, and there is no other one: {task!r}",
+    "transfer-by-targets": (
+        "name the targets with --targets: the suite has no folds, and with --by {tag} all tasks that are no targets "
+        "are meta tasks"
+    ),
+    "transfer-budget": (
+        "a budget of {budget:,} steps is too small for one meta task, one target and one seed, which take "
+        "{needed:step}: {parts}; give --budget {needed} or more, or fewer steps"
+    ),
+    "transfer-size": (
+        "{meta:meta task} x {targets:target} ({pairs:pair}), {seeds:seed}: {steps:step} of training, of {budget:,} "
+        "in the budget"
+    ),
+    "transfer-dropped": (
+        "dropped to fit the budget: {dropped_meta:meta task}, {dropped_targets:target}, {dropped_seeds:seed}; all "
+        "would take {needed:step}"
+    ),
+    "transfer-unchosen": (
+        "nothing is chosen: two targets are needed, each with more than {count:meta task} measured on it"
+    ),
+}
 PROMPTS = {  # notes beside a prompt that is shown
     "prompt-of": "item {item!r}, learner {learner!r}, shots {shots}, seed {seed}, hash {hash}",
     "prompt-tokens": "{tokens:token}",
@@ -462,8 +488,8 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "more": "and {count:,} more",  # in a list, after the first
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS, EPISODES,
-    MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, REPORTS, FINDINGS, LEARNERS,
+    EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

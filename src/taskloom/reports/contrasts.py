@@ -121,11 +121,24 @@ def combination(
     first, *others = answers.values()
     same = [p for p in first if all(p in found and found[p].items == first[p].items for found in others)]
     drawn = draw({name: {place: found[place] for place in same} for name, found in answers.items()}, how)
-    summed = {
-        task: replace(episodes, values=sum((shares[name] * drawn[name][task].values for name in drawn), np.zeros(1)))
-        for task, episodes in drawn[next(iter(drawn))].items()
-    }
+    summed = combined(dict.fromkeys(drawn[next(iter(drawn))], shares), drawn)
     return over_tasks(task_means(summed, how), how).intervals()[0]
+
+
+def combined(shares: Mapping[str, Mapping[str, float]], drawn: Mapping[str, Drawn]) -> dict[str, Episodes]:
+    """Sum learners' scores up on each task, each times its share there, in the episodes that all have answered."""
+    found = {}
+    for task, parts in shares.items():
+        first, *others = (drawn[name][task] for name in parts)
+        same = [
+            p for p, a in first.answers.items() if all(p in o.answers and o.answers[p].items == a.items for o in others)
+        ]
+        values = sum(
+            (share * drawn[name][task].values[:, _places(drawn[name][task], same)] for name, share in parts.items()),
+            np.zeros(1),
+        )
+        found[task] = Episodes({place: first.answers[place] for place in same}, values, first.linked)
+    return found
 
 
 # --- what both have answered -----------------------------------------------------------------------------------------
