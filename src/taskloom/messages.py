@@ -184,7 +184,7 @@ TRANSFER = {  # maps of what transfers to what
         "are meta tasks"
     ),
     "transfer-budget": (
-        "a budget of {budget:,} steps is too small for one meta task, one target and one seed, which take "
+        "a budget of {budget:,} steps is too small for {meta:meta task}, {targets:target} and one seed, which take "
         "{needed:step}: {parts}; give --budget {needed} or more, or fewer steps"
     ),
     "transfer-size": (

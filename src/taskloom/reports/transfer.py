@@ -10,7 +10,7 @@ from ..episodes import Shots, shots_order
 from ..scores import Metric
 from ..stats import Contrast, Estimate
 from ..studies.results import Outcome, Results
-from .contrasts import combined, contrasts_by_task, contrasts_of
+from .contrasts import combined, contrasts_by_task, contrasts_of, corrected
 from .draws import Answered, Answers, Drawn, How, Place, answers_of, draw
 from .intervals import ANY, each_task, over_tasks, task_means
 
@@ -46,7 +46,7 @@ class Gains:
         drawn = {name: {t: e for t, e in found.items() if t in self.in_points} for name, found in self.drawn.items()}
         names = [name for name in self.learners if drawn.get(name)]
         answers = {n: {p: a for p, a in self.answers[n].items() if p[0] in self.in_points} for n in drawn}
-        found = contrasts_of([(name, self.few) for name in names], answers, self.how, drawn)
+        found = corrected(contrasts_of([(name, self.few) for name in names], answers, self.how, drawn))
         return dict(zip(names, found, strict=True))
 
     def mean(self, shares: Shares) -> Estimate:

@@ -88,7 +88,7 @@ def gain_graph(arrows: Sequence[Arrow], starts: Sequence[str], ends: Sequence[st
     left, right = _ordered(shown, starts, ends)
     used = {arrow.start for arrow in shown} | {f"{arrow.end} " for arrow in shown}
     height = 24 + NODE * max(len(left), len(right), 1)
-    names = [max(map(text_width, side), default=0.0) + 12 for side in (left, right)]
+    names = [max(map(text_width, side), default=0.0) + 16 for side in (left, right)]
     start, end = min(GUTTER * width, names[0]), width - min(GUTTER * width, names[1])
     at = {name: _middle(n, len(left), height) for n, name in enumerate(left)}
     to = {name: _middle(n, len(right), height) for n, name in enumerate(right)}

@@ -110,8 +110,9 @@ def transfer_map(suite: Suite, how: Transfer) -> TransferMap:
         steps=0,
         among=(len(meta), len(targets)),
     )
-    steps = sum(how.steps(len(made.meta), len(made.targets), made.pairs, seeds).values())
-    return replace(made, steps=steps, notes=(*unasked, *untaught, *_notes(how, made, steps)))
+    made = replace(made, steps=sum(how.steps(len(made.meta), len(made.targets), made.pairs, seeds).values()))
+    whole = sum(how.steps(len(meta), len(targets), _pairs(list(meta), targets), how.seeds).values())
+    return replace(made, notes=(*unasked, *untaught, *_notes(how, made, whole)))
 
 
 def _named(suite: Suite, wanted: Sequence[str], role: str) -> list[str]:
@@ -173,18 +174,23 @@ def _groups(suite: Suite, tag: str, tasks: Iterable[str], targets: Sequence[str]
 
 
 def _fitted(how: Transfer, meta: list[str], targets: list[str]) -> tuple[list[str], list[str], int]:
-    """Drop the last of the longer list until it fits, then seeds."""
+    """Drop the last of the longer list until it fits, then seeds; what is to be chosen from stays."""
     meta = sorted(meta, key=lambda name: name == targets[0])  # the first pair is of two tasks
     if meta == targets[:1]:
         raise StudyError(Note.of("transfer-same", task=meta[0]))
+    least = (how.choose + 2, 2) if how.measure and how.choose else (1, 1)
+    fewest = (min(least[0], len(meta)), min(least[1], len(targets)))
     m, t, seeds = len(meta), len(targets), how.seeds
     while sum((parts := how.steps(m, t, _pairs(meta[:m], targets[:t]), seeds)).values()) > how.budget:
-        if m == t == seeds == 1:
+        if (m, t) == fewest and seeds == 1:
             written = ", ".join(f"{count:,} for {name}" for name, count in parts.items())
-            raise UsageError(Note.of("transfer-budget", budget=how.budget, needed=sum(parts.values()), parts=written))
-        if m == t == 1:
+            needed = sum(parts.values())
+            raise UsageError(
+                Note.of("transfer-budget", budget=how.budget, meta=m, targets=t, needed=needed, parts=written)
+            )
+        if (m, t) == fewest:
             seeds -= 1
-        elif m >= t:
+        elif m > fewest[0] and (m >= t or t == fewest[1]):
             m -= 1
         else:
             t -= 1
@@ -195,15 +201,13 @@ def _pairs(meta: Sequence[str], targets: Sequence[str]) -> int:
     return len(meta) * len(targets) - len({*meta} & {*targets})
 
 
-def _notes(how: Transfer, made: TransferMap, steps: int) -> Iterator[Note]:
+def _notes(how: Transfer, made: TransferMap, whole: int) -> Iterator[Note]:
     """Say what is measured, and what was dropped to fit the budget."""
     sizes = {"meta": len(made.meta), "targets": len(made.targets), "seeds": made.seeds}
-    yield Note.of("transfer-size", **sizes, pairs=made.pairs, steps=steps, budget=how.budget)
+    yield Note.of("transfer-size", **sizes, pairs=made.pairs, steps=made.steps, budget=how.budget)
     of = {"meta": made.among[0], "targets": made.among[1], "seeds": how.seeds}
     if of != sizes:
-        needed = sum(how.steps(of["meta"], of["targets"], of["meta"] * of["targets"], how.seeds).values())
-        dropped = {f"dropped_{name}": of[name] - kept for name, kept in sizes.items()}
-        yield Note.of("transfer-dropped", **dropped, needed=needed)
+        yield Note.of("transfer-dropped", **{f"dropped_{name}": of[name] - sizes[name] for name in of}, needed=whole)
 
 
 # --- the study -------------------------------------------------------------------------------------------------------
@@ -290,12 +294,14 @@ def with_sets(study: Study, sets: Mapping[str, Sequence[tuple[str, ...]]]) -> St
     learners, models, named = dict(study.learners), dict(study.models), dict[str, tuple[str, ...]]()
     for members, asked in targets.items():
         name = " & ".join([members[0], *(member.removeprefix("+") for member in members[1:])])
+        named[name] = members
+        if name in study.learners:  # one alone
+            continue
         first = study.models[members[0]]
         tasks = dict.fromkeys(task for member in members for task in study.models[member]["tasks"])
         models[name] = {**first, "tasks": list(tasks)}
         options = {**study.learners[members[0]].options, "model": name}
         learners[name] = StudyLearner(learner="tune", options=options, tasks=tuple(asked))
-        named[name] = members
     views = tuple(_with_sets(view, named) for view in study.views)
     return replace(study, learners=learners, models=models, views=views)
 
