@@ -167,6 +167,8 @@ SCORES = {
     "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
     "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
     "metric-unfit": "metric does not apply to {kind}; use one of {fits}: {metric!r}",
+    "metric-of-task": "metric needs a task, whose own metrics it is made of: {metric!r}",
+    "mean-unfit": "the mean is of metrics in points alone; a task needs such metrics|; not so: {metrics}",
     "positive-unknown": "positive= of f1 must be one of {labels}: {positive!r}",
     "one-ranking-expected": "exactly one gold ranking is needed: {given}",
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
