@@ -19,6 +19,7 @@ from ..learners.tune import Tune
 from ..messages import Note
 from ..models.recipe import What
 from ..options import check_choices, check_integers
+from ..scores.mean import MEAN
 from .metrics import metric_faults
 from .study import Study, StudyLearner, StudyProtocol, chosen_tasks
 from .training import meant
@@ -29,7 +30,6 @@ NEW, NEW_RATE = "new:bart-nano", 1e-3  # where no model is named; it learns litt
 TEXTS = 1000  # inputs of each task that it is pre-trained on
 QUERY = 32  # items of an episode, where there are enough
 SETTINGS = {"budget": 1, "seeds": 1, "most": 1, "training": 1, "tuning": 1, "pretraining": 0, "choose": 0, "query": 0}
-MEAN = "mean"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
