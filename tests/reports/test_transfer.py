@@ -140,7 +140,7 @@ def test_the_matrix_and_the_graph_tell_what_is_significant(suite: Suite):
     assert isinstance(cell, Contrast)
     assert cell.difference == pytest.approx(25 / 40)
     notes = "\n".join(matrix.notes)
-    assert "1 gains and 1 losses of 4 pairs" in notes
+    assert "gains 1, losses 1, of 4 pairs" in notes
     assert "2 of 12 meta tasks, 2 of 12 targets" in notes
     texts = [t.text for t in Xml.fromstring(f"<div>{matrix.plot}</div>").iter("text")]
     assert {"+62.5*", "−22.5*", "0.0"} & {*texts} >= {"+62.5*", "−22.5*"}

@@ -83,9 +83,7 @@ def _sides(suite: Suite, gains: Gains, meta: Mapping[str, Sequence[str]], target
 def _notes(gains: Gains, both: Mapping[str, _Sides], apart: Mapping[str, Estimate], whole: Estimate) -> Iterator[str]:
     pairs = (sum(len(of.connected) for of in both.values()), sum(len(of.others) for of in both.values()))
     over = f"{counted(len(both), 'target')}, {pairs[0]} connected pairs and {pairs[1]} others"
-    sure = whole.low > 0 or whole.high < 0
-    said = "significant" if sure else "not significant"
-    yield f"mean difference {numbers.score(whole, points=True)}, {said}: {over}; paired by target"
+    yield f"mean difference {numbers.score(whole, points=True)} for these targets, each paired: {over}"
     like = student_interval([found.value for found in apart.values()], level=gains.how.level)
     yield f"for other targets like these {numbers.score(like, points=True)} (Student's, over targets)"
     if dropped := len(gains.targets) - len(both):

@@ -58,15 +58,25 @@ def gain_matrix(arrows: Sequence[Arrow], rows: Sequence[str], columns: Sequence[
     drawn = []
     for arrow in arrows:
         x, y = left + columns.index(arrow.end) * step, top + rows.index(arrow.start) * CELL
-        shown = f"{arrow.gain:+.{0 if narrow or step < 44 else 1}f}{'*' if arrow.sure == 'significant' else ''}"
+        shown = _signed(arrow.gain, 0 if narrow or step < 44 else 1) + ("*" if arrow.sure == "significant" else "")
         drawn.append(_cell(arrow, (x, y, step), STRONGEST * abs(arrow.gain) / most, shown if step >= 26 else ""))
     return drawing(about, (width, top + len(rows) * CELL + 6), [*heads, *labels, *drawn], _said(arrows))
+
+
+def _signed(value: float, digits: int) -> str:
+    """Write a gain with its sign, and nothing as nothing.
+
+    >>> _signed(3.14, 1), _signed(-0.6, 0), _signed(-0.04, 1)
+    ('+3.1', '−1', '0.0')
+    """
+    shown = f"{value:+.{digits}f}"
+    return shown.replace("-", "−") if float(shown) else shown[1:]
 
 
 def _cell(arrow: Arrow, place: tuple[float, float, float], share: float, text: str) -> str:
     x, y, width = place
     box = f'x="{x:.1f}" y="{y:.1f}" width="{width - 1:.1f}" height="{CELL - 1}" fill-opacity="{share:.2f}"'
-    number = text_at(x + width / 2, y + 17, text.replace("-", "−"), "inside", "middle") if text else ""
+    number = text_at(x + width / 2, y + 17, text, "inside", "middle") if text else ""
     title = f"<title>{escape(f'{arrow.start} to {arrow.end}: {arrow.text}')}</title>"
     return f'<g class="{arrow.style}">{title}<rect class="heat" {box}/>{number}</g>'
 

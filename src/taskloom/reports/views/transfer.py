@@ -100,7 +100,7 @@ class Transfer:
         sure = [c.difference > 0 for c in found if differs(c)]
         unit = " in points" if points else ""
         yield f"gain{unit}: the score with training on the meta task less that of {self.few}, paired on the same items"
-        counts = f"{sum(sure)} gains and {len(sure) - sum(sure)} losses of {counted(len(found), 'pair')}"
+        counts = f"gains {sum(sure)}, losses {len(sure) - sum(sure)}, of {counted(len(found), 'pair')}"
         yield f"* significant: {counts}; p is corrected for all pairs (Holm)"
         if points and len(targets) > 1:
             yield f"{MEAN}: over the targets that the meta task was measured on"
