@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import typer
 from taskloom.cli import app
 from taskloom.sources.table import Field
 from taskloom.studies.study import parse
-from taskloom.studies.transfer import Transfer
+from taskloom.studies.transfer import TransferOptions
 from taskloom.suites import fields as field_tasks
 from taskloom.suites.store import write
 
@@ -80,11 +83,22 @@ def test_bad_input_says_what_to_do(taskloom, suite: str):
     assert "no such folder" in taskloom("transfer", "nowhere").err
 
 
+def test_tasks_tags_and_what_is_trained_are_completed(suite: str):
+    def found(words: str) -> list[str]:
+        asked = {"_TASKLOOM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        script = Path(sys.executable).with_name("taskloom")
+        return subprocess.run([script], env={**os.environ, **asked}, capture_output=True, text=True).stdout.split()
+
+    assert found(f"taskloom transfer {suite} --targets text->l") == ["text->label", "text->label+kind"]
+    assert found(f"taskloom transfer {suite} --by in") == ["inputs"]
+    assert found(f"taskloom transfer {suite} --what l") == ["lora"]
+
+
 def test_defaults_of_the_command_are_those_of_the_map():
     command = typer.main.get_command(app).commands["transfer"]  # type: ignore[attr-defined]
     given = {param.name: param.default for param in command.params}
     named = {"steps": "training"}
-    own = {f.name: f.default for f in fields(Transfer)}
+    own = {f.name: f.default for f in fields(TransferOptions)}
     shared = {name: value for name, value in given.items() if named.get(name, name) in own}
     assert {"budget", "seeds", "shots", "choose", "tuning", "pretraining", "steps", "what"} <= {*shared}
     assert {name: own[named.get(name, name)] or None for name in shared} == {n: v or None for n, v in shared.items()}

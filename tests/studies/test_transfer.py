@@ -16,11 +16,11 @@ from taskloom.reports.transfer_runs import transfer, with_chosen
 from taskloom.studies.api import prepare, study_and_text
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.plan import plan
-from taskloom.studies.transfer import Transfer, TransferMap, transfer_map, transfer_study, with_sets
+from taskloom.studies.transfer import TransferMap, TransferOptions, transfer_map, transfer_study, with_sets
 from taskloom.suites import rows
 from taskloom.suites.store import open_suite
 
-PUPIL = Transfer(model="fake:pupil", query=4)
+PUPIL = TransferOptions(model="fake:pupil", query=4)
 
 
 def codes(made: TransferMap) -> dict[str, dict[str, object]]:
@@ -65,7 +65,7 @@ def tagged_suite(count: int = 12) -> Suite:
         replace(PUPIL, shots=0, budget=2000),
     ],
 )
-def test_the_steps_of_a_map_are_those_of_its_cells(suite: Suite, papers: Path, tmp_path: Path, how: Transfer):
+def test_the_steps_of_a_map_are_those_of_its_cells(suite: Suite, papers: Path, tmp_path: Path, how: TransferOptions):
     study, made = transfer_study(suite, papers, how)
     cells = plan(study, tmp_path).cells
     trained = {cell.id for cell in cells if cell.kind == "train"}
@@ -99,7 +99,7 @@ def test_a_budget_that_is_too_small_for_one_cell_says_what_would_fit(suite: Suit
         transfer_map(suite, replace(PUPIL, budget=209))
     assert transfer_map(suite, replace(PUPIL, budget=210)).steps == 210
     with refused(UsageError, "transfer-budget", needed=810):
-        transfer_map(suite, Transfer(budget=500))  # with its own model, which is pre-trained
+        transfer_map(suite, TransferOptions(budget=500))  # with its own model, which is pre-trained
     whole = 4 * 150 + (2 + 7) * 30 + 2 * 2 * 180  # to choose two of three meta tasks, for each of two targets
     with refused(UsageError, "transfer-budget", meta=4, targets=2, needed=whole):
         transfer_map(suite, replace(PUPIL, budget=500, measure=True))
@@ -131,7 +131,7 @@ def test_a_target_is_never_its_own_meta_task_and_its_records_are_never_trained_o
         assert not {*tasks} & {*study.learners[f"+{name}"].tasks}
         assert study.models[f"+{name}"]["tasks"] == list(tasks)
     assert {of["apart"] for of in study.models.values()} == {"study"}
-    own, _ = transfer_study(suite, papers, Transfer())
+    own, _ = transfer_study(suite, papers, TransferOptions())
     assert {**own.models["base"], "tasks": []} == {
         "train": "new:bart-nano", "goal": "texts", "tasks": [], "apart": "study", "most": 1000, "steps": 600
     }  # fmt: skip
@@ -171,25 +171,27 @@ def test_what_is_misspelt_or_alone_is_refused(suite: Suite, refused):
         transfer_map(suite, replace(PUPIL, targets=("title->abstrac",)))
     with refused(StudyError, "transfer-same", task="title->abstract"):
         transfer_map(suite, replace(PUPIL, targets=("title->abstract",), meta=("title->abstract",)))
+    one = transfer_map(suite, replace(PUPIL, targets=("title->*",), meta=("title->abstract",), budget=210))
+    assert (list(one.meta), one.pairs) == (["title->abstract"], 1)  # the other targets are left
     with pytest.raises(UnknownNameError, match="value of `what`"):
-        Transfer(what="none")
+        TransferOptions(what="none")
     with refused(UsageError, "whole-number-expected", name="budget"):
-        Transfer(budget=0)
+        TransferOptions(budget=0)
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def small(papers: Path) -> Callable[..., Transfer]:
-    def made(**more: Any) -> Transfer:
+def small(papers: Path) -> Callable[..., TransferOptions]:
+    def made(**more: Any) -> TransferOptions:
         return replace(PUPIL, targets=("title->*",), meta=("abstract->*",), seeds=2, budget=99_999, **more)
 
     return made
 
 
 def test_a_map_is_a_study_that_is_resumed_and_what_is_chosen_is_measured(
-    suite: Suite, papers: Path, tmp_path: Path, small: Callable[..., Transfer]
+    suite: Suite, papers: Path, tmp_path: Path, small: Callable[..., TransferOptions]
 ):
     how = small(measure=True)
     study, made = transfer_study(suite, papers, how)
@@ -225,7 +227,7 @@ def test_a_map_is_a_study_that_is_resumed_and_what_is_chosen_is_measured(
     assert made.steps >= 2 * (150 * 3 + 30 * (3 + 9)) + 150 * len(again.left())
 
 
-def test_equal_sets_share_a_model(suite: Suite, papers: Path, small: Callable[..., Transfer]):
+def test_equal_sets_share_a_model(suite: Suite, papers: Path, small: Callable[..., TransferOptions]):
     study, _ = transfer_study(suite, papers, small())
     pair, other = ("+abstract->title", "+abstract->category"), ("+abstract->category", "+abstract->title+category")
     more = with_sets(study, {"title->abstract": [pair, other], "title->category": [pair, pair]})

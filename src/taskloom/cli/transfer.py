@@ -35,7 +35,12 @@ def transfer(
         ),
     ] = [],  # noqa: B006
     by: Annotated[
-        str, typer.Option(metavar="TAG", help="Train on groups of tasks that share a tag, such as category.")
+        str,
+        typer.Option(
+            metavar="TAG",
+            help="Train on groups of tasks that share a tag, such as category.",
+            autocompletion=complete.tags,
+        ),
     ] = "",
     model: Annotated[
         str,
@@ -45,7 +50,14 @@ def transfer(
             autocompletion=complete.models,
         ),
     ] = "",
-    what: Annotated[str, typer.Option(metavar="WHAT", help="What is trained: all, lora, prompt or adapters.")] = "all",
+    what: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What is trained: all, lora, prompt or adapters.",
+            autocompletion=complete.trained_parts,
+        ),
+    ] = "all",
     lr: Annotated[float | None, typer.Option(metavar="RATE", help="The learning rate, if not the usual one.")] = None,
     shots: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of a target, or of each of its labels.")] = 4,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="The number of seeds.")] = 3,
@@ -76,11 +88,11 @@ def transfer(
     """Map what training on each task adds on each other task."""
     from ..reports.transfer_runs import with_chosen
     from ..studies.api import Overrides, open_run, prepare
-    from ..studies.transfer import Transfer, transfer_study
+    from ..studies.transfer import TransferOptions, transfer_study
     from ..studies.yaml_writer import written
     from ..suites.store import open_suite
 
-    how = Transfer(
+    how = TransferOptions(
         targets=tuple(targets), meta=tuple(meta), by=by, model=Overrides.of(None, model).model, what=what,  # type: ignore[arg-type]
         lr=lr,
         shots=shots, seeds=seeds, query=query, training=steps, tuning=tuning, pretraining=pretraining, budget=budget,

@@ -9,9 +9,9 @@ from ..progress import Progress
 from ..studies.api import run
 from ..studies.results import Results
 from ..studies.study import Study
-from ..studies.transfer import Transfer, transfer_study, with_sets
+from ..studies.transfer import TransferOptions, transfer_study, with_sets
 from ..suites.store import open_suite
-from .views.transfer import Transfer as View
+from .views.transfer import Transfer
 
 
 def transfer(
@@ -23,11 +23,11 @@ def transfer(
     progress: Progress | None = None,
     **options: Any,
 ) -> Results:
-    """Measure what transfers to what in a suite's folder; `studies.transfer.Transfer` has the options.
+    """Measure what transfers to what in a suite's folder; `studies.transfer.TransferOptions` has the options.
 
     The results show as a report, with the map, where a notebook shows them: `taskloom.summarise(results)`.
     """
-    how = Transfer(**options)
+    how = TransferOptions(**options)
     study, _ = transfer_study(open_suite(Path(suite)), suite, how)
     found = run(study, folder, limit=limit, workers=workers, progress=progress)
     if how.measure and (chosen := with_chosen(study, found)):
@@ -38,6 +38,9 @@ def transfer(
 def with_chosen(study: Study, found: Results) -> Study | None:
     """Add learners that start from what a map says to choose for each target; None where there is too little of it."""
     sets = {
-        target: some for view in study.views if isinstance(view, View) for target, some in view.chosen(found).items()
+        target: some
+        for view in study.views
+        if isinstance(view, Transfer)
+        for target, some in view.chosen(found).items()
     }
     return with_sets(study, sets) if sets else None

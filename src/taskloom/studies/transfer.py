@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from ..core import Suite
+from ..core import FoldRole, Suite
 from ..episodes import Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, UnknownNameError, UsageError
 from ..ids import fingerprint
@@ -33,7 +33,7 @@ SETTINGS = {"budget": 1, "seeds": 1, "most": 1, "training": 1, "tuning": 1, "pre
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
+class TransferOptions:
     """What a map of transfer is made of, and what it may cost."""
 
     targets: tuple[str, ...] = ()  # names or patterns; none: tasks with the role test, or all
@@ -94,14 +94,15 @@ class TransferMap:
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
-def transfer_map(suite: Suite, how: Transfer) -> TransferMap:
+def transfer_map(suite: Suite, how: TransferOptions) -> TransferMap:
     """Choose meta tasks, targets and seeds that fit the budget, or say what would."""
     targets, unasked = _able(suite, how, _named(suite, how.targets, "test"), asked=True)
     if how.by and not how.targets and not suite.folds:
         raise UsageError(Note.of("transfer-by-targets", tag=how.by))
     chosen, untaught = _able(suite, how, _named(suite, how.meta, "train"), asked=False)
     meta = _groups(suite, how.by, chosen, targets) if how.by else {name: (name,) for name in chosen}
-    names, kept, seeds = _fitted(how, list(meta), targets)
+    order = sorted(meta, key=_drawn) if how.by else list(meta)
+    names, kept, seeds = _fitted(how, order, targets)
     place = {name: at for at, name in enumerate([*meta] if how.by else suite.tasks)}
     made = TransferMap(
         meta={name: meta[name] for name in sorted(names, key=lambda name: place[name])},
@@ -111,28 +112,33 @@ def transfer_map(suite: Suite, how: Transfer) -> TransferMap:
         among=(len(meta), len(targets)),
     )
     made = replace(made, steps=sum(how.steps(len(made.meta), len(made.targets), made.pairs, seeds).values()))
-    whole = sum(how.steps(len(meta), len(targets), _pairs(list(meta), targets), how.seeds).values())
+    whole = sum(how.steps(len(meta), len(targets), _pairs(how, list(meta), targets), how.seeds).values())
     return replace(made, notes=(*unasked, *untaught, *_notes(how, made, whole)))
 
 
-def _named(suite: Suite, wanted: Sequence[str], role: str) -> list[str]:
+def _named(suite: Suite, wanted: Sequence[str], role: FoldRole) -> list[str]:
     """Give the tasks that names, patterns or roles stand for, in the order in which they are kept.
 
     Without names they are those of a role, or all. Tasks of few fields come first, others in an order that their names
     draw: what fits a budget is a fair sample.
     """
-    default = [f"@{role}"] if suite.folds and suite.tasks_with(role) else ["*"]  # type: ignore[arg-type]
+    default = [f"@{role}"] if suite.folds and suite.tasks_with(role) else ["*"]
     found = chosen_tasks(list(suite.tasks), [name for text in wanted or default for name in meant(suite, text)])
-    return sorted(found, key=lambda name: (sum(map(len, fields_of(suite, name))), fingerprint("transfer", name)))
+    return sorted(found, key=lambda name: (_field_count(suite, name), _drawn(name)))
 
 
-def fields_of(suite: Suite, task: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the fields that a field task reads and writes; none of any other."""
+def _drawn(name: str) -> str:
+    """Draw a place in an order by a name."""
+    return fingerprint("transfer", name)
+
+
+def _field_count(suite: Suite, task: str) -> int:
+    """Count the fields that a field task reads and writes; other tasks have none."""
     tags = suite.tasks[task].tags
-    return tags.get("inputs", ()), tags.get("outputs", ())
+    return len(tags.get("inputs", ())) + len(tags.get("outputs", ()))
 
 
-def _able(suite: Suite, how: Transfer, names: Sequence[str], *, asked: bool) -> tuple[list[str], list[Note]]:
+def _able(suite: Suite, how: TransferOptions, names: Sequence[str], *, asked: bool) -> tuple[list[str], list[Note]]:
     """Keep the tasks that can be trained on, or asked about, and note the others."""
     kept, odd = list[str](), dict[str, list[str]]()
     for name in names:
@@ -150,7 +156,7 @@ def _able(suite: Suite, how: Transfer, names: Sequence[str], *, asked: bool) -> 
     return kept, notes
 
 
-def _drawable(suite: Suite, how: Transfer, task: str) -> bool:
+def _drawable(suite: Suite, how: TransferOptions, task: str) -> bool:
     try:
         draw(suite, task, Sampler(shots=how.shots, query=how.query or 1))
     except EpisodeError:
@@ -173,15 +179,16 @@ def _groups(suite: Suite, tag: str, tasks: Iterable[str], targets: Sequence[str]
     return {value: tuple(names) for value, names in found.items()}
 
 
-def _fitted(how: Transfer, meta: list[str], targets: list[str]) -> tuple[list[str], list[str], int]:
+def _fitted(how: TransferOptions, meta: list[str], targets: list[str]) -> tuple[list[str], list[str], int]:
     """Drop the last of the longer list until it fits, then seeds; what is to be chosen from stays."""
-    meta = sorted(meta, key=lambda name: name == targets[0])  # the first pair is of two tasks
-    if meta == targets[:1]:
+    if not _pairs(how, meta, targets):
         raise StudyError(Note.of("transfer-same", task=meta[0]))
+    targets = sorted(targets, key=lambda name: meta == [name])  # the first pair is of two tasks
+    meta = sorted(meta, key=lambda name: name == targets[0])
     least = (how.choose + 2, 2) if how.measure and how.choose else (1, 1)
     fewest = (min(least[0], len(meta)), min(least[1], len(targets)))
     m, t, seeds = len(meta), len(targets), how.seeds
-    while sum((parts := how.steps(m, t, _pairs(meta[:m], targets[:t]), seeds)).values()) > how.budget:
+    while sum((parts := how.steps(m, t, _pairs(how, meta[:m], targets[:t]), seeds)).values()) > how.budget:
         if (m, t) == fewest and seeds == 1:
             written = ", ".join(f"{count:,} for {name}" for name, count in parts.items())
             needed = sum(parts.values())
@@ -197,11 +204,11 @@ def _fitted(how: Transfer, meta: list[str], targets: list[str]) -> tuple[list[st
     return meta[:m], targets[:t], seeds
 
 
-def _pairs(meta: Sequence[str], targets: Sequence[str]) -> int:
-    return len(meta) * len(targets) - len({*meta} & {*targets})
+def _pairs(how: TransferOptions, meta: Sequence[str], targets: Sequence[str]) -> int:
+    return len(meta) * len(targets) - (0 if how.by else len({*meta} & {*targets}))
 
 
-def _notes(how: Transfer, made: TransferMap, whole: int) -> Iterator[Note]:
+def _notes(how: TransferOptions, made: TransferMap, whole: int) -> Iterator[Note]:
     """Say what is measured, and what was dropped to fit the budget."""
     sizes = {"meta": len(made.meta), "targets": len(made.targets), "seeds": made.seeds}
     yield Note.of("transfer-size", **sizes, pairs=made.pairs, steps=made.steps, budget=how.budget)
@@ -213,7 +220,7 @@ def _notes(how: Transfer, made: TransferMap, whole: int) -> Iterator[Note]:
 # --- the study -------------------------------------------------------------------------------------------------------
 
 
-def transfer_study(suite: Suite, folder: Path | str, how: Transfer) -> tuple[Study, TransferMap]:
+def transfer_study(suite: Suite, folder: Path | str, how: TransferOptions) -> tuple[Study, TransferMap]:
     """Make the study that measures a map of transfer, of a suite in a folder."""
     made = transfer_map(suite, how)
     base = how.model or BASE
@@ -245,28 +252,28 @@ def _plus(name: str) -> str:
     return f"+{name}"
 
 
-def _trained(how: Transfer, base: str, tasks: Sequence[str]) -> dict[str, Any]:
+def _trained(how: TransferOptions, base: str, tasks: Sequence[str]) -> dict[str, Any]:
     return {
         "train": base, "tasks": list(tasks), "apart": "study", "most": how.most, "steps": how.training, **_recipe(how)
     }  # fmt: skip
 
 
-def _tuned(how: Transfer, model: str) -> dict[str, Any]:
+def _tuned(how: TransferOptions, model: str) -> dict[str, Any]:
     return {"model": model, "steps": how.tuning, **_recipe(how)}
 
 
-def _recipe(how: Transfer) -> dict[str, Any]:
+def _recipe(how: TransferOptions) -> dict[str, Any]:
     rate = how.lr if how.lr is not None or how.model or how.what != "all" else NEW_RATE
     return ({"what": how.what} if how.what != "all" else {}) | ({"lr": rate} if rate is not None else {})
 
 
-def _pretrained(how: Transfer, tasks: set[str]) -> dict[str, Any]:
+def _pretrained(how: TransferOptions, tasks: set[str]) -> dict[str, Any]:
     return {
         "train": NEW, "goal": "texts", "tasks": sorted(tasks), "apart": "study", "most": TEXTS, "steps": how.pretraining
     }  # fmt: skip
 
 
-def _query(suite: Suite, how: Transfer, made: TransferMap) -> int:
+def _query(suite: Suite, how: TransferOptions, made: TransferMap) -> int:
     """Say how many items each target is asked about: of a single pool, half of the records are left to train on."""
     if how.query:
         return how.query
