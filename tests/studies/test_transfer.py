@@ -133,7 +133,8 @@ def test_a_target_is_never_its_own_meta_task_and_its_records_are_never_trained_o
     assert {of["apart"] for of in study.models.values()} == {"study"}
     own, _ = transfer_study(suite, papers, TransferOptions())
     assert {**own.models["base"], "tasks": []} == {
-        "train": "new:bart-nano", "goal": "texts", "tasks": [], "apart": "study", "most": 1000, "steps": 600
+        "train": "new:bart-nano", "goal": "texts", "tasks": [], "apart": "study", "most": 1000, "steps": 600,
+        "length": 256, "batch": 8,
     }  # fmt: skip
     assert {of["train"] for name, of in own.models.items() if name != "base"} == {"base"}
 

@@ -27,6 +27,7 @@ from .views import View, view_kind
 
 FEW, BASE = "few", "base"  # the learner that starts from no meta task, and the model that all start from
 NEW, NEW_RATE = "new:bart-nano", 1e-3  # where no model is named; it learns little at the usual rate of large ones
+LONG = {"length": 256, "batch": 8}  # so that most prompts fit its context; a step takes as long as the usual one
 TEXTS = 1000  # inputs of each task that it is pre-trained on
 QUERY = 32  # items of an episode, where there are enough
 SETTINGS = {"budget": 1, "seeds": 1, "most": 1, "training": 1, "tuning": 1, "pretraining": 0, "choose": 0, "query": 0}
@@ -269,7 +270,8 @@ def _recipe(how: TransferOptions) -> dict[str, Any]:
 
 def _pretrained(how: TransferOptions, tasks: set[str]) -> dict[str, Any]:
     return {
-        "train": NEW, "goal": "texts", "tasks": sorted(tasks), "apart": "study", "most": TEXTS, "steps": how.pretraining
+        "train": NEW, "goal": "texts", "tasks": sorted(tasks), "apart": "study", "most": TEXTS,
+        "steps": how.pretraining, **LONG,
     }  # fmt: skip
 
 
