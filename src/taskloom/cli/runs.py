@@ -44,6 +44,15 @@ Workers = Annotated[int, typer.Option("--workers", "-w", metavar="N", min=1, hel
 OnSuite = Annotated[
     Path | None, typer.Option("--suite", metavar="SUITE", help="A suite's folder, instead of the study's.")
 ]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="What the study's suite is built from, instead of the study's: a file or folder, data:NAME or hub:NAME.",
+        autocompletion=complete.sources,
+    ),
+]
 OnModel = Annotated[
     str,
     typer.Option(
@@ -66,6 +75,7 @@ def plan(
     *,
     output: Output = None,
     suite: OnSuite = None,
+    source: From = "",
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
@@ -74,7 +84,7 @@ def plan(
     """Check a study, count its cells and estimate the time of a run."""
     from ..studies.api import Overrides, prepare
 
-    prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit)
+    prepared = prepare(study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit)
     found, ahead = prepared.plan, prepared.forecast()
     shown: dict[str, console.Value] = {
         "study": found.study.name,
@@ -132,6 +142,7 @@ def run(
     *,
     output: Output = None,
     suite: OnSuite = None,
+    source: From = "",
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
@@ -140,7 +151,9 @@ def run(
     """Run a study, or resume it, and write its report."""
     from ..studies.api import Overrides, prepare
 
-    prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit, get=get_model)
+    prepared = prepare(
+        study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit, get=get_model
+    )
     note_skipped(prepared.plan, briefly=True)
     note_changed(prepared)
     carry_out(prepared, workers)

@@ -63,6 +63,7 @@ class Outcome:
     seed: int
     index: int  # of the episode
     training: int = 0  # the seed of all that was learnt
+    fold: str = ""  # whose train tasks its model was trained on
     pool: str  # that the query items are of
     rows: tuple[int, ...]  # of the query items in it, as the answers; two pools may share ids
     items: tuple[str, ...]  # their ids
@@ -297,6 +298,7 @@ class _Reading:
             seed=one.seed,
             index=one.episode,
             training=one.training,
+            fold=one.fold,
             pool=query["pool"],
             rows=rows,
             items=tuple(query["items"]),

@@ -26,6 +26,8 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "learning": "learning:Learning",
     "ladder": "ladder:Ladder",
     "transfer": "transfer:Transfer",
+    "bridge": "bridge:Bridges",
+    "meta-gain": "meta_gain:MetaGain",
 }
 
 
