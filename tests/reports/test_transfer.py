@@ -134,7 +134,7 @@ def test_the_matrix_and_the_graph_tell_what_is_significant(suite: Suite):
     strong = {"a->b": {"+a->c": 25, "+c->b": 0}, "a->d": {"+a->c": -9, "+c->b": 4}}
     found = drawn(made(suite, strong, Transfer(few="few", meta=META, among=(12, 12)), seeds=3))
     matrix, graph = found[MATRIX], found[GRAPH]
-    assert matrix.columns == ("meta task", "a->b", "a->d", "mean")
+    assert matrix.columns == ("meta task", "a->b", "a->d", "all targets")
     assert [row[0] for row in matrix.rows] == ["a->c", "c->b"]
     cell = matrix.rows[0][1]
     assert isinstance(cell, Contrast)

@@ -136,6 +136,7 @@ def test_a_target_is_never_its_own_meta_task_and_its_records_are_never_trained_o
         "train": "new:bart-nano", "goal": "texts", "tasks": [], "apart": "study", "most": 1000, "steps": 600,
         "length": 256, "batch": 8,
     }  # fmt: skip
+    assert transfer_study(suite, "suites/a+b (1)", PUPIL)[0].name == "transfer-a-b -1-"
     assert {of["train"] for name, of in own.models.items() if name != "base"} == {"base"}
 
 

@@ -6,6 +6,7 @@ order, and counted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -234,7 +235,7 @@ def transfer_study(suite: Suite, folder: Path | str, how: TransferOptions) -> tu
     new = {} if how.model else {BASE: _pretrained(how, {*made.targets, *(t for of in made.meta.values() for t in of)})}
     view: Any = view_kind("transfer")
     study = Study(
-        name=f"transfer-{Path(folder).absolute().name}",
+        name=re.sub(r"[^\w. -]+", "-", f"transfer-{Path(folder).absolute().name}"),
         suite=str(folder),
         tasks=made.targets,
         protocol=StudyProtocol(

@@ -20,7 +20,8 @@ from ..transfer_bridges import bridges, is_connected
 from ..transfer_choice import choice_figure, choices
 from ..transfer_plots import STYLES, Arrow, Sure, gain_graph, gain_matrix
 
-MEAN = "mean"
+ALL = "all targets"  # the column of means
+KINDS = ("meta task", "target")
 MOST_NODES = 40  # on a side of the graph, above which only those with an arrow are drawn
 
 
@@ -48,7 +49,7 @@ class Transfer:
         gains = gains_of(data.results, self.few, tuple(self.meta), data.how)
         if not gains:
             return
-        yield from self._matrices(gains)
+        yield from self._matrices(data.results, gains)
         yield self._graph(data.results, gains)
         yield from bridges(data.results.suite, gains, self.meta)
         if self.choose:
@@ -64,21 +65,16 @@ class Transfer:
 
     # --- figures -----------------------------------------------------------------------------------------------------
 
-    def _matrices(self, gains: Gains) -> Iterator[Figure]:
+    def _matrices(self, results: Results, gains: Gains) -> Iterator[Figure]:
         """Lay gains out: targets whose metrics are in points together, with means; others by their metric."""
-        apart = dict.fromkeys(gains.metrics[name] for name in gains.targets if name not in gains.in_points)
-        yield from self._matrix(gains, [name for name in gains.targets if name in gains.in_points], points=True)
-        for metric in apart:
-            yield from self._matrix(
-                gains,
-                [n for n in gains.targets if n not in gains.in_points and gains.metrics[n] == metric],
-                points=False,
-            )
+        groups: dict[str, list[str]] = {}
+        for name in sorted(gains.targets, key=lambda name: name not in gains.in_points):
+            groups.setdefault("" if name in gains.in_points else gains.metrics[name], []).append(name)
+        for metric, targets in groups.items():
+            yield self._matrix(results, gains, targets, points=not metric)
 
-    def _matrix(self, gains: Gains, targets: Sequence[str], *, points: bool) -> Iterator[Figure]:
+    def _matrix(self, results: Results, gains: Gains, targets: Sequence[str], *, points: bool) -> Figure:
         rows = [name for name in gains.learners if any((name, target) in gains.at for target in targets)]
-        if not rows:
-            return
         metrics = ", ".join(dict.fromkeys(gains.metrics[name] for name in targets))
         title = f"Gain of each meta task on each target: {metrics}, {shots_text(gains.shots)}"
         cells = {name: [gains.at.get((name, target)) for target in targets] for name in rows}
@@ -86,16 +82,16 @@ class Transfer:
         drawn = [
             _arrow(name, t, c, points=points) for name in rows for t, c in zip(targets, cells[name], strict=True) if c
         ]
-        yield Figure(
+        return Figure(
             title=title,
-            columns=("meta task", *targets, *([MEAN] if means else [])),
+            columns=("meta task", *targets, *([ALL] if means else [])),
             rows=tuple((_bare(name), *cells[name], *([means[name]] if means else [])) for name in rows),
-            notes=tuple(self._matrix_notes(gains, targets, points=points)),
+            notes=tuple(self._matrix_notes(results, gains, targets, points=points)),
             points=points,
             plot=_matrix_plot(drawn, rows, targets, means, title),
         )
 
-    def _matrix_notes(self, gains: Gains, targets: Sequence[str], *, points: bool) -> Iterator[str]:
+    def _matrix_notes(self, results: Results, gains: Gains, targets: Sequence[str], *, points: bool) -> Iterator[str]:
         found = [c for (_, target), c in gains.at.items() if target in targets]
         sure = [c.difference > 0 for c in found if differs(c)]
         unit = " in points" if points else ""
@@ -103,13 +99,18 @@ class Transfer:
         counts = f"gains {sum(sure)}, losses {len(sure) - sum(sure)}, of {counted(len(found), 'pair')}"
         yield f"* significant: {counts}; p is corrected for all pairs (Holm)"
         if points and len(targets) > 1:
-            yield f"{MEAN}: over the targets that the meta task was measured on"
-        if self.among and (len(gains.learners), len(gains.targets)) != self.among:
-            meta, asked = self.among
-            yield (
-                f"a sample, to fit the budget: {len(gains.learners)} of {counted(meta, 'meta task')}, "
-                f"{len(gains.targets)} of {counted(asked, 'target')}"
-            )
+            yield f"{ALL}: the mean over those that the meta task was measured on"
+        if sample := self._sample(results):
+            yield sample
+
+    def _sample(self, results: Results) -> str:
+        """Say what was dropped to fit a budget, before anything was run."""
+        asked = {o.task for o in results.outcomes} | {task for _, task, _ in results.not_run}
+        sizes = (len(self.meta), len(asked))
+        if not self.among or sizes == self.among:
+            return ""
+        meta, targets = (f"{n} of {counted(of, what)}" for n, of, what in zip(sizes, self.among, KINDS, strict=True))
+        return f"a sample, to fit the budget: {meta}, {targets}"
 
     def _graph(self, results: Results, gains: Gains) -> Figure:
         """List all pairs, and draw those that are sure."""
@@ -150,8 +151,8 @@ def _arrow(learner: str, target: str, c: Contrast, *, points: bool) -> Arrow:
 def _matrix_plot(
     drawn: Sequence[Arrow], rows: Sequence[str], targets: Sequence[str], means: Mapping[str, Contrast], title: str
 ) -> str:
-    added = [_arrow(name, MEAN, c, points=True) for name, c in means.items()]
-    names, columns = [_bare(name) for name in rows], [*targets, *([MEAN] if means else [])]
+    added = [_arrow(name, ALL, c, points=True) for name, c in means.items()]
+    names, columns = [_bare(name) for name in rows], [*targets, *([ALL] if means else [])]
     both = [*drawn, *added]
     return plots.responsive(lambda width: gain_matrix(both, names, columns, title, width=width)) + svg.dot_key(STYLES)
 
