@@ -42,7 +42,7 @@ def test_a_map_is_run_within_its_budget_drawn_and_resumed(taskloom, suite: str):
     assert "dropped to fit the budget: 9 meta tasks, 0 targets, 0 seeds; all would take" in ran.err
     assert "Gain of each meta task on each target" in ran.out
     page = Path("runs/transfer-things/report.html").read_text(encoding="utf-8")
-    assert page.count('aria-label="What transfers to what"') == 2  # for a screen and for a phone
+    assert page.count('aria-label="Gain of each meta task') == 2  # for a screen and for a phone
     again = taskloom("transfer", suite, *PUPIL, "--budget", "1500")
     assert "0 cells run, 0 failures" in again.err
     resumed = taskloom("run", "runs/transfer-things/study.yaml")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ...episodes import shots_text
 from ...errors import UnknownNameError
+from ...messages import Note
 from ...stats import Contrast
 from ...studies.results import Results
 from ...studies.views import Settings, naming
@@ -100,6 +101,9 @@ class Transfer:
         yield f"* significant: {counts}; p is corrected for all pairs (Holm)"
         if points and len(targets) > 1:
             yield f"{ALL}: the mean over those that the meta task was measured on"
+        single = sum(len(gains.drawn[self.few][name].valued) == 1 for name in targets)
+        if single and gains.shots != 0:
+            yield str(Note.of("single-episodes", tasks=single, of=len(targets)))
         if sample := self._sample(results):
             yield sample
 
@@ -167,14 +171,21 @@ def _answer(connected: bool | None) -> list[str]:
 
 def _graph_notes(arrows: Sequence[Arrow]) -> Iterator[str]:
     weak = sum(arrow.sure == "interval" for arrow in arrows)
-    if not any(arrow.sure == "significant" for arrow in arrows):
+    strong = any(arrow.sure == "significant" for arrow in arrows)
+    if not strong:
         yield f"no gain and no loss is significant, of {counted(len(arrows), 'pair')}"
-    yield "bands: significant after Holm's correction, as wide as the gain or loss is large"
-    yield f"broken lines: only the uncorrected interval leaves out 0 ({weak} of {len(arrows)}); some will be by chance"
+    else:
+        yield "bands: significant after Holm's correction, as wide as the gain or loss is large"
+    if weak:
+        yield f"broken lines: only the uncorrected interval leaves out 0 ({weak} of {len(arrows)}); some are by chance"
+    elif not strong:
+        yield "not drawn: there is nothing to draw an arrow for"
 
 
 def _graph_plot(arrows: Sequence[Arrow], gains: Gains, title: str) -> str:
     shown = [arrow for arrow in arrows if arrow.sure != "no"]
+    if not shown:
+        return ""
     starts, ends = [_bare(name) for name in gains.learners], list(gains.targets)
     if max(len(starts), len(ends)) > MOST_NODES:
         starts = [name for name in starts if any(arrow.start == name for arrow in shown)]
