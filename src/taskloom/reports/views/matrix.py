@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...benchmarks.published import published
+from ...ids import Json
 from ...stats import Estimate
 from ...studies.views import Settings, naming
 from .. import numbers, svg
@@ -26,12 +27,16 @@ class Matrix:
         """Name learners that would lie on each other."""
         taken: dict[tuple[str, str], str] = {}
         for name, found in settings.items():
-            if self.rows in found and self.columns in found:
+            if self._is_placed(found):
                 other = taken.setdefault((str(found[self.rows]), str(found[self.columns])), name)
                 if other != name:
                     yield f"{other!r} and {name!r} share a cell of the matrix of {self.rows} and {self.columns}"
         if not taken:
             yield f"no learner has both settings of the matrix: {self.rows!r} and {self.columns!r}"
+
+    def _is_placed(self, settings: Mapping[str, Json]) -> bool:
+        """Tell whether a learner has both settings; one that is not known is none."""
+        return settings.get(self.rows) is not None and settings.get(self.columns) is not None
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Lay scores by the first metric out by two settings, above published rows."""
@@ -39,7 +44,7 @@ class Matrix:
         at = {
             (str(found[self.rows]), str(found[self.columns])): ours[name]
             for name, found in settings.items()
-            if name in ours and self.rows in found and self.columns in found
+            if name in ours and self._is_placed(found)
         }
         if not at:
             return
