@@ -26,7 +26,7 @@ def test_our_own_tasks_are_the_default():
 
 
 def test_only_a_folder_goes_with_it(tmp_path: Path):
-    with pytest.raises(UsageError, match="unknown key 'fields' of benchmark 'natural-instructions'; known: from, scored, test"):
+    with pytest.raises(UsageError, match=r"unknown key 'fields' of benchmark .*; known: from, scored, test"):
         BUILD(fields=["title:text"])
     with pytest.raises(SourceError, match="no such folder"):
         BUILD(str(tmp_path / "none"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...benchmarks.published import published
@@ -48,8 +48,9 @@ class Matrix:
         }
         if not at:
             return
-        rows, columns = (list(dict.fromkeys(names)) for names in zip(*at, strict=True))
         tables = [f for f in published(self.paper).by(self.columns) if f.metric == data.first] if self.paper else []
+        order = [name for f in tables for found in f.values.values() for name in found]
+        rows, columns = (_ordered(names, order) for names in zip(*at, strict=True))
         over = tables[0].over if tables else "tasks"
         here = {row: [_score_at(at, row, column, over) for column in columns] for row in rows}
         theirs = {f"{n}, published": [v.get(c) for c in columns] for f in tables for n, v in f.values.items()}
@@ -66,6 +67,12 @@ class Matrix:
             points=points,
             plot=_heat(here, theirs, columns, about, points=points),
         )
+
+
+def _ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Put names into the order of a paper's table, each once, and those that it does not have after them."""
+    place = {name: at for at, name in reversed([*enumerate(order)])}
+    return sorted(dict.fromkeys(names), key=lambda name: place.get(name, len(order)))
 
 
 def _score_at(
