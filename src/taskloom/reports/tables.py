@@ -242,9 +242,17 @@ def training_notes(summary: Summary) -> tuple[str, ...]:
     where = processor(summary.results)
     measured = f"seconds are of the machine of the run ({where})" if where else ""
     means = "tokens, steps, seconds and the final loss are means per cell; peak memory is of the whole process"
-    lines = summary.about.get(LEAKAGE) if summary.results.taught else None
-    certificate = [f"leakage certificate, {line}" for line in lines] if isinstance(lines, list) else []
-    return ("; ".join(filter(None, [means, measured])), *map(str, summary.results.taught), *certificate)
+    known = [*map(str, summary.results.taught)]
+    return ("; ".join(filter(None, [means, measured])), *known, *(_certificate(summary) if known else ()))
+
+
+def _certificate(summary: Summary) -> Iterator[str]:
+    """Give the lines of the suite's certificate against leaks that are about the folds of what was asked."""
+    folds = {fold for task in summary.tasks for fold in summary.results.suite.folds_with(task)}
+    lines = summary.about.get(LEAKAGE)
+    for line in lines if isinstance(lines, list) else ():
+        if isinstance(line, str) and line.partition(": ")[0] in folds:
+            yield f"leakage certificate, {line}"
 
 
 def _cost(of: Cost) -> list[str]:
