@@ -73,7 +73,7 @@ def test_scores_over_training_tasks_are_one_series_with_a_trend(tmp_path: Path):
     assert scaling.columns[1:7] == ("0", "1", "2", "4", "8", "16")
     assert None not in ours[2:7]
     assert untrained[2:] == (None,) * (len(untrained) - 2)
-    assert theirs[0] == "Tk-Instruct 3B, published"
+    assert (ours[0], untrained[0], theirs[0]) == ("trained", "untrained", "Tk-Instruct 3B, published")
     assert sum("for each doubling of 1 + x" in note for note in scaling.notes) == 2
 
 

@@ -24,7 +24,8 @@ from .training import Taught
 BASE, PARAMETERS, TRAINED = "base", "parameters", "trained"
 TASKS, INSTANCES, ENCODING, OTHERS = "training tasks", "training instances", "training encoding", "training"
 OF_TRAINING = (TRAINED, TASKS, INSTANCES, ENCODING, OTHERS)
-UNTRAINED: Mapping[str, Json] = {TRAINED: "nothing", TASKS: 0, INSTANCES: 0, ENCODING: "untrained"}
+NOTHING = "nothing"  # what a model was trained in that was not
+UNTRAINED: Mapping[str, Json] = {TRAINED: NOTHING, TASKS: 0, INSTANCES: 0, ENCODING: "untrained"}
 TOLD = ("train", "what", "most", "sample", "encoding")  # options that have a setting of their own
 
 Models: TypeAlias = Mapping[str, Source | Trained]

@@ -11,7 +11,7 @@ import numpy as np
 from ...benchmarks.published import Figures, published
 from ...ids import Json, canonical
 from ...stats import Estimate, line
-from ...studies.model_settings import BASE, OF_TRAINING, PARAMETERS
+from ...studies.model_settings import BASE, NOTHING, OF_TRAINING, PARAMETERS, TRAINED
 from ...studies.views import Settings, naming
 from .. import numbers, plots
 from ..contrasts import combination
@@ -132,11 +132,19 @@ def _beside(over: str) -> set[str]:
 
 
 def _told_apart(series: Sequence[Mapping[str, Json]], over: str) -> list[str]:
-    """Name series by the settings in which they differ."""
+    """Name series by the settings in which they differ; in those of training, only models that were trained can."""
+    trained = [found for found in series if found.get(TRAINED) != NOTHING]
     names = dict.fromkeys(name for found in series for name in found if name not in _beside(over))
-    differ = [name for name in names if len({canonical(found.get(name)) for found in series}) > 1]
-    alone = [str(found.get(BASE) or found.get("model") or found.get("learner")) for found in series]
-    return [", ".join(f"{n} {found[n]}" for n in differ if n in found) or alone[at] for at, found in enumerate(series)]
+    differ = [n for n in names if len({canonical(f.get(n)) for f in (trained if n in OF_TRAINING else series)}) > 1]
+    mixed = 0 < len(trained) < len(series)
+    return [_label(found, [name for name in differ if name in found], mixed=mixed) for found in series]
+
+
+def _label(found: Mapping[str, Json], differ: Sequence[str], *, mixed: bool) -> str:
+    is_trained = found.get(TRAINED) != NOTHING
+    parts = [f"{name} {found[name]}" for name in differ if is_trained or name not in OF_TRAINING]
+    parts += ["trained" if is_trained else "untrained"] if mixed else []
+    return ", ".join(parts) or str(found.get(BASE) or found.get("model") or found.get("learner"))
 
 
 def _trend(data: ReportData, label: str, names: Mapping[float, str], over: str) -> Iterator[str]:
