@@ -61,7 +61,7 @@ def _column(most: int) -> int:
     >>> [_column(most) for most in (8, 40, 300, 1500)]
     [1, 2, 10, 50]
     """
-    widths = (times * 10**power for power in range(12) for times in (1, 2, 5))
+    widths = (times * int(10**power) for power in range(12) for times in (1, 2, 5))
     return next(width for width in widths if most / width <= MOST_COLUMNS)
 
 
