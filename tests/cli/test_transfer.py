@@ -66,7 +66,7 @@ def test_a_dry_run_prints_a_study_that_can_be_run(taskloom, suite: str):
     assert ran.code == 0
     study = parse(ran.out)
     assert (study.suite, study.protocol.shots) == (suite, {2: 1})
-    assert study.models["base"]["train"] == "new:bart-nano"
+    assert study.models["base"]["train"] == "new:t5-nano"
     Path("map.yaml").write_text(ran.out, encoding="utf-8")
     assert taskloom("plan", "map.yaml").code == 0
     assert not Path("runs").exists()

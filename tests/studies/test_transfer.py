@@ -133,8 +133,8 @@ def test_a_target_is_never_its_own_meta_task_and_its_records_are_never_trained_o
     assert {of["apart"] for of in study.models.values()} == {"study"}
     own, _ = transfer_study(suite, papers, TransferOptions())
     assert {**own.models["base"], "tasks": []} == {
-        "train": "new:bart-nano", "goal": "texts", "tasks": [], "apart": "study", "most": 1000, "steps": 600,
-        "length": 256, "batch": 8,
+        "train": "new:t5-nano", "goal": "texts", "tasks": [], "apart": "study", "most": 1000, "steps": 1500,
+        "objective": "infilling", "length": 64, "batch": 32,
     }  # fmt: skip
     assert transfer_study(suite, "suites/a+b (1)", PUPIL)[0].name == "transfer-a-b -1-"
     assert {of["train"] for name, of in own.models.items() if name != "base"} == {"base"}

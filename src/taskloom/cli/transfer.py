@@ -65,13 +65,13 @@ def transfer(
     tuning: Annotated[int, typer.Option(metavar="N", min=1, help="Steps of training on the shots of a target.")] = 30,
     pretraining: Annotated[
         int, typer.Option(metavar="N", min=0, help="Steps of pre-training, where no model is named.")
-    ] = 600,
+    ] = 1500,
     query: Annotated[
         int, typer.Option(metavar="N", min=0, help="Items of a target that are asked about; at most 32 by default.")
     ] = 0,
     budget: Annotated[
         int, typer.Option(metavar="N", min=1, help="Steps of training in all; what does not fit is dropped.")
-    ] = 8000,
+    ] = 10_000,
     choose: Annotated[int, typer.Option(metavar="K", min=0, help="How many meta tasks to choose for a target.")] = 2,
     measure: Annotated[
         bool, typer.Option("--measure", help="Train on what is chosen, and on as many at random, and measure both.")

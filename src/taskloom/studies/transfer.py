@@ -27,8 +27,8 @@ from .training import meant
 from .views import View, view_kind
 
 FEW, BASE = "few", "base"  # the learner that starts from no meta task, and the model that all start from
-NEW, NEW_RATE = "new:bart-nano", 1e-3  # where no model is named; it learns little at the usual rate of large ones
-LONG = {"length": 256, "batch": 8}  # so that most prompts fit its context; a step takes as long as the usual one
+NEW, NEW_RATE = "new:t5-nano", 1e-3  # where no model is named; it learns little at the usual rate of large ones
+SHORT = {"objective": "infilling", "length": 64, "batch": 32}  # it learns sooner to copy from what it reads
 TEXTS = 1000  # inputs of each task that it is pre-trained on
 QUERY = 32  # items of an episode, where there are enough
 SETTINGS = {"budget": 1, "seeds": 1, "most": 1, "training": 1, "tuning": 1, "pretraining": 0, "choose": 0, "query": 0}
@@ -48,10 +48,10 @@ class TransferOptions:
     seeds: int = 3
     query: int = 0  # items of an episode; 0: as many as leave records to train on, at most 32
     most: int = 100  # examples of each meta task
-    pretraining: int = 600  # steps, where no model is named
+    pretraining: int = 1500  # steps, where no model is named
     training: int = 150  # steps on the meta tasks
     tuning: int = 30  # steps on the shots of a target
-    budget: int = 8000  # steps in all
+    budget: int = 10_000  # steps in all
     choose: int = 2  # meta tasks for each target
     measure: bool = False  # whether models are trained on what is chosen for each target, and on as many at random
 
@@ -272,7 +272,7 @@ def _recipe(how: TransferOptions) -> dict[str, Any]:
 def _pretrained(how: TransferOptions, tasks: set[str]) -> dict[str, Any]:
     return {
         "train": NEW, "goal": "texts", "tasks": sorted(tasks), "apart": "study", "most": TEXTS,
-        "steps": how.pretraining, **LONG,
+        "steps": how.pretraining, **SHORT,
     }  # fmt: skip
 
 
