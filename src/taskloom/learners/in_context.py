@@ -19,7 +19,7 @@ from ..models import Ability, Decoding, LanguageModel, Odds, Prompt, Reply
 from ..options import check_booleans, check_choices, check_integers, settle_number
 from ..templates import DEFAULT, MOST_LABELS, TEMPLATES, UNLISTED, Prompting, template
 from . import SURROGATES, Learner, Predictor, Response, Tools
-from .baselines import Words
+from .baselines import WordWeights
 
 From: TypeAlias = Literal["support", "task"]
 Choose: TypeAlias = Literal["random", "balanced", "nearest"]
@@ -29,7 +29,7 @@ Asked: TypeAlias = tuple[Item, Demonstrations]
 Templates: TypeAlias = str | tuple[str, ...]  # of several, a seed takes one
 EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
 AUTO = "auto"  # the template `default` where the model writes an answer, `unlisted` where the task's labels are scored
-ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "fields"})
+ALL_BUT_RANKINGS = frozenset({"text", "labels", "terms", "number", "words", "fields"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ class _Asking:
 
     def _by_nearness(self, items: Sequence[Item]) -> list[list[int]]:
         """Order demonstrations for each item, the nearest by TF-IDF cosine first."""
-        words = Words.of(self.task, self.shown, self.tools)
+        words = WordWeights.of(self.task, self.shown, self.tools)
         near = (words.rows(items) @ words.rows([shot.item for shot in self.shown]).T).toarray().round(12)
         return (-near).argsort(axis=1, kind="stable").tolist()  # type: ignore[no-any-return]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
+from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, as_given, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
 from ..messages import Note
@@ -54,7 +54,8 @@ class Rows:
 
     def golds(self) -> list[Answer]:
         """Give each row's first gold answer."""
-        return [answer_from_json(self.output, answers[0]) for answers in gold_answers(self.load(["gold"]))]
+        firsts = (answers[0] for answers in gold_answers(self.load(["gold"])))
+        return [as_given(self.output, answer_from_json(self.output, first)) for first in firsts]
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""

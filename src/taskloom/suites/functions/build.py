@@ -1,0 +1,381 @@
+"""Functions to a suite of tasks: what each gives, which are dropped and why, and pools split by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_array
+
+from ...core import DROPPED, Ints, Labels, Output, Suite, Task, Text, Words
+from ...errors import SuiteError
+from ...ids import Json
+from ...messages import Note, counted_notes
+from .. import columns
+from .evaluate import Bits, Grid, Matrix
+from .forms import canonical, checked
+from .knowledge import Answers, Factual, Lexical
+from .language import (
+    FACTS,
+    Filter,
+    Function,
+    Map,
+    Match,
+    Permuted,
+    Random,
+    Relation,
+    WordFunction,
+    atoms,
+    composition_of,
+    kind_of,
+    parts_of,
+    split,
+    written,
+)
+from .made_up import made_up
+from .plain import plain
+from .pools import Asks, pool, samples
+from .sample import Sampling, in_random_order, is_test, permutation, sequences
+from .tables import Tables, digest_of, tables
+
+TRUE, FALSE = "true", "false"
+FEWEST_OF_LABEL = 10  # samples of each answer that a predicate must have
+FEWEST_WORDS = 2  # that sequences of a pool are made of
+
+Origin: TypeAlias = Literal["paper", "ours"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A function to make a task of, and where it comes from."""
+
+    function: Function
+    origin: Origin = "ours"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A function that no task is made of, and why."""
+
+    function: str
+    origin: Origin
+    why: Note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A task with the rows of its pools, before the words that all tasks use are known."""
+
+    task: Task
+    asks: Asks
+    rows: Mapping[str, pa.Table]
+    relations: tuple[WordFunction, ...]  # those that its outputs are looked up in
+    same: str  # what tasks that are equal by output have in common
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What functions are asked of, and how examples are drawn."""
+
+    lexical: Lexical | None
+    factual: Factual | None
+    how: Sampling
+    mark: str = ""  # between the words of sequences; none: a space
+    kept: dict[str, Answers] = field(default_factory=dict, compare=False, repr=False)
+
+    def answers(self, of: WordFunction) -> Answers:
+        """Give what a function of words gives; it is worked out once."""
+        name = written(of)
+        if name not in self.kept:
+            asked = self.factual if kind_of(of) == "factual" else self.lexical
+            if asked is None:
+                raise SuiteError(Note.of("function-unavailable", reason=name))
+            self.kept[name] = asked.answers(of)
+        return self.kept[name]
+
+    def names(self, domain: str) -> Sequence[tuple[str, str]]:
+        """Give the ids and texts of the words of a domain."""
+        if domain == FACTS:
+            return self.factual.entities if self.factual else ()
+        return [(word, word) for word in self.lexical.lexicon.vocabularies[domain]] if self.lexical else ()
+
+    @cached_property
+    def _hashes(self) -> dict[str, tuple[Ints, Ints]]:
+        return {}
+
+    def hashes(self, domain: str) -> tuple[Ints, Ints]:
+        """Give words as numbers: by their ids, and by how they are written, whatever their case."""
+        if domain not in self._hashes:
+            named = self.names(domain)
+            texts = columns.hashes(text.casefold() for _, text in named)
+            self._hashes[domain] = columns.hashes(f"{domain}\x1f{id_}" for id_, _ in named), texts
+        return self._hashes[domain]
+
+    def parts(self, source: str, words: Ints) -> dict[str, Ints]:
+        """Split words, each by how it is written; give their places."""
+        test = is_test(self.hashes(source)[1][words], self.how)
+        return {"train": np.flatnonzero(~test), "test": np.flatnonzero(test)}
+
+
+# --- single words ----------------------------------------------------------------------------------------------------
+
+
+def make(wanted: Wanted, shop: Workshop) -> Made | Note:
+    """Make a task of a function, or say why not."""
+    of = wanted.function
+    if isinstance(of, Map | Filter):
+        return _make_sequences(wanted, shop)
+    assert not isinstance(of, Match)
+    inner = of.of if isinstance(of, Permuted) else of
+    found = shop.answers(inner)
+    if found.truths is not None:
+        return _make_predicate(wanted, shop, found)
+    if why := _unfit(found, shop):
+        return why
+    keys = None
+    if isinstance(of, Permuted):
+        keys = found.words[permutation(len(found.words), of.seed, written(inner), shop.how.seed)][:, None]
+    asks = Asks(written(inner), found.source, found.target, shop.how.seed)
+    rows = _rows(shop, found.source, found.words, keys=keys)
+    same = f"{_signature(shop, found)}{'' if keys is None else written(of)}"
+    return Made(task=task_of(wanted, Text()), asks=asks, rows=rows, relations=_looked_up(inner), same=same)
+
+
+def _make_predicate(wanted: Wanted, shop: Workshop, found: Answers) -> Made | Note:
+    assert found.truths is not None
+    words, held = _balanced(shop, found) if found.source == FACTS else (found.words, found.truths)
+    if len(words) < shop.how.least:
+        return Note.of("function-few", count=len(words), least=shop.how.least)
+    if min(int(held.sum()), int((~held).sum())) < FEWEST_OF_LABEL:
+        return Note.of("function-constant")
+    if isinstance(wanted.function, Permuted):
+        of = wanted.function
+        held = held[permutation(len(words), of.seed, written(of.of), shop.how.seed)]
+    rows = _rows(shop, found.source, words, labels=np.where(held, 0, 1))
+    same = digest_of(shop.hashes(found.source)[0][words], held)
+    asks = Asks("", found.source, found.source, shop.how.seed)
+    return Made(task=task_of(wanted, Labels((TRUE, FALSE))), asks=asks, rows=rows, relations=(), same=same)
+
+
+def _balanced(shop: Workshop, found: Answers) -> tuple[Ints, Bits]:
+    """Take no more entities for which a predicate fails than those for which it holds."""
+    assert found.truths is not None
+    order = in_random_order(shop.hashes(found.source)[0][found.words], shop.how.seed)
+    held = found.truths[order]
+    most = int(held.sum())
+    kept = np.sort(order[held | (np.cumsum(~held) <= most)])
+    return found.words[kept], found.truths[kept]
+
+
+def _unfit(found: Answers, shop: Workshop) -> Note | None:
+    """Say why a relation makes no task: too few words have an output, or it says nothing about them."""
+    assert found.sets is not None
+    if len(found.words) < shop.how.least:
+        return Note.of("function-few", count=len(found.words), least=shop.how.least)
+    sizes = np.diff(found.sets.indptr)
+    places = found.sets.indices
+    if (sizes == sizes[0]).all() and (places.reshape(len(sizes), -1) == places[: sizes[0]]).all():
+        return Note.of("function-constant")
+    if found.source == found.target and (sizes == 1).all() and (places == found.words).all():
+        return Note.of("function-same-word")
+    return None
+
+
+def _rows(
+    shop: Workshop, source: str, words: Ints, *, keys: Grid | None = None, labels: Ints | None = None
+) -> dict[str, pa.Table]:
+    hashes = shop.hashes(source)[0][words]
+    order = in_random_order(hashes, shop.how.seed)
+    made = {}
+    for name, places in shop.parts(source, words[order]).items():
+        own = order[places]
+        made[name] = samples(
+            words[own][:, None], None if keys is None else keys[own], None if labels is None else labels[own]
+        )
+    return made
+
+
+def _signature(shop: Workshop, found: Answers) -> str:
+    """Name what a function gives, so that equal ones are known whatever they are called."""
+    words = shop.hashes(found.source)[0][found.words]
+    if found.truths is not None:
+        return digest_of(words, found.truths)
+    assert found.sets is not None
+    return digest_of(words, np.diff(found.sets.indptr), shop.hashes(found.target)[0][found.sets.indices])
+
+
+def _looked_up(of: WordFunction) -> tuple[WordFunction, ...]:
+    """Give the relations that outputs are looked up in: of facts the whole function, of words its atoms."""
+    if kind_of(of) == "factual":
+        return (of,)
+    return tuple(dict.fromkeys(atom for atom in atoms(of) if isinstance(atom, Relation | Random)))
+
+
+# --- sequences -------------------------------------------------------------------------------------------------------
+
+
+def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
+    of = wanted.function
+    assert isinstance(of, Map | Filter)
+    each, keep = split(of)
+    own, shown = each.of if isinstance(each, Permuted) else each, each
+    mapped = shop.answers(own) if own else None
+    kept = shop.answers(keep) if keep else None
+    known = mapped or kept
+    assert known is not None
+    rows = {}
+    for name, share in (("train", 1 - shop.how.test_share), ("test", shop.how.test_share)):
+        passing, failing = _sides(shop, mapped, kept, name)
+        if len(passing) < FEWEST_WORDS or (keep and len(failing) < FEWEST_WORDS):
+            return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
+        count, length = round(shop.how.sequences * share), shop.how.length
+        sizes = (count, length, shop.how.passing if keep else length)
+        drawn, keys = sequences(passing, failing, sizes, written(of), name, shop.how.seed)
+        rows[name] = samples(drawn, _dealt(shop, shown, keys) if keep or isinstance(shown, Permuted) else None)
+    if (total := sum(table.num_rows for table in rows.values())) < shop.how.least:
+        return Note.of("function-few", count=total, least=shop.how.least)
+    target = mapped.target if mapped else known.source
+    asks = Asks(written(own) if own else "", known.source, target, shop.how.seed)
+    same = "|".join([_signature(shop, one) if one else "" for one in (mapped, kept)])
+    output = Words(f" {shop.mark} " if shop.mark else " ")
+    relations = _looked_up(own) if own else ()
+    return Made(task=task_of(wanted, output), asks=asks, rows=rows, relations=relations, same=f"sequence {same}")
+
+
+def _sides(shop: Workshop, mapped: Answers | None, kept: Answers | None, name: str) -> tuple[Ints, Ints]:
+    """Give the words of a pool that pass and have an image, and those that fail."""
+    known = mapped or kept
+    assert known is not None
+    passing, failing = known.words, known.words[:0]
+    if kept and kept.truths is not None:
+        passing, failing = kept.words[kept.truths], kept.words[~kept.truths]
+        passing = np.intersect1d(passing, mapped.words) if mapped else passing
+    sides = [words[shop.parts(known.source, words)[name]] for words in (passing, failing)]
+    return sides[0], sides[1]
+
+
+def _dealt(shop: Workshop, of: WordFunction | None, keys: Grid) -> Grid:
+    """Give the words whose outputs are taught: other ones where answers are dealt out at random."""
+    if not isinstance(of, Permuted):
+        return keys
+    words = shop.answers(of.of).words
+    other = words[permutation(len(words), of.seed, written(of.of), shop.how.seed)]
+    return other[np.searchsorted(words, keys)]
+
+
+# --- tasks and suites ------------------------------------------------------------------------------------------------
+
+
+def task_of(wanted: Wanted, output: Output) -> Task:
+    """Declare the task of a function; its instruction is the function in plain words."""
+    of = wanted.function
+    metrics = ("token-accuracy", "token-accuracy:published") if isinstance(output, Words) else ("token-accuracy",)
+    return Task(id=written(of), instruction=plain(of), output=output, metrics=metrics, tags=_tags(wanted))
+
+
+def _tags(wanted: Wanted) -> dict[str, tuple[str, ...]]:
+    of = wanted.function
+    composition = composition_of(of)
+    level = "sequence" if isinstance(of, Map | Filter) else "word" if composition else "atomic"
+    tags = {
+        "kind": (kind_of(of),),
+        "level": (level,),
+        "composition": (composition,) if composition else (),
+        "category": (composition or level,),
+        "parts": tuple(written(part) for part in parts_of(of)),
+        "atoms": tuple(dict.fromkeys(written(atom) for atom in atoms(of))),
+        "origin": (wanted.origin,),
+    }
+    return {name: values for name, values in tags.items() if values}
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Tasks that were made, and functions that were refused."""
+
+    made: list[Made] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+    def add(self, wanted: Iterable[Wanted], shop: Workshop, most: int = 0) -> None:
+        """Make tasks until there are enough; those that are equal to an earlier one are refused."""
+        ids = {made.task.id for made in self.made} | {one.function for one in self.refused}
+        same = {made.same: made.task.id for made in self.made}
+        for one in wanted:
+            if most and len(self.made) >= most:
+                return
+            name = written(one.function)
+            if name in ids:
+                continue
+            ids.add(name)
+            found = make(one, shop)
+            if isinstance(found, Made):
+                found = _refused(found, same) or found
+            if isinstance(found, Note):
+                self.refused.append(Refused(name, one.origin, found))
+            else:
+                self.made.append(found)
+                same[found.same] = name
+
+
+def _refused(made: Made, same: Mapping[str, str]) -> Note | None:
+    if made.same in same:
+        return Note.of("function-duplicate", other=same[made.same])
+    empty = [name for name, table in made.rows.items() if not table.num_rows]
+    return Note.of("function-without-pool", pool=empty[0]) if empty else None
+
+
+def wanted_of(functions: Iterable[Function], origin: Origin = "ours") -> Iterator[Wanted]:
+    """Take functions in their canonical form."""
+    for of in functions:
+        yield Wanted(canonical(checked(of)), origin)
+
+
+def suite(
+    found: Collected, shop: Workshop, *, id: str, words: Literal["real", "made-up"] = "real", about: Mapping[str, Json]
+) -> Suite:
+    """Put tasks together with the words and relations that they share."""
+    shared = _shared(found.made, shop, words)
+    pools = {
+        made.task.id: {name: pool(made.task.output, made.asks, shared, table) for name, table in made.rows.items()}
+        for made in found.made
+    }
+    refused = Counter(Note(one.why.code) for one in found.refused)
+    listed: list[Json] = [
+        {"function": one.function, "origin": one.origin, **one.why.to_json()} for one in found.refused
+    ]
+    told: dict[str, Json] = {DROPPED: counted_notes(refused), "refused": listed}
+    return Suite(id=id, tasks={made.task.id: made.task for made in found.made}, pools=pools, about={**about, **told})
+
+
+def _shared(made: Sequence[Made], shop: Workshop, words: str) -> Tables:
+    functions = dict.fromkeys(of for one in made for of in one.relations)
+    relations = {written(of): _table(of, shop) for of in functions}
+    domains = {domain for one in made for domain in (one.asks.source, one.asks.target)}
+    domains |= {domain for source, target, _ in relations.values() for domain in (source, target)}
+    named: Mapping[str, Sequence[tuple[str, str]]] = {domain: shop.names(domain) for domain in domains}
+    if words == "made-up":
+        named = made_up(named, shop.how.seed)
+    return tables(named, relations)
+
+
+def _table(of: WordFunction, shop: Workshop) -> tuple[str, str, Matrix]:
+    if isinstance(of, Relation | Random) and kind_of(of) != "factual" and shop.lexical:
+        source, target = (of.source, of.target) if isinstance(of, Relation) else (of.language, of.language)
+        return source, target, shop.lexical.matrix(of)
+    found = shop.answers(of)
+    assert found.sets is not None
+    size = len(shop.names(found.source))
+    return found.source, found.target, _scattered(found, size)
+
+
+def _scattered(found: Answers, size: int) -> Matrix:
+    """Give rows of some words as rows of all."""
+    assert found.sets is not None
+    sizes = np.zeros(size + 1, np.int64)
+    sizes[found.words + 1] = np.diff(found.sets.indptr)
+    return csr_array((found.sets.data, found.sets.indices, np.cumsum(sizes)), shape=(size, found.sets.shape[1]))

@@ -1,0 +1,160 @@
+"""What atoms are: lexical relations of a lexicon, random ones by a seed, and what a graph of facts answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ...core import Ints
+from ...errors import UnknownNameError
+from ...ids import bit_stream
+from .evaluate import Bits, Matrix, is_predicate, outputs, rows_of, truths
+from .forms import canonical_word, type_of
+from .language import FACTS, Predicate, Random, Relation, WordFunction, written
+from .queries import Iris, query
+
+
+class Lexicon(Protocol):
+    """Words by language, and relations between their places."""
+
+    @property
+    def vocabularies(self) -> Mapping[str, tuple[str, ...]]:
+        """Give the words of each language, in order."""
+
+    @property
+    def inputs(self) -> Mapping[str, Ints]:
+        """Give the places of the words of each language that tasks ask about."""
+
+    def relation(self, name: str, source: str, target: str) -> Matrix:
+        """Give a relation: words of its source by words of its target."""
+
+    def predicate(self, name: str, value: str, language: str) -> Any:
+        """Tell for each word of a language whether a predicate holds."""
+
+
+class Graph(Protocol):
+    """Facts that can be asked for."""
+
+    def select(self, query: str) -> Iterable[tuple[str | None, ...]]:
+        """Give the rows of a SPARQL query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a function of words gives: for each word that it is asked about, a set of words or a truth."""
+
+    source: str
+    target: str
+    words: Ints
+    sets: Matrix | None = None
+    truths: Bits | None = None
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """The lexical and random functions of a lexicon."""
+
+    lexicon: Lexicon
+    seed: int = 0
+    kept: dict[str, Matrix] = field(default_factory=dict, compare=False, repr=False)
+
+    def size(self, domain: str) -> int:
+        """Count the words of a language."""
+        return len(self._vocabulary(domain))
+
+    def _vocabulary(self, language: str) -> Sequence[str]:
+        if language not in self.lexicon.vocabularies:
+            raise UnknownNameError("language", language, self.lexicon.vocabularies)
+        return self.lexicon.vocabularies[language]
+
+    def matrix(self, of: Relation | Random) -> Matrix:
+        """Give a relation; it is worked out once."""
+        name = written(of)
+        if name not in self.kept:
+            made = self._random(of) if isinstance(of, Random) else self._relation(of)
+            self.kept[name] = made
+        return self.kept[name]
+
+    def _relation(self, of: Relation) -> Matrix:
+        self._vocabulary(of.source), self._vocabulary(of.target)
+        found = csr_array(self.lexicon.relation(of.name, of.source, of.target), dtype=bool)
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found
+
+    def _random(self, of: Random) -> Matrix:
+        """Pair each word that may be asked about with another of them."""
+        words, size = self.asked(of.language), self.size(of.language)
+        bits = bit_stream("random", of.seed, of.language, self.seed)(len(words)).astype(np.uint64)
+        steps = 1 + (bits * np.uint64(max(len(words) - 1, 1)) >> np.uint64(32)).astype(np.int64)
+        others = words[(np.arange(len(words)) + steps) % max(len(words), 1)]
+        return csr_array((np.ones(len(words), bool), (words, others)), shape=(size, size))
+
+    def asked(self, language: str) -> Ints:
+        """Give the words of a language that tasks ask about."""
+        self._vocabulary(language)
+        return np.asarray(self.lexicon.inputs[language], np.int64)
+
+    def holds(self, of: Predicate) -> Bits:
+        """Tell for each word of a language whether a predicate holds."""
+        self._vocabulary(of.source)
+        return np.asarray(self.lexicon.predicate(of.attribute, of.value, of.source), bool)
+
+    def answers(self, of: WordFunction) -> Answers:
+        """Give what a function gives for the words of its language that have an output."""
+        found = type_of(of)
+        words = self.asked(found.source)
+        rows = rows_of(words, self.size(found.source))
+        if is_predicate(of):
+            return Answers(found.source, "", words, truths=truths(of, rows, self))
+        sets = outputs(of, rows, self)
+        kept = np.flatnonzero(np.diff(sets.indptr))
+        return Answers(found.source, found.target, words[kept], sets[kept])
+
+
+@dataclass(frozen=True)
+class Factual:
+    """What a graph answers to functions of facts, asked one query each; entities have places by their ids."""
+
+    entities: tuple[tuple[str, str], ...]  # id and label, in order of ids
+    found: Mapping[str, tuple[tuple[str, str], ...]]  # by function: input and output, or truth
+
+    def answers(self, of: WordFunction) -> Answers:
+        """Give what a function gives for the entities that the graph has an answer for."""
+        places = {id_: at for at, (id_, _) in enumerate(self.entities)}
+        pairs = self.found[written(of)]
+        if is_predicate(of):
+            held = {places[x]: y == "true" for x, y in pairs}
+            words = np.array(sorted(held), np.int64)
+            return Answers(FACTS, "", words, truths=np.array([held[int(word)] for word in words], bool))
+        ends = np.array([(places[x], places[y]) for x, y in pairs], np.int64).reshape(-1, 2)
+        shape = (len(places), len(places))
+        matrix = csr_array((np.ones(len(ends), bool), (ends[:, 0], ends[:, 1])), shape=shape)
+        matrix.sort_indices()
+        words = np.flatnonzero(np.diff(matrix.indptr))
+        return Answers(FACTS, FACTS, words, matrix[words])
+
+
+def ask(graph: Graph, functions: Iterable[WordFunction], iris: Iris) -> Factual:
+    """Ask a graph about functions, one query each; of several labels of an entity the first is taken."""
+    labels: dict[str, str] = {}
+    found = {}
+    for of in map(canonical_word, functions):
+        rows = list(_rows(graph, query(of, iris), predicate=is_predicate(of)))
+        for x, label, y, other in rows:
+            for id_, text in ((x, label), *(((y, other),) if other else ())):
+                labels[id_] = min(text, labels.get(id_, text))
+        found[written(of)] = tuple(sorted({(x, y) for x, _, y, _ in rows}))
+    return Factual(tuple(sorted(labels.items())), found)
+
+
+def _rows(graph: Graph, text: str, *, predicate: bool) -> Iterator[tuple[str, str, str, str]]:
+    """Read rows in which nothing is missing."""
+    for row in graph.select(text):
+        x, label, y, *other = (cell or "" for cell in row)
+        if x and label.strip() and y and (predicate or (other and other[0].strip())):
+            yield x, label.strip(), y, other[0].strip() if other else ""
