@@ -48,12 +48,18 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
     "fields": BenchmarkRow(
         "the same for a table of your own: name its fields with --field", "records", "fields:TableFields"
     ),
+    "functions": BenchmarkRow(
+        "compositions of lexical, factual and random functions: name them", "functions", "functions:FunctionTasks"
+    ),
     "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",
         "our own dozen",
         "natural_instructions:NaturalInstructions",
     ),
     "quickstart": BenchmarkRow("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),
+    "taskbench": BenchmarkRow(
+        "TaskBench500: functions of words and facts, composed", "data:wordnet, data:facts", "taskbench:TaskBench"
+    ),
 }
 
 

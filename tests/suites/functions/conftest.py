@@ -12,11 +12,11 @@ import pyoxigraph as ox
 import pytest
 from scipy.sparse import csr_array
 
-from taskloom.suites.functions.build import Workshop
 from taskloom.suites.functions.knowledge import Lexical
 from taskloom.suites.functions.parse import FactNames
 from taskloom.suites.functions.queries import LABEL, Iris
 from taskloom.suites.functions.sample import Sampling
+from taskloom.suites.functions.workshop import Workshop
 
 NAMES = FactNames(("mother", "father", "creator", "occupation", "place of birth"), ("actor", "writer", "rome"))
 IRIS = Iris(

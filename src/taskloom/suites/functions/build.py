@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_array
 
 from ...core import DROPPED, Ints, Labels, Output, Suite, Task, Text, Words
-from ...errors import SuiteError
+from ...errors import SourceError
 from ...ids import Json
 from ...messages import Note, counted_notes
-from .. import columns
-from .evaluate import Bits, Grid, Matrix
+from .evaluate import Bits, Grid, Matrix, TooManyError
 from .forms import canonical, checked
-from .knowledge import Answers, Factual, Lexical
+from .knowledge import Answers, scattered
 from .language import (
     FACTS,
     Filter,
@@ -37,11 +34,11 @@ from .language import (
     split,
     written,
 )
-from .made_up import made_up
 from .plain import plain
 from .pools import Asks, pool, samples
-from .sample import Sampling, in_random_order, is_test, permutation, sequences
+from .sample import in_random_order, permutation, sequences
 from .tables import Tables, digest_of, tables
+from .workshop import Workshop
 
 TRUE, FALSE = "true", "false"
 FEWEST_OF_LABEL = 10  # samples of each answer that a predicate must have
@@ -74,52 +71,8 @@ class Made:
     task: Task
     asks: Asks
     rows: Mapping[str, pa.Table]
-    relations: tuple[WordFunction, ...]  # those that its outputs are looked up in
+    looked_up: WordFunction | None = None  # what gives its outputs
     same: str  # what tasks that are equal by output have in common
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """What functions are asked of, and how examples are drawn."""
-
-    lexical: Lexical | None
-    factual: Factual | None
-    how: Sampling
-    mark: str = ""  # between the words of sequences; none: a space
-    kept: dict[str, Answers] = field(default_factory=dict, compare=False, repr=False)
-
-    def answers(self, of: WordFunction) -> Answers:
-        """Give what a function of words gives; it is worked out once."""
-        name = written(of)
-        if name not in self.kept:
-            asked = self.factual if kind_of(of) == "factual" else self.lexical
-            if asked is None:
-                raise SuiteError(Note.of("function-unavailable", reason=name))
-            self.kept[name] = asked.answers(of)
-        return self.kept[name]
-
-    def names(self, domain: str) -> Sequence[tuple[str, str]]:
-        """Give the ids and texts of the words of a domain."""
-        if domain == FACTS:
-            return self.factual.entities if self.factual else ()
-        return [(word, word) for word in self.lexical.lexicon.vocabularies[domain]] if self.lexical else ()
-
-    @cached_property
-    def _hashes(self) -> dict[str, tuple[Ints, Ints]]:
-        return {}
-
-    def hashes(self, domain: str) -> tuple[Ints, Ints]:
-        """Give words as numbers: by their ids, and by how they are written, whatever their case."""
-        if domain not in self._hashes:
-            named = self.names(domain)
-            texts = columns.hashes(text.casefold() for _, text in named)
-            self._hashes[domain] = columns.hashes(f"{domain}\x1f{id_}" for id_, _ in named), texts
-        return self._hashes[domain]
-
-    def parts(self, source: str, words: Ints) -> dict[str, Ints]:
-        """Split words, each by how it is written; give their places."""
-        test = is_test(self.hashes(source)[1][words], self.how)
-        return {"train": np.flatnonzero(~test), "test": np.flatnonzero(test)}
 
 
 # --- single words ----------------------------------------------------------------------------------------------------
@@ -135,15 +88,15 @@ def make(wanted: Wanted, shop: Workshop) -> Made | Note:
     found = shop.answers(inner)
     if found.truths is not None:
         return _make_predicate(wanted, shop, found)
-    if why := _unfit(found, shop):
+    if why := _unfit(inner, shop):
         return why
     keys = None
     if isinstance(of, Permuted):
         keys = found.words[permutation(len(found.words), of.seed, written(inner), shop.how.seed)][:, None]
     asks = Asks(written(inner), found.source, found.target, shop.how.seed)
     rows = _rows(shop, found.source, found.words, keys=keys)
-    same = f"{_signature(shop, found)}{'' if keys is None else written(of)}"
-    return Made(task=task_of(wanted, Text()), asks=asks, rows=rows, relations=_looked_up(inner), same=same)
+    same = f"{shop.signature(inner)}{'' if keys is None else written(of)}"
+    return Made(task=task_of(wanted, Text()), asks=asks, rows=rows, looked_up=inner, same=same)
 
 
 def _make_predicate(wanted: Wanted, shop: Workshop, found: Answers) -> Made | Note:
@@ -157,29 +110,29 @@ def _make_predicate(wanted: Wanted, shop: Workshop, found: Answers) -> Made | No
         of = wanted.function
         held = held[permutation(len(words), of.seed, written(of.of), shop.how.seed)]
     rows = _rows(shop, found.source, words, labels=np.where(held, 0, 1))
-    same = digest_of(shop.hashes(found.source)[0][words], held)
+    same = digest_of(shop.hashes(found.source)[words], held)
     asks = Asks("", found.source, found.source, shop.how.seed)
-    return Made(task=task_of(wanted, Labels((TRUE, FALSE))), asks=asks, rows=rows, relations=(), same=same)
+    return Made(task=task_of(wanted, Labels((TRUE, FALSE))), asks=asks, rows=rows, same=same)
 
 
 def _balanced(shop: Workshop, found: Answers) -> tuple[Ints, Bits]:
     """Take no more entities for which a predicate fails than those for which it holds."""
     assert found.truths is not None
-    order = in_random_order(shop.hashes(found.source)[0][found.words], shop.how.seed)
+    order = in_random_order(shop.hashes(found.source)[found.words], shop.how.seed)
     held = found.truths[order]
     most = int(held.sum())
     kept = np.sort(order[held | (np.cumsum(~held) <= most)])
     return found.words[kept], found.truths[kept]
 
 
-def _unfit(found: Answers, shop: Workshop) -> Note | None:
+def _unfit(of: WordFunction, shop: Workshop) -> Note | None:
     """Say why a relation makes no task: too few words have an output, or it says nothing about them."""
+    found = shop.answers(of)
     assert found.sets is not None
     if len(found.words) < shop.how.least:
         return Note.of("function-few", count=len(found.words), least=shop.how.least)
-    sizes = np.diff(found.sets.indptr)
-    places = found.sets.indices
-    if (sizes == sizes[0]).all() and (places.reshape(len(sizes), -1) == places[: sizes[0]]).all():
+    sizes, places = np.diff(found.sets.indptr), found.sets.indices
+    if all((sums == sums[0]).all() for sums in shop.sums(of)):
         return Note.of("function-constant")
     if found.source == found.target and (sizes == 1).all() and (places == found.words).all():
         return Note.of("function-same-word")
@@ -189,7 +142,7 @@ def _unfit(found: Answers, shop: Workshop) -> Note | None:
 def _rows(
     shop: Workshop, source: str, words: Ints, *, keys: Grid | None = None, labels: Ints | None = None
 ) -> dict[str, pa.Table]:
-    hashes = shop.hashes(source)[0][words]
+    hashes = shop.hashes(source)[words]
     order = in_random_order(hashes, shop.how.seed)
     made = {}
     for name, places in shop.parts(source, words[order]).items():
@@ -200,16 +153,7 @@ def _rows(
     return made
 
 
-def _signature(shop: Workshop, found: Answers) -> str:
-    """Name what a function gives, so that equal ones are known whatever they are called."""
-    words = shop.hashes(found.source)[0][found.words]
-    if found.truths is not None:
-        return digest_of(words, found.truths)
-    assert found.sets is not None
-    return digest_of(words, np.diff(found.sets.indptr), shop.hashes(found.target)[0][found.sets.indices])
-
-
-def _looked_up(of: WordFunction) -> tuple[WordFunction, ...]:
+def _relations(of: WordFunction) -> tuple[WordFunction, ...]:
     """Give the relations that outputs are looked up in: of facts the whole function, of words its atoms."""
     if kind_of(of) == "factual":
         return (of,)
@@ -241,10 +185,9 @@ def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
         return Note.of("function-few", count=total, least=shop.how.least)
     target = mapped.target if mapped else known.source
     asks = Asks(written(own) if own else "", known.source, target, shop.how.seed)
-    same = "|".join([_signature(shop, one) if one else "" for one in (mapped, kept)])
+    same = "|".join([shop.signature(one) if one else "" for one in (own, keep)])
     output = Words(f" {shop.mark} " if shop.mark else " ")
-    relations = _looked_up(own) if own else ()
-    return Made(task=task_of(wanted, output), asks=asks, rows=rows, relations=relations, same=f"sequence {same}")
+    return Made(task=task_of(wanted, output), asks=asks, rows=rows, looked_up=own, same=f"sequence {same}")
 
 
 def _sides(shop: Workshop, mapped: Answers | None, kept: Answers | None, name: str) -> tuple[Ints, Ints]:
@@ -312,7 +255,7 @@ class Collected:
             if name in ids:
                 continue
             ids.add(name)
-            found = make(one, shop)
+            found = _made(one, shop)
             if isinstance(found, Made):
                 found = _refused(found, same) or found
             if isinstance(found, Note):
@@ -320,6 +263,15 @@ class Collected:
             else:
                 self.made.append(found)
                 same[found.same] = name
+
+
+def _made(wanted: Wanted, shop: Workshop) -> Made | Note:
+    try:
+        return make(wanted, shop)
+    except SourceError as error:
+        return Note.of("function-unavailable", reason=error.note)
+    except TooManyError as error:
+        return error.note
 
 
 def _refused(made: Made, same: Mapping[str, str]) -> Note | None:
@@ -335,11 +287,9 @@ def wanted_of(functions: Iterable[Function], origin: Origin = "ours") -> Iterato
         yield Wanted(canonical(checked(of)), origin)
 
 
-def suite(
-    found: Collected, shop: Workshop, *, id: str, words: Literal["real", "made-up"] = "real", about: Mapping[str, Json]
-) -> Suite:
+def suite(found: Collected, shop: Workshop, *, id: str, about: Mapping[str, Json]) -> Suite:
     """Put tasks together with the words and relations that they share."""
-    shared = _shared(found.made, shop, words)
+    shared = _shared(found.made, shop)
     pools = {
         made.task.id: {name: pool(made.task.output, made.asks, shared, table) for name, table in made.rows.items()}
         for made in found.made
@@ -352,15 +302,16 @@ def suite(
     return Suite(id=id, tasks={made.task.id: made.task for made in found.made}, pools=pools, about={**about, **told})
 
 
-def _shared(made: Sequence[Made], shop: Workshop, words: str) -> Tables:
-    functions = dict.fromkeys(of for one in made for of in one.relations)
+def _shared(made: Sequence[Made], shop: Workshop) -> Tables:
+    functions = dict.fromkeys(of for one in made if one.looked_up for of in _relations(one.looked_up))
     relations = {written(of): _table(of, shop) for of in functions}
     domains = {domain for one in made for domain in (one.asks.source, one.asks.target)}
     domains |= {domain for source, target, _ in relations.values() for domain in (source, target)}
-    named: Mapping[str, Sequence[tuple[str, str]]] = {domain: shop.names(domain) for domain in domains}
-    if words == "made-up":
-        named = made_up(named, shop.how.seed)
-    return tables(named, relations)
+    shared = tables({domain: shop.names(domain) for domain in domains}, relations)
+    shared.kept.update({f"hashes {domain}": shop.hashes(domain) for domain in domains})
+    for of in dict.fromkeys(one.looked_up for one in made if one.looked_up):
+        shared.learn(written(of), shop.answers(of).source, shop.answers(of).words, shop.sums(of))
+    return shared
 
 
 def _table(of: WordFunction, shop: Workshop) -> tuple[str, str, Matrix]:
@@ -370,12 +321,4 @@ def _table(of: WordFunction, shop: Workshop) -> tuple[str, str, Matrix]:
     found = shop.answers(of)
     assert found.sets is not None
     size = len(shop.names(found.source))
-    return found.source, found.target, _scattered(found, size)
-
-
-def _scattered(found: Answers, size: int) -> Matrix:
-    """Give rows of some words as rows of all."""
-    assert found.sets is not None
-    sizes = np.zeros(size + 1, np.int64)
-    sizes[found.words + 1] = np.diff(found.sets.indptr)
-    return csr_array((found.sets.data, found.sets.indices, np.cumsum(sizes)), shape=(size, found.sets.shape[1]))
+    return found.source, found.target, scattered(found, size)

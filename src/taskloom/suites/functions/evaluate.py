@@ -14,11 +14,18 @@ from scipy.sparse import csr_array
 
 from ...core import Ints
 from ...errors import SuiteError
+from ...messages import Note
 from .language import Chain, Combined, Permuted, Predicate, Random, Relation, WordFunction
+
+MOST_OUTPUTS = 25_000_000  # of all inputs of a function
 
 Matrix: TypeAlias = Any  # scipy's csr_array of booleans
 Grid: TypeAlias = "np.ndarray[tuple[int, int], Any]"
 Bits: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+
+
+class TooManyError(SuiteError):
+    """A function with too many outputs to be a task."""
 
 
 class Knowledge(Protocol):
@@ -40,25 +47,38 @@ def rows_of(words: Ints, size: int) -> Matrix:
 
 
 def outputs(of: WordFunction, sets: Matrix, known: Knowledge) -> Matrix:
-    """Give what a relation makes of sets of words: sets, with their words in order."""
+    """Give what a relation makes of sets of words: sets, with their words in any order."""
     match of:
         case Relation() | Random():
-            found = sets @ known.matrix(of)
+            return _product(sets, known.matrix(of))
         case Chain():
             return outputs(of.outer, outputs(of.inner, sets, known), known)
         case Combined(by="union"):
-            found = reduce(add, (outputs(part, sets, known) for part in of.parts))
+            return reduce(add, (outputs(part, sets, known) for part in of.parts))
         case Combined(by="intersection"):
-            found = reduce(_both, (outputs(part, sets, known) for part in of.parts))
-        case _:
-            raise SuiteError(f"not a relation: {of}")
-    found.eliminate_zeros()
-    found.sort_indices()
-    return found
+            return reduce(_both, (outputs(part, sets, known) for part in of.parts))
+    raise SuiteError(f"not a relation: {of}")
+
+
+def _product(sets: Matrix, relation: Matrix) -> Matrix:
+    """Follow a relation, unless so many words would come out that almost any answer is right."""
+    if (bound := int(np.diff(relation.indptr)[sets.indices].sum())) > MOST_OUTPUTS:
+        raise TooManyError(Note.of("function-too-large", count=bound, most=MOST_OUTPUTS))
+    return sets @ relation
 
 
 def _both(one: Matrix, other: Matrix) -> Matrix:
     return one.multiply(other).tocsr()
+
+
+def set_hashes(sets: Matrix, hashes: Ints) -> tuple[Ints, Ints, Ints]:
+    """Name each set by its size and two sums over its words, whatever their order."""
+    own = hashes.view("<u8")[sets.indices]
+    return np.diff(sets.indptr).astype(np.int64), _sums(own, sets.indptr), _sums(own * own, sets.indptr)
+
+
+def _sums(values: Ints, ends: Ints) -> Ints:
+    return np.diff(np.concatenate([np.zeros(1, "<u8"), np.cumsum(values)])[ends]).view("<i8")
 
 
 def truths(of: WordFunction, sets: Matrix, known: Knowledge) -> Bits:

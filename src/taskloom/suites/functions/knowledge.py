@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ...core import Ints
-from ...errors import UnknownNameError
+from ...errors import SourceError, UnknownNameError
 from ...ids import bit_stream
+from ...messages import Note
 from .evaluate import Bits, Matrix, is_predicate, outputs, rows_of, truths
 from .forms import canonical_word, type_of
-from .language import FACTS, Predicate, Random, Relation, WordFunction, written
+from .language import FACTS, Predicate, Random, Relation, WordFunction, atoms, written
 from .queries import Iris, query
+
+Pairs: TypeAlias = "tuple[tuple[str, str], ...]"  # input and output, or truth
 
 
 class Lexicon(Protocol):
@@ -81,7 +85,7 @@ class Lexical:
 
     def _relation(self, of: Relation) -> Matrix:
         self._vocabulary(of.source), self._vocabulary(of.target)
-        found = csr_array(self.lexicon.relation(of.name, of.source, of.target), dtype=bool)
+        found = csr_array(self.lexicon.relation(of.name, of.source, of.target), dtype=bool, copy=True)
         found.eliminate_zeros()
         found.sort_indices()
         return found
@@ -118,38 +122,92 @@ class Lexical:
 
 @dataclass(frozen=True)
 class Factual:
-    """What a graph answers to functions of facts, asked one query each; entities have places by their ids."""
+    """What a graph answered to functions of facts; entities have places by their ids."""
 
     entities: tuple[tuple[str, str], ...]  # id and label, in order of ids
-    found: Mapping[str, tuple[tuple[str, str], ...]]  # by function: input and output, or truth
+    found: Mapping[str, Pairs]  # by function: input and output, or truth
+    kept: dict[str, Answers] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {id_: at for at, (id_, _) in enumerate(self.entities)}
+
+    def size(self, domain: str) -> int:
+        """Count the entities."""
+        return len(self.entities) if domain == FACTS else 0
 
     def answers(self, of: WordFunction) -> Answers:
         """Give what a function gives for the entities that the graph has an answer for."""
-        places = {id_: at for at, (id_, _) in enumerate(self.entities)}
-        pairs = self.found[written(of)]
-        if is_predicate(of):
-            held = {places[x]: y == "true" for x, y in pairs}
-            words = np.array(sorted(held), np.int64)
-            return Answers(FACTS, "", words, truths=np.array([held[int(word)] for word in words], bool))
-        ends = np.array([(places[x], places[y]) for x, y in pairs], np.int64).reshape(-1, 2)
-        shape = (len(places), len(places))
+        name = written(of)
+        if not self.found.get(name):
+            raise SourceError(Note.of("facts-missing", function=name))
+        if name not in self.kept:
+            self.kept[name] = self._truths(name) if is_predicate(of) else self._sets(name)
+        return self.kept[name]
+
+    def _truths(self, name: str) -> Answers:
+        held = {self._places[x]: y == "true" for x, y in self.found[name]}
+        words = np.array(sorted(held), np.int64)
+        return Answers(FACTS, "", words, truths=np.array([held[int(word)] for word in words], bool))
+
+    def _sets(self, name: str) -> Answers:
+        ends = np.array([(self._places[x], self._places[y]) for x, y in self.found[name]], np.int64)
+        shape = (len(self.entities), len(self.entities))
         matrix = csr_array((np.ones(len(ends), bool), (ends[:, 0], ends[:, 1])), shape=shape)
         matrix.sort_indices()
         words = np.flatnonzero(np.diff(matrix.indptr))
         return Answers(FACTS, FACTS, words, matrix[words])
 
+    def matrix(self, of: Relation | Random) -> Matrix:
+        """Give a relation of all entities."""
+        return scattered(self.answers(of), len(self.entities))
 
-def ask(graph: Graph, functions: Iterable[WordFunction], iris: Iris) -> Factual:
-    """Ask a graph about functions, one query each; of several labels of an entity the first is taken."""
-    labels: dict[str, str] = {}
-    found = {}
-    for of in map(canonical_word, functions):
-        rows = list(_rows(graph, query(of, iris), predicate=is_predicate(of)))
+    def holds(self, of: Predicate) -> Bits:
+        """Tell for each entity whether a predicate is known to hold."""
+        found, held = self.answers(of), np.zeros(len(self.entities), bool)
+        assert found.truths is not None
+        held[found.words] = found.truths
+        return held
+
+
+def scattered(found: Answers, size: int) -> Matrix:
+    """Give the sets of some words as rows of all."""
+    assert found.sets is not None
+    sizes = np.zeros(size + 1, np.int64)
+    sizes[found.words + 1] = np.diff(found.sets.indptr)
+    return csr_array((found.sets.data, found.sets.indices, np.cumsum(sizes)), shape=(size, found.sets.shape[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Asks a graph about functions, one query each; of several labels of an entity the first is taken."""
+
+    graph: Graph
+    iris: Iris
+    labels: dict[str, str] = field(default_factory=dict)
+    found: dict[str, Pairs] = field(default_factory=dict)
+
+    def add(self, functions: Iterable[WordFunction]) -> Asking:
+        """Ask about functions that were not asked about yet."""
+        for of in map(canonical_word, functions):
+            if written(of) not in self.found:
+                self.found[written(of)] = self._pairs(of)
+        return self
+
+    def _pairs(self, of: WordFunction) -> Pairs:
+        rows = list(_rows(self.graph, query(of, self.iris), predicate=is_predicate(of)))
         for x, label, y, other in rows:
             for id_, text in ((x, label), *(((y, other),) if other else ())):
-                labels[id_] = min(text, labels.get(id_, text))
-        found[written(of)] = tuple(sorted({(x, y) for x, _, y, _ in rows}))
-    return Factual(tuple(sorted(labels.items())), found)
+                self.labels[id_] = min(text, self.labels.get(id_, text))
+        return tuple(sorted({(x, y) for x, _, y, _ in rows}))
+
+    def has(self, of: WordFunction) -> bool:
+        """Tell whether the graph has an answer to each atom of a function that was asked about."""
+        return all(self.found.get(written(atom)) for atom in atoms(of))
+
+    def facts(self) -> Factual:
+        """Give what was found so far."""
+        return Factual(tuple(sorted(self.labels.items())), dict(self.found))
 
 
 def _rows(graph: Graph, text: str, *, predicate: bool) -> Iterator[tuple[str, str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...ids import shuffled
 
@@ -14,19 +14,19 @@ CODAS = ["", "", "b", "d", "ft", "g", "k", "l", "m", "n", "nd", "p", "rk", "rm",
 SYLLABLES = tuple(dict.fromkeys("".join(parts) for parts in itertools.product(ONSETS, VOWELS, CODAS)))
 
 
-def made_up(named: Mapping[str, Sequence[tuple[str, str]]], seed: int = 0) -> dict[str, list[tuple[str, str]]]:
-    """Give each word of each domain a text of its own that is no word of any.
+def made_up(named: Sequence[tuple[str, str]], domain: str, seed: int = 0) -> list[tuple[str, str]]:
+    """Give each word of a domain a text of its own that is no word of it.
 
-    >>> made_up({"eng": [("dog", "dog"), ("cat", "cat")]})["eng"][0][0]
-    'dog'
+    >>> made_up([("cat", "cat"), ("dog", "dog")], "eng")
+    [('cat', 'zaintot'), ('dog', 'plapbreft')]
     """
-    real = {text.casefold() for pairs in named.values() for _, text in pairs}
-    fresh = (text for text in _texts(seed) if text not in real)
-    return {domain: [(id_, next(fresh)) for id_, _ in pairs] for domain, pairs in sorted(named.items())}
+    real = {text.casefold() for _, text in named}
+    fresh = (text for text in _texts(domain, seed) if text not in real)
+    return [(id_, next(fresh)) for id_, _ in named]
 
 
-def _texts(seed: int) -> Iterator[str]:
+def _texts(domain: str, seed: int) -> Iterator[str]:
     """Yield words of two syllables, each once, in a random order."""
-    for number in shuffled(len(SYLLABLES) ** 2, "made-up", seed):
+    for number in shuffled(len(SYLLABLES) ** 2, "made-up", domain, seed):
         first, second = divmod(number, len(SYLLABLES))
         yield SYLLABLES[first] + SYLLABLES[second]

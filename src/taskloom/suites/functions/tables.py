@@ -19,8 +19,8 @@ from ...core import Ints
 from ...errors import SuiteError
 from ...ids import fingerprint, mixed
 from .. import columns
-from .evaluate import Bits, Matrix, outputs, rows_of
-from .language import Predicate, Random, Relation, WordFunction, atoms, written
+from .evaluate import Bits, Matrix, outputs, rows_of, set_hashes
+from .language import Filter, Map, Match, Predicate, Random, Relation, WordFunction, atoms, written
 from .parse import parse
 
 WORDS = pa.schema([("id", pa.string()), ("text", pa.string())])
@@ -72,8 +72,7 @@ class Tables:
         """Give each word of a domain as a number: of its id and of how it is written."""
         key = f"hashes {domain}"
         if key not in self.kept:
-            named = zip(self.ids(domain), self.texts(domain), strict=True)
-            self.kept[key] = columns.hashes(f"{domain}\x1f{id_}\x1f{text}" for id_, text in named)
+            self.kept[key] = word_hashes(domain, zip(self.ids(domain), self.texts(domain), strict=True))
         return self.kept[key]  # type: ignore[no-any-return]
 
     def matrix(self, of: Relation | Random) -> Matrix:
@@ -115,21 +114,30 @@ class Tables:
             return rows
         if function in self.spans:
             found = rows @ self.relation(function)
-            found.sort_indices()
-            return found
-        of = parse(function)
-        assert not hasattr(of, "over")
-        return outputs(of, rows, self)  # type: ignore[arg-type]
+        else:
+            of = parse(function)
+            assert not isinstance(of, Map | Filter | Match)
+            found = outputs(of, rows, self)
+        found.sort_indices()
+        return found
 
     def content(self, function: str, source: str, target: str, words: Ints) -> str:
         """Name what a function gives for words, by content, whatever else there is."""
-        found = self.sets(function, source, words)
-        return digest_of(self.hashes(source)[words], np.diff(found.indptr), self.hashes(target)[found.indices])
+        learnt = self.kept.setdefault(f"content {function}", np.zeros((self.size(source), 3), np.int64))
+        if len(lacking := words[learnt[words, 0] == 0]):
+            sums = set_hashes(self.sets(function, source, lacking), self.hashes(target))
+            self.learn(function, source, lacking, sums)
+        return digest_of(self.hashes(source)[words], *learnt[words].T)
 
-    def digests(self) -> dict[str, str]:
-        """Name the columns by what they hold."""
-        tables = {"words": self.words, "relations": self.relations}
-        return {f"{n}/{c}": _digest(of[c]) for n, of in tables.items() for c in of.column_names}
+    def learn(self, function: str, source: str, words: Ints, sums: tuple[Ints, Ints, Ints]) -> None:
+        """Keep what names the outputs of words: they are the same for all tasks that ask for them."""
+        learnt = self.kept.setdefault(f"content {function}", np.zeros((self.size(source), 3), np.int64))
+        learnt[words] = np.stack(sums, axis=1)
+
+
+def word_hashes(domain: str, named: Iterable[tuple[str, str]]) -> Ints:
+    """Give words as numbers: each of its domain, its id and how it is written."""
+    return columns.hashes(f"{domain}\x1f{id_}\x1f{text}" for id_, text in named)
 
 
 def digest_of(*numbers: Ints) -> str:
@@ -139,13 +147,6 @@ def digest_of(*numbers: Ints) -> str:
 
 def _hash(of: Ints) -> str:
     return hashlib.blake2b(np.ascontiguousarray(of, "<i8").tobytes(), digest_size=16).hexdigest()
-
-
-def _digest(of: pa.ChunkedArray) -> str:
-    if pa.types.is_list(of.type):
-        listed = _combined(of)
-        return digest_of(columns.numbers(listed.value_lengths()), columns.numbers(listed.flatten()))
-    return columns.digest(of)
 
 
 def _combined(of: pa.ChunkedArray | pa.Array) -> pa.Array:
