@@ -492,9 +492,33 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "W407-empty": "empty",
     "more": "and {count:,} more",  # in a list, after the first
 }
+LEXICA = {  # words and facts
+    "not-wordnet": "not a folder of WordNet's files (it has no {file}): {path}",
+    "wordnet-malformed": "not in WordNet's format: {path}:{line}",
+    "list-of-other-language": "{name} is English; name a word list for {language!r}, such as data:wordfreq or a file",
+    "word-list-needed": "name a word list for {languages}: data:wordfreq, or a file with a word on each line",
+    "no-such-list": "no such file: {path}",
+    "frequencies-unreadable": "not a list of frequencies of wordfreq: {path}",
+    "npm-missing": "{name!r} needs npm, which is not installed; it is replaced, or what needs it is unavailable",
+    "sentiment-unavailable": "no sentiment scores for this language; name them with sentiment=FILE, or install npm",
+    "relation-unavailable": "unavailable: {name}; {reason}",
+    "lexicon-damaged": "can't be kept; is the disk full? {path}",
+    "wn-missing": "wn: sources need an extra: pip install 'taskloom[wn]'",
+    "wn-lexicon-missing": "wn has no such lexicon ({reason}); python -m wn download NAME gets one: {names!r}",
+    "query-malformed": "not SPARQL: {reason}",
+    "select-expected": "a SELECT query is needed",
+    "variables-expected": "a SELECT query must name its variables, so that its rows have an order",
+    "facts-too-large": "larger than {most:,} bytes when unpacked: {path}",
+    "triple-malformed": "malformed triple at line {line}: {reason}: {path}",
+    "triple-column-missing": "column {name!r} is missing; a file of facts has subject, property and object",
+    "triple-cell-wrong": "not a fact: {reason}",
+    "sparql-address-wrong": "must be the address of a SPARQL endpoint, without a password: {url}",
+    "not-sparql-results": "not a SPARQL endpoint: it answers with {kind}, {said!r}; check the address: {url}",
+    "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
+}
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS,
-    EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
+    EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

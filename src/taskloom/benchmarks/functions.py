@@ -17,8 +17,7 @@ from ..suites.functions.folds import held_out
 from ..suites.functions.forms import canonical
 from ..suites.functions.knowledge import Asking, Factual, Lexical
 from ..suites.functions.language import Filter, Function, Map, Match, Permuted, WordFunction, kind_of, split
-from ..suites.functions.parse import parse
-from ..suites.functions.queries import Iris
+from ..suites.functions.parse import fact_names, parse
 from ..suites.functions.sample import Sampling
 from ..suites.functions.workshop import WordKind, Workshop
 
@@ -57,9 +56,9 @@ class FunctionOptions:
 
     def asking(self) -> Asking:
         """Open the graph of facts."""
-        from ..sources.facts import CLASSES, PROPERTIES, graph
+        from ..sources.facts import graph
 
-        return Asking(graph(self.facts), Iris(PROPERTIES, CLASSES))
+        return Asking(graph(self.facts), fact_names())
 
     def shop(self, lexical: Lexical | None, factual: Factual | None) -> Workshop:
         """Make ready what functions are asked of."""

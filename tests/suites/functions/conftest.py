@@ -14,13 +14,14 @@ from scipy.sparse import csr_array
 
 from taskloom.suites.functions.knowledge import Lexical
 from taskloom.suites.functions.parse import FactNames
-from taskloom.suites.functions.queries import LABEL, Iris
+from taskloom.suites.functions.queries import LABEL
 from taskloom.suites.functions.sample import Sampling
 from taskloom.suites.functions.workshop import Workshop
 
-NAMES = FactNames(("mother", "father", "creator", "occupation", "place of birth"), ("actor", "writer", "rome"))
-IRIS = Iris(
-    {name: f"http://x/{name.replace(' ', '_')}" for name in NAMES.relations}, {v: f"http://x/{v}" for v in NAMES.values}
+RELATIONS = ("mother", "father", "creator", "occupation", "place of birth")
+VALUES = ("actor", "writer", "rome")
+NAMES = FactNames(
+    {name: f"http://x/{name.replace(' ', '_')}" for name in RELATIONS}, {name: f"http://x/{name}" for name in VALUES}
 )
 WORDS = {"eng": 60, "spa": 40}
 
@@ -74,7 +75,7 @@ class SmallGraph:
 def graph_of(seed: int, count: int = 40, share: float = 0.05) -> tuple[SmallGraph, list[tuple[str, str, str]]]:
     """Draw a graph: relations between entities, an occupation and a birthplace for some."""
     bits = np.random.default_rng(seed)
-    relations = [IRIS.relations[name] for name in ("mother", "father", "creator")]
+    relations = [NAMES.relations[name] for name in ("mother", "father", "creator")]
     found = [
         (f"http://x/e{a}", p, f"http://x/e{b}")
         for p in relations
@@ -85,7 +86,7 @@ def graph_of(seed: int, count: int = 40, share: float = 0.05) -> tuple[SmallGrap
     for attribute, values in (("occupation", ("actor", "writer")), ("place of birth", ("rome", "elsewhere"))):
         for a in range(count):
             found += [
-                (f"http://x/e{a}", IRIS.relations[attribute], f"http://x/{v}") for v in values if bits.random() < 0.4
+                (f"http://x/e{a}", NAMES.relations[attribute], f"http://x/{v}") for v in values if bits.random() < 0.4
             ]
     return SmallGraph(found, count), found
 

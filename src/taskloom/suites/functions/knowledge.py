@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,12 +17,16 @@ from ...messages import Note
 from .evaluate import Bits, Matrix, is_predicate, outputs, rows_of, truths
 from .forms import canonical_word, type_of
 from .language import FACTS, Predicate, Random, Relation, WordFunction, atoms, written
-from .queries import Iris, query
+from .parse import FactNames
+from .queries import query
+
+if TYPE_CHECKING:
+    from ...sources.facts import Graph
 
 Pairs: TypeAlias = "tuple[tuple[str, str], ...]"  # input and output, or truth
 
 
-class Lexicon(Protocol):
+class WordSource(Protocol):
     """Words by language, and relations between their places."""
 
     @property
@@ -40,13 +44,6 @@ class Lexicon(Protocol):
         """Tell for each word of a language whether a predicate holds."""
 
 
-class Graph(Protocol):
-    """Facts that can be asked for."""
-
-    def select(self, query: str) -> Iterable[tuple[str | None, ...]]:
-        """Give the rows of a SPARQL query."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What a function of words gives: for each word that it is asked about, a set of words or a truth."""
@@ -62,7 +59,7 @@ class Answers:
 class Lexical:
     """The lexical and random functions of a lexicon."""
 
-    lexicon: Lexicon
+    lexicon: WordSource
     seed: int = 0
     kept: dict[str, Matrix] = field(default_factory=dict, compare=False, repr=False)
 
@@ -183,7 +180,7 @@ class Asking:
     """Asks a graph about functions, one query each; of several labels of an entity the first is taken."""
 
     graph: Graph
-    iris: Iris
+    names: FactNames
     labels: dict[str, str] = field(default_factory=dict)
     found: dict[str, Pairs] = field(default_factory=dict)
 
@@ -195,7 +192,7 @@ class Asking:
         return self
 
     def _pairs(self, of: WordFunction) -> Pairs:
-        rows = list(_rows(self.graph, query(of, self.iris), predicate=is_predicate(of)))
+        rows = list(_rows(self.graph, query(of, self.names), predicate=is_predicate(of)))
         for x, label, y, other in rows:
             for id_, text in ((x, label), *(((y, other),) if other else ())):
                 self.labels[id_] = min(text, self.labels.get(id_, text))

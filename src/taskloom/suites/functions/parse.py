@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeAlias
 
@@ -76,8 +76,16 @@ Node: TypeAlias = "Tree[Token]"
 class FactNames:
     """What a graph of facts has names for: relations, and the values that attributes can be asked for."""
 
-    relations: Collection[str] = ()
-    values: Collection[str] = ()
+    relations: Mapping[str, str] = field(default_factory=dict)  # to the IRI of the property
+    values: Mapping[str, str] = field(default_factory=dict)  # to the IRI of the entity
+
+    def relation(self, name: str) -> str:
+        """Give the property of a relation, as SPARQL writes it; one that is named by its IRI is that."""
+        return name if name.startswith("<") else f"<{self.relations[name]}>"
+
+    def value(self, name: str) -> str:
+        """Give the entity that a value stands for."""
+        return name if name.startswith("<") else f"<{self.values[name]}>"
 
 
 def parse(text: str, facts: FactNames | None = None) -> Function:
@@ -106,7 +114,8 @@ def fact_names() -> FactNames:
     """Give the names of facts that come with taskloom."""
     from ...sources.facts import CLASSES, PROPERTIES
 
-    return FactNames(tuple(PROPERTIES), tuple(CLASSES))
+    values = {PAPER_WORDS.get(name, name): iri for of in CLASSES.values() for name, iri in of.items()}
+    return FactNames(PROPERTIES, values)
 
 
 def _refuse_nesting(text: str) -> None:

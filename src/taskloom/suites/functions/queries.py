@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...errors import SuiteError
 from .evaluate import is_predicate
 from .language import Chain, Combined, Predicate, Relation, WordFunction
+from .parse import FactNames
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
 @dataclass(frozen=True, slots=True)
-class Iris:
-    """What relations and values are called in a graph."""
-
-    relations: Mapping[str, str]
-    values: Mapping[str, str]
-
-    def relation(self, name: str) -> str:
-        """Give the property of a relation; one that is named by its IRI is that."""
-        return name if name.startswith("<") else f"<{self.relations[name]}>"
-
-    def value(self, name: str) -> str:
-        """Give the entity that a value stands for."""
-        return name if name.startswith("<") else f"<{self.values[name]}>"
-
-
-@dataclass(frozen=True, slots=True)
 class _Writer:
-    iris: Iris
+    names: FactNames
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def fresh(self) -> str:
@@ -42,7 +27,7 @@ class _Writer:
         match of:
             case Relation():
                 ends = (y, x) if of.inverse else (x, y)
-                return f"{ends[0]} {self.iris.relation(of.name)} {ends[1]} ."
+                return f"{ends[0]} {self.names.relation(of.name)} {ends[1]} ."
             case Chain():
                 between = self.fresh()
                 return f"{self.relation(of.inner, x, between)} {self.relation(of.outer, between, y)}"
@@ -60,8 +45,8 @@ class _Writer:
             sign = " && " if of.by == "land" else " || "
             return f"{known} BIND(({sign.join(truths)}) AS {y})"
         path, atom, end = self._attribute(of, x)
-        attribute, other = self.iris.relation(atom.attribute), self.fresh()
-        holds = f"EXISTS {{ {path} {end} {attribute} {self.iris.value(atom.value)} . }}"
+        attribute, other = self.names.relation(atom.attribute), self.fresh()
+        holds = f"EXISTS {{ {path} {end} {attribute} {self.names.value(atom.value)} . }}"
         return f"{{ SELECT DISTINCT {x} WHERE {{ {path} {end} {attribute} {other} . }} }} BIND({holds} AS {y})"
 
     def _attribute(self, of: WordFunction, x: str) -> tuple[str, Predicate, str]:
@@ -73,18 +58,18 @@ class _Writer:
         raise SuiteError(f"not a predicate of facts: {of}")
 
 
-def query(of: WordFunction, iris: Iris, language: str = "en") -> str:
+def query(of: WordFunction, names: FactNames, language: str = "en") -> str:
     """Write the one query whose rows are an input, its label, an output and its label; of predicates, the truth.
 
-    >>> iris = Iris({"mother": "http://x/mother", "creator": "http://x/creator"}, {})
-    >>> print(query(Chain(Relation("mother"), Relation("creator")), iris))  # doctest: +NORMALIZE_WHITESPACE
+    >>> names = FactNames({"mother": "http://x/mother", "creator": "http://x/creator"})
+    >>> print(query(Chain(Relation("mother"), Relation("creator")), names))  # doctest: +NORMALIZE_WHITESPACE
     SELECT DISTINCT ?x ?xLabel ?y ?yLabel WHERE {
       { ?x <http://x/creator> ?v0 . ?v0 <http://x/mother> ?y . }
       ?x <http://www.w3.org/2000/01/rdf-schema#label> ?xLabel . FILTER(LANG(?xLabel) = "en")
       ?y <http://www.w3.org/2000/01/rdf-schema#label> ?yLabel . FILTER(LANG(?yLabel) = "en")
     }
     """
-    writer = _Writer(iris)
+    writer = _Writer(names)
     if is_predicate(of):
         lines = [f"{{ {writer.predicate(of, '?x', '?y')} }}", _labelled("?x", language)]
         return "\n  ".join(["SELECT DISTINCT ?x ?xLabel ?y WHERE {", *lines]) + "\n}"
