@@ -102,8 +102,8 @@ def test_an_item_has_no_place_for_a_gold_answer() -> None:
 @pytest.mark.parametrize(
     "noun",
     [
-        Text(), Labels(("a",)), Terms(), Number(), Ranking(), Words(), Fields({}), Item("1", {}), example(1, "yes"), task(),
-        suite_of(task()),
+        Text(), Labels(("a",)), Terms(), Number(), Ranking(), Words(), Fields({}), Item("1", {}), example(1, "yes"),
+        task(), suite_of(task()),
     ],
     ids=lambda noun: type(noun).__name__,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from taskloom.scores import MANY, METRICS, PUBLISHED, Metric, metric, score, sig
 from taskloom.scores.reduce import mean
 
 LABELS = Labels(("a", "b", "c"))
+FIT_TEXT = "exact-match, accuracy, rouge-l, bleu-4, token-accuracy"
 # Gold answers of each kind, the first acceptable one being perfect, and answers of all sorts.
 TEXTS = (
     [("the cat sat on the mat",), ("道路绿化的研究 studies", "绿化"), ("a b c d e f", "a")],
@@ -227,12 +228,12 @@ def test_a_metric_scores_the_kinds_of_outputs_that_it_takes_and_refuses_others(t
         (
             "ndcg@10",
             Text(),
-            "metric does not apply to text; use one of exact-match, accuracy, rouge-l, bleu-4, token-accuracy: 'ndcg@10'",
+            f"metric does not apply to text; use one of {FIT_TEXT}: 'ndcg@10'",
         ),
         (
             "macro-f1",
             Text(),
-            "metric does not apply to text; use one of exact-match, accuracy, rouge-l, bleu-4, token-accuracy: 'macro-f1'",
+            f"metric does not apply to text; use one of {FIT_TEXT}: 'macro-f1'",
         ),
         (
             "rouge-l",

@@ -110,6 +110,12 @@ def option_names(name: str) -> list[str]:
     return [f.name for f in dataclasses.fields(benchmark_kind(name))]  # type: ignore[arg-type]
 
 
+def takes_several(name: str) -> bool:
+    """Tell a benchmark that is built from any number of sources."""
+    made_from = (f for f in dataclasses.fields(benchmark_kind(name)) if f.metadata.get("name") == "from")  # type: ignore[arg-type]
+    return any(isinstance(f.default, tuple) for f in made_from)
+
+
 def benchmark_kind(name: str) -> type[Benchmark]:
     """Load the class of a benchmark."""
     module, _, kind = _row(name).kind.partition(":")

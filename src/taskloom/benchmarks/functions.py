@@ -26,8 +26,8 @@ from ..suites.functions.workshop import WordKind, Workshop
 class FunctionOptions:
     """Where words and facts come from, and how examples are drawn."""
 
-    lexicon: str = "data:wordnet"
-    facts: str = "data:facts"
+    lexicon: str = key("data:wordnet", path=True)  # none: no words
+    facts: str = key("data:facts", path=True)  # none: no facts
     seed: int = 0
     least: int = 100  # samples that a task must have
     sequences: int = 2000  # examples of a task of sequences
@@ -48,17 +48,17 @@ class FunctionOptions:
             seed=self.seed, least=self.least, sequences=self.sequences, length=self.length, passing=self.passing
         )
 
-    def lexical(self) -> Lexical:
-        """Open the lexicon."""
+    def lexical(self) -> Lexical | None:
+        """Open the lexicon, if there is one."""
         from ..sources.words import lexicon
 
-        return Lexical(lexicon(self.lexicon), self.seed)
+        return Lexical(lexicon(self.lexicon), self.seed) if self.lexicon else None
 
-    def asking(self) -> Asking:
-        """Open the graph of facts."""
+    def asking(self) -> Asking | None:
+        """Open the graph of facts, if there is one."""
         from ..sources.facts import graph
 
-        return Asking(graph(self.facts), fact_names())
+        return Asking(graph(self.facts), fact_names()) if self.facts else None
 
     def shop(self, lexical: Lexical | None, factual: Factual | None) -> Workshop:
         """Make ready what functions are asked of."""
@@ -97,7 +97,8 @@ class FunctionTasks(FunctionOptions):
         wanted = [canonical(parse(text)) for text in self.functions]
         asked = [of for one in wanted for of in word_functions(one)]
         facts = [of for of in asked if kind_of(of) == "factual"]
-        factual = self.asking().add(facts).facts() if facts else None
+        asking = self.asking() if facts else None
+        factual = asking.add(facts).facts() if asking else None
         shop, found = self.shop(self.lexical() if len(facts) < len(asked) else None, factual), Collected()
         found.add(wanted_of(wanted), shop)
         if found.refused:
@@ -107,4 +108,4 @@ class FunctionTasks(FunctionOptions):
 
     def sources(self) -> tuple[str, ...]:
         """Name the lexicon and the graph."""
-        return (self.lexicon, self.facts)
+        return tuple(filter(None, (self.lexicon, self.facts)))

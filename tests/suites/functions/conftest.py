@@ -23,7 +23,7 @@ VALUES = ("actor", "writer", "rome")
 NAMES = FactNames(
     {name: f"http://x/{name.replace(' ', '_')}" for name in RELATIONS}, {name: f"http://x/{name}" for name in VALUES}
 )
-WORDS = {"eng": 60, "spa": 40}
+WORDS = {"eng": 120, "spa": 60}
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class SmallLexicon:
 
 class SmallGraph:
     """Triples in memory, asked by SPARQL."""
+
+    digest = "small"
 
     def __init__(self, triples: Iterator[tuple[str, str, str]] | list[tuple[str, str, str]], count: int) -> None:
         self.store = ox.Store()

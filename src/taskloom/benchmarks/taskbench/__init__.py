@@ -55,8 +55,8 @@ class TaskBench(FunctionOptions):
             return layout.read(Path(self.source))
         paper, found = paper_functions(), Collected()
         asking = self.asking()
-        named, others = _ask(asking, paper, self.least)
-        shop = self.shop(self.lexical(), asking.facts())
+        named, others = _ask(asking, paper, self.least) if asking else ([], [])
+        shop = self.shop(self.lexical(), asking.facts() if asking else None)
         found.add(wanted_of(paper, "paper"), shop, self.most)
         words = [*catalogue.lexical_atoms(LANGUAGES), *named]
         words += [*catalogue.of_two(catalogue.lexical_atoms(LANGUAGES)), *others]
@@ -67,7 +67,7 @@ class TaskBench(FunctionOptions):
 
     def sources(self) -> tuple[str, ...]:
         """Name the folder, or the lexicon and the graph."""
-        return (self.source,) if self.source else (self.lexicon, self.facts)
+        return (self.source,) if self.source else tuple(filter(None, (self.lexicon, self.facts)))
 
 
 def _id(of: WordFunction) -> str:

@@ -15,7 +15,7 @@ from ...errors import SourceError
 from ...ids import Json
 from ...messages import Note, counted_notes
 from .evaluate import Bits, Grid, Matrix, TooManyError
-from .forms import canonical, checked
+from .forms import canonical, checked, type_of
 from .knowledge import Answers, scattered
 from .language import (
     FACTS,
@@ -34,7 +34,7 @@ from .language import (
     split,
     written,
 )
-from .plain import plain
+from .plain import language, plain
 from .pools import Asks, pool, samples
 from .sample import in_random_order, permutation, sequences
 from .tables import Tables, digest_of, tables
@@ -186,6 +186,7 @@ def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
     target = mapped.target if mapped else known.source
     asks = Asks(written(own) if own else "", known.source, target, shop.how.seed)
     same = "|".join([shop.signature(one) if one else "" for one in (own, keep)])
+    same += written(shown) if isinstance(shown, Permuted) else ""
     output = Words(f" {shop.mark} " if shop.mark else " ")
     return Made(task=task_of(wanted, output), asks=asks, rows=rows, looked_up=own, same=f"sequence {same}")
 
@@ -223,7 +224,7 @@ def task_of(wanted: Wanted, output: Output) -> Task:
 
 def _tags(wanted: Wanted) -> dict[str, tuple[str, ...]]:
     of = wanted.function
-    composition = composition_of(of)
+    composition, found = composition_of(of), type_of(of)
     level = "sequence" if isinstance(of, Map | Filter) else "word" if composition else "atomic"
     tags = {
         "kind": (kind_of(of),),
@@ -233,6 +234,8 @@ def _tags(wanted: Wanted) -> dict[str, tuple[str, ...]]:
         "parts": tuple(written(part) for part in parts_of(of)),
         "atoms": tuple(dict.fromkeys(written(atom) for atom in atoms(of))),
         "origin": (wanted.origin,),
+        "input_language": (language(found.source),),
+        "output_language": (language(found.target),) if found.target else (),
     }
     return {name: values for name, values in tags.items() if values}
 

@@ -129,12 +129,12 @@ def _word(one: Any) -> str:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(suite: Suite, folder: Path) -> int:
+def write(suite: Suite, folder: Path, facts: FactNames | None = None) -> int:
     """Write the function tasks of a suite as published files; give the number of tasks."""
     if folder.exists() and any(folder.iterdir()):
         raise StoreError(f"the folder is not empty; not overwritten: {folder}")
     for name, pools in suite.pools.items():
-        of = parse(name)
+        of = parse(name, facts)
         place = folder / FOLDERS[composition_of(of)] / written(of).replace("/", "%2F")  # of an IRI
         place.mkdir(parents=True)
         for pool_name, pool in pools.items():

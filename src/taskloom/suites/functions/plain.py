@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .evaluate import is_predicate
-from .language import Chain, Combined, Filter, Function, Map, Match, Permuted, Predicate, Random, Relation, split
+from .language import FACTS, Chain, Combined, Filter, Function, Map, Match, Permuted, Predicate, Random, Relation, split
 
-LANGUAGES: Mapping[str, str] = {"eng": "English", "spa": "Spanish"}
+LANGUAGES: Mapping[str, str] = {"eng": "English", "spa": "Spanish", FACTS: "English"}  # labels of entities are English
 LEXICAL: Mapping[str, str] = {
     "synonyms": "a synonym of {}", "antonyms": "an antonym of {}", "hyponyms": "a kind of {}",
     "hypernyms": "a more general word for {}", "entailments": "what follows from {}",
@@ -27,6 +27,11 @@ VALUES: Mapping[tuple[str, str], str] = {
     ("POS", "noun"): "a noun", ("POS", "verb"): "a verb", ("POS", "adj"): "an adjective", ("POS", "adv"): "an adverb",
     ("sentiment", "pos"): "positive", ("sentiment", "neg"): "negative", ("sentiment", "none"): "neutral",
 }  # fmt: skip
+
+
+def language(domain: str) -> str:
+    """Name the language of a domain's words."""
+    return LANGUAGES.get(domain, domain)
 
 
 def plain(of: Function) -> str:
@@ -79,7 +84,7 @@ def _predicate(of: Predicate, x: str) -> str:
 
 def _relation(of: Relation, x: str) -> str:
     if of.name == "translate":
-        return f"{x} in {LANGUAGES.get(of.target, of.target)}"
+        return f"{x} in {language(of.target)}"
     if of.name in LEXICAL:
         return LEXICAL[of.name].format(x)
     name = of.name + ("[inv]" if of.inverse else "")
