@@ -24,6 +24,7 @@ from ..functions import FunctionOptions, word_functions
 
 NAME = "taskbench"
 LANGUAGES = ("eng", "spa")
+OTHERS = 60  # compositions of facts beside those of the paper
 
 
 def paper_names() -> list[str]:
@@ -84,7 +85,8 @@ def _ask(asking: Asking, paper: Sequence[Function], least: int) -> tuple[list[Wo
     asking.add(named).add(of for of in asked if asking.has(of))
     here = [atom for atom in named if asking.has(atom)]
     known = asking.facts()
-    others = [of for of in catalogue.of_two(here) if _has_samples(of, known, least)]
+    able = [of for of in catalogue.of_two(here) if _has_samples(of, known, least)]
+    others = able[:: max(1, -(-len(able) // OTHERS))]  # of all operations alike
     asking.add(others)
     return list(here), others
 
