@@ -22,7 +22,6 @@ from .language import (
     Filter,
     Function,
     Map,
-    Match,
     Permuted,
     Random,
     Relation,
@@ -83,7 +82,6 @@ def make(wanted: Wanted, shop: Workshop) -> Made | Note:
     of = wanted.function
     if isinstance(of, Map | Filter):
         return _make_sequences(wanted, shop)
-    assert not isinstance(of, Match)
     inner = of.of if isinstance(of, Permuted) else of
     found = shop.answers(inner)
     if found.truths is not None:
@@ -167,39 +165,46 @@ def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
     of = wanted.function
     assert isinstance(of, Map | Filter)
     each, keep = split(of)
-    own, shown = each.of if isinstance(each, Permuted) else each, each
-    mapped = shop.answers(own) if own else None
-    kept = shop.answers(keep) if keep else None
-    known = mapped or kept
-    assert known is not None
-    rows = {}
-    for name, share in (("train", 1 - shop.how.test_share), ("test", shop.how.test_share)):
-        passing, failing = _sides(shop, mapped, kept, name)
-        if len(passing) < FEWEST_WORDS or (keep and len(failing) < FEWEST_WORDS):
-            return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
-        count, length = round(shop.how.sequences * share), shop.how.length
-        sizes = (count, length, shop.how.passing if keep else length)
-        drawn, keys = sequences(passing, failing, sizes, written(of), name, shop.how.seed)
-        rows[name] = samples(drawn, _dealt(shop, shown, keys) if keep or isinstance(shown, Permuted) else None)
+    own = each.of if isinstance(each, Permuted) else each
+    rows: dict[str, pa.Table] = {}
+    for name in ("train", "test"):
+        found = _sequences(of, shop, name)
+        if isinstance(found, Note):
+            return found
+        rows[name] = found
     if (total := sum(table.num_rows for table in rows.values())) < shop.how.least:
         return Note.of("function-few", count=total, least=shop.how.least)
-    target = mapped.target if mapped else known.source
-    asks = Asks(written(own) if own else "", known.source, target, shop.how.seed)
+    found_type = type_of(of)
+    asks = Asks(written(own) if own else "", found_type.source, found_type.target, shop.how.seed)
     same = "|".join([shop.signature(one) if one else "" for one in (own, keep)])
-    same += written(shown) if isinstance(shown, Permuted) else ""
+    same += written(each) if isinstance(each, Permuted) else ""
     output = Words(f" {shop.mark} " if shop.mark else " ")
     return Made(task=task_of(wanted, output), asks=asks, rows=rows, looked_up=own, same=f"sequence {same}")
 
 
-def _sides(shop: Workshop, mapped: Answers | None, kept: Answers | None, name: str) -> tuple[Ints, Ints]:
+def _sequences(of: Map | Filter, shop: Workshop, name: str) -> pa.Table | Note:
+    """Draw the sequences of a pool."""
+    each, keep = split(of)
+    passing, failing = _sides(shop, each, keep, name)
+    if len(passing) < FEWEST_WORDS or (keep and len(failing) < FEWEST_WORDS):
+        return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
+    how = shop.how
+    share = how.test_share if name == "test" else 1 - how.test_share
+    sizes = (round(how.sequences * share), how.length, how.passing if keep else how.length)
+    drawn, keys = sequences(passing, failing, sizes, written(of), name, how.seed)
+    return samples(drawn, _dealt(shop, each, keys) if keep or isinstance(each, Permuted) else None)
+
+
+def _sides(shop: Workshop, each: WordFunction | None, keep: WordFunction | None, name: str) -> tuple[Ints, Ints]:
     """Give the words of a pool that pass and have an image, and those that fail."""
-    known = mapped or kept
-    assert known is not None
-    passing, failing = known.words, known.words[:0]
+    mapped = shop.answers(each.of if isinstance(each, Permuted) else each) if each else None
+    kept = shop.answers(keep) if keep else None
+    passing = mapped.words if mapped else np.empty(0, np.int64)
+    failing, source = passing[:0], mapped.source if mapped else ""
     if kept and kept.truths is not None:
-        passing, failing = kept.words[kept.truths], kept.words[~kept.truths]
-        passing = np.intersect1d(passing, mapped.words) if mapped else passing
-    sides = [words[shop.parts(known.source, words)[name]] for words in (passing, failing)]
+        holding, failing, source = kept.words[kept.truths], kept.words[~kept.truths], kept.source
+        passing = np.intersect1d(holding, passing) if mapped else holding
+    sides = [words[shop.parts(source, words)[name]] for words in (passing, failing)]
     return sides[0], sides[1]
 
 

@@ -93,18 +93,10 @@ class Filter:
     over: SequenceFunction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """Both of two relations at once, told apart: whose outputs are likelier."""
-
-    first: WordFunction
-    second: WordFunction
-
-
 Atom: TypeAlias = Relation | Predicate | Random
 WordFunction: TypeAlias = Relation | Predicate | Random | Chain | Combined | Permuted
 SequenceFunction: TypeAlias = Map | Filter
-Function: TypeAlias = Relation | Predicate | Random | Chain | Combined | Permuted | Map | Filter | Match
+Function: TypeAlias = Relation | Predicate | Random | Chain | Combined | Permuted | Map | Filter
 
 
 def compose(outer: WordFunction, inner: WordFunction) -> WordFunction:
@@ -146,8 +138,6 @@ def parts_of(of: Function) -> tuple[Function, ...]:
             return (of.of,)
         case Map() | Filter():
             return tuple(part for part in split(of) if part)
-        case Match():
-            return (of.first, of.second)
     return ()
 
 
@@ -187,8 +177,6 @@ def composition_of(of: Function) -> str:
         case Map() | Filter():
             each, keep = split(of)
             return "mapfilter" if each and keep else "map" if each else "filter"
-        case Match():
-            return "match"
     return ""
 
 
@@ -206,8 +194,6 @@ def written(of: Function) -> str:
             return f"map{{{written(of.each)}}}({written(of.over) if of.over else SEQUENCE})"
         case Filter():
             return f"filter{{{written(of.keep)}}}({written(of.over) if of.over else SEQUENCE})"
-        case Match():
-            return f"match({written(of.first)},{written(of.second)})"
         case Permuted():
             return f"permuted{{{of.seed}}}({written(of.of)})"
     text = _applied(of, WORD)

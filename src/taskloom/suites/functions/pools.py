@@ -118,7 +118,7 @@ class FunctionPool:
             return {}
         texts = self.tables.texts(self.asks.target)
         for word, places in self.places(wanted - self._known.keys()).items():
-            self._known[word] = tuple(texts[place] for place in places.tolist())
+            self._known[word] = tuple(dict.fromkeys(texts[place] for place in places.tolist()))  # of two entities, one
         return self._known
 
     def places(self, wanted: Collection[int]) -> dict[int, Ints]:
