@@ -275,7 +275,7 @@ def add_capitals(facts: FactLines, countries: Sequence[Country], known: Cities) 
     """Say what the capitals of countries are."""
     for country in countries:
         if country.capital:
-            own = entity("place", f"{country.capital} ({country.names[0]})")
+            own = entity("place", f"{country.capital} {country.names[0]}")
             city = facts.call(known.get((slug(country.capital), country.iri), own), country.capital)
             facts.instance(city, "city")
             facts.say(city, "country", country.iri)
