@@ -94,7 +94,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def at(server: Server, **more: Any) -> SparqlEndpoint:
-    return SparqlEndpoint(**{"url": server.url, "interval": 0, "backoff": 0.01, "tries": 3} | more)
+    settings: dict[str, Any] = {"url": server.url, "interval": 0, "backoff": 0.01, "tries": 3}
+    return SparqlEndpoint(**settings | more)
 
 
 def test_an_endpoint_answers_as_the_embedded_store_does(server: Server) -> None:

@@ -171,7 +171,7 @@ def test_frequencies_are_cut_at_five_in_a_million(tmp_path: Path) -> None:
 
     import msgpack
 
-    bins = [[] for _ in range(532)]
+    bins: list[list[str]] = [[] for _ in range(532)]
     bins[100], bins[530], bins[531] = ["el"], ["gato"], ["ornitorrinco"]
     (tmp_path / "wordfreq/data").mkdir(parents=True)
     content = gzip.compress(msgpack.packb([{"format": "cB", "version": 1}, *bins]))
