@@ -10,6 +10,8 @@ import pytest
 from taskloom.errors import SourceError, UnknownNameError
 from taskloom.sources.words import Lexicon, lexicon
 
+from .wordnet_files import related
+
 wn = pytest.importorskip("wn")
 Refused = Callable[..., AbstractContextManager[None]]
 
@@ -78,12 +80,6 @@ def lexicons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def opened(folder: Path, names: str) -> Lexicon:
     listed = str(folder / "words.txt")
     return lexicon(f"wn:{names}", inputs={"eng": listed, "spa": listed}, sentiment=str(folder / "scores.txt"))
-
-
-def related(of: Lexicon, name: str, word: str, source: str, target: str) -> set[str]:
-    row = of.vocabularies[source].index(word)
-    found = of.relation(name, source, target)
-    return {of.vocabularies[target][n] for n in found.indices[found.indptr[row] : found.indptr[row + 1]]}
 
 
 @pytest.mark.parametrize("spanish", ["omw-es:9", "mcr-es:9"])  # the same offsets, or the same inter-lingual index

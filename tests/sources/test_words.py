@@ -16,7 +16,7 @@ from taskloom.sources import packages, word_lists, words
 from taskloom.sources.wordnets import Synset
 from taskloom.sources.words import Lexicon, lexicon
 
-from .wordnet_files import SMALL, Made, MadeWordnet
+from .wordnet_files import SMALL, Made, MadeWordnet, related
 
 Refused = Callable[..., AbstractContextManager[None]]
 
@@ -38,13 +38,6 @@ def lists(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def small(tmp_path: Path, lists: dict[str, str]) -> Lexicon:
     return lexicon(str(SMALL.write(tmp_path / "wordnet")), inputs=lists, sentiment="")
-
-
-def related(of: Lexicon, name: str, word: str, source: str = "eng", target: str = "") -> set[str]:
-    found = of.relation(name, source, target or source)
-    row = of.vocabularies[source].index(word)
-    assert found.dtype == bool
-    return {of.vocabularies[target or source][n] for n in found.indices[found.indptr[row] : found.indptr[row + 1]]}
 
 
 def true_of(of: Lexicon, name: str, value: str, language: str = "eng") -> set[str]:

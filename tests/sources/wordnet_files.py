@@ -1,10 +1,12 @@
-"""A made-up WordNet in its own file format, small enough to be read."""
+"""A made-up WordNet in its own file format, small enough to be read, and what tests of lexicons share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from taskloom.sources.words import Lexicon
 
 FILES = {"n": "noun", "v": "verb", "a": "adj", "s": "adj", "r": "adv"}
 LICENCE = "  1 This is no licence, but it is indented as one.  \n"
@@ -79,3 +81,11 @@ SMALL = MadeWordnet(
     ],
     exceptions={"noun": "oxen ox\n", "verb": "left leave\n"},
 )  # fmt: skip
+
+
+def related(of: Lexicon, name: str, word: str, source: str = "eng", target: str = "") -> set[str]:
+    """Give the words that a word is related to."""
+    found = of.relation(name, source, target or source)
+    row = of.vocabularies[source].index(word)
+    assert found.dtype == bool
+    return {of.vocabularies[target or source][n] for n in found.indices[found.indptr[row] : found.indptr[row + 1]]}
