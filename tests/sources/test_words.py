@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from taskloom.errors import FetchError, SourceError, UnknownNameError, UsageError
+from taskloom.errors import SourceError, UnknownNameError, UsageError
 from taskloom.messages import Note
 from taskloom.sources import packages, word_lists, words
 from taskloom.sources.wordnets import Synset
@@ -174,22 +174,21 @@ def test_frequencies_are_cut_at_five_in_a_million(tmp_path: Path) -> None:
         word_lists._wordfreq(tmp_path, "xxx")
 
 
-def test_without_npm_its_data_is_replaced_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def get(name: str, *_: object) -> Path:
-        asked.append(name)
-        raise FetchError("nothing is fetched in this test")
-
+def test_without_npm_its_data_is_replaced_and_that_is_told(
+    tmp_path: Path, lists: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setattr(packages, "get", get)
+    monkeypatch.setattr(packages, "get", lambda *_: tmp_path)
+    monkeypatch.setattr(word_lists, "LISTS", {"wordfreq": lambda *_: iter(["dog", "puppy"])})
     assert packages.needs_npm("brown")
     assert not packages.needs_npm("wordnet")
-    assert words._needs_npm("data:brown") == Note.of("npm-missing", name="brown")
-    assert words._needs_npm("brown.txt") is None
-    with pytest.raises(FetchError):
-        lexicon()
-    assert asked == ["wordnet"]
+    of = lexicon(str(SMALL.write(tmp_path / "w")), inputs={"spa": lists["spa"]})
+    assert [of.vocabularies["eng"][n] for n in of.inputs["eng"]] == ["dog", "puppy"]
+    assert [str(note) for note in of.notes] == [
+        "'brown' needs npm, which is not installed: words come from data:wordfreq instead",
+        "'sentiwordnet' needs npm, which is not installed: tasks about sentiment are unavailable",
+    ]
+    assert "is{sentiment=positive}[eng]" in of.unavailable
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
