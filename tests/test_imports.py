@@ -14,15 +14,7 @@ import taskloom
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {
-        "messages",
-        "errors",
-        "folders",
-        "processes",
-        "console",
-        "texts",
-        "transactions",
-        "progress",
-        "options",
+        "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
         "retries",
     },
     {"ids", "schema"},
@@ -40,7 +32,7 @@ LAYERS = [
     {"people"},
     {"cli"},
     {"__main__"},
-]
+]  # fmt: skip
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")
 
 
