@@ -233,6 +233,7 @@ def _tags(wanted: Wanted) -> dict[str, tuple[str, ...]]:
     level = "sequence" if isinstance(of, Map | Filter) else "word" if composition else "atomic"
     tags = {
         "kind": (kind_of(of),),
+        "domain": ("facts" if found.source == FACTS else "words",),
         "level": (level,),
         "composition": (composition,) if composition else (),
         "category": (composition or level,),
