@@ -15,6 +15,7 @@ from ...core import Answer, Choices, Example, Ints, Item, Labels, Output, Words
 from ...errors import SuiteError
 from ...ids import fingerprint
 from .. import columns
+from ..rows import refuse_outside
 from .evaluate import Grid
 from .tables import Tables, digest_of, drawn
 
@@ -87,8 +88,7 @@ class FunctionPool:
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         loaded = self.load(None)
-        if len(rows) and not 0 <= min(rows) <= max(rows) < loaded.num_rows:
-            raise SuiteError(f"rows must be below {loaded.num_rows}: {min(rows)} to {max(rows)}")
+        refuse_outside(rows, loaded.num_rows)
         taken = loaded.take(columns.indices(rows)).to_pylist()
         accepted = self._accepted({word for row in taken for word in row["key"] or row["input"]})
         return [self._example(row, accepted) for row in taken]
