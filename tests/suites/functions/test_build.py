@@ -79,7 +79,8 @@ def test_outputs_tags_and_metrics(both):
     assert task.instruction == "for each x of the list if x is a noun: x in Spanish"
     assert task.metrics == ("token-accuracy", "token-accuracy:published")
     assert task.tags == {
-        "kind": ("lexical",), "domain": ("words",), "level": ("sequence",), "composition": ("mapfilter",), "category": ("mapfilter",),
+        "kind": ("lexical",), "domain": ("words",), "level": ("sequence",), "composition": ("mapfilter",),
+        "category": ("mapfilter",),
         "parts": ("translate[eng->spa](0)", "is{POS=noun}[eng](0)"),
         "atoms": ("translate[eng->spa](0)", "is{POS=noun}[eng](0)"), "origin": ("ours",),
         "input_language": ("English",), "output_language": ("Spanish",),
