@@ -16,7 +16,7 @@ from ..suites.functions.build import Collected, wanted_of
 from ..suites.functions.folds import held_out
 from ..suites.functions.forms import canonical
 from ..suites.functions.knowledge import Asking, Factual, Lexical
-from ..suites.functions.language import Filter, Function, Map, Permuted, WordFunction, kind_of, split
+from ..suites.functions.language import Filter, Function, Map, Match, Permuted, WordFunction, kind_of, split
 from ..suites.functions.parse import fact_names, parse
 from ..suites.functions.sample import Sampling
 from ..suites.functions.workshop import WordKind, Workshop
@@ -73,7 +73,13 @@ class FunctionOptions:
 
 def word_functions(of: Function) -> Iterator[WordFunction]:
     """Yield the functions of words that must be answered for a function."""
-    parts = split(of) if isinstance(of, Map | Filter) else (of,)
+    match of:
+        case Map() | Filter():
+            parts: tuple[WordFunction | None, ...] = split(of)
+        case Match():
+            parts = (of.first, of.second)
+        case _:
+            parts = (of,)
     yield from (part.of if isinstance(part, Permuted) else part for part in parts if part)
 
 

@@ -14,6 +14,7 @@ from .language import (
     Function,
     FunctionError,
     Map,
+    Match,
     Operation,
     Permuted,
     Predicate,
@@ -58,6 +59,8 @@ def type_of(of: Function) -> Type:
             return _combined(of)
         case Permuted():
             return type_of(of.of)
+        case Match():
+            return _same([of.first, of.second], "match", predicate=False)
     return _of_sequence(of)
 
 
@@ -135,6 +138,8 @@ def depth(of: Function) -> int:
             return 1 + max(map(depth, of.parts))
         case Permuted():
             return depth(of.of)
+        case Match():
+            return max(depth(of.first), depth(of.second))
         case Map() | Filter():
             own = depth(of.each if isinstance(of, Map) else of.keep)
             return own + (depth(of.over) if of.over else 0)
@@ -172,6 +177,8 @@ def canonical(of: Function) -> Function:
             return canonical_word(of)
         case Permuted():
             return replace(of, of=canonical_word(of.of))
+        case Match():
+            return Match(canonical_word(of.first), canonical_word(of.second))
     return of
 
 
@@ -185,7 +192,7 @@ def canonical_word(of: WordFunction) -> WordFunction:
     """Give the one form of equal functions of words."""
     if not isinstance(of, Combined):
         found = canonical(of)
-        assert not isinstance(found, Map | Filter)
+        assert not isinstance(found, Map | Filter | Match)
         return found
     parts = sorted({*_flat(of.by, of)}, key=lambda part: (kind_of(part) != "random", written(part)))
     return parts[0] if len(parts) == 1 else Combined(of.by, tuple(parts))

@@ -93,10 +93,18 @@ class Filter:
     over: SequenceFunction | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two relations at once: how likely the outputs of each are to a model that has learnt both."""
+
+    first: WordFunction
+    second: WordFunction
+
+
 Atom: TypeAlias = Relation | Predicate | Random
 WordFunction: TypeAlias = Relation | Predicate | Random | Chain | Combined | Permuted
 SequenceFunction: TypeAlias = Map | Filter
-Function: TypeAlias = Relation | Predicate | Random | Chain | Combined | Permuted | Map | Filter
+Function: TypeAlias = Relation | Predicate | Random | Chain | Combined | Permuted | Map | Filter | Match
 
 
 def compose(outer: WordFunction, inner: WordFunction) -> WordFunction:
@@ -138,6 +146,8 @@ def parts_of(of: Function) -> tuple[Function, ...]:
             return (of.of,)
         case Map() | Filter():
             return tuple(part for part in split(of) if part)
+        case Match():
+            return (of.first, of.second)
     return ()
 
 
@@ -177,6 +187,8 @@ def composition_of(of: Function) -> str:
         case Map() | Filter():
             each, keep = split(of)
             return "mapfilter" if each and keep else "map" if each else "filter"
+        case Match():
+            return "match"
     return ""
 
 
@@ -196,6 +208,8 @@ def written(of: Function) -> str:
             return f"filter{{{written(of.keep)}}}({written(of.over) if of.over else SEQUENCE})"
         case Permuted():
             return f"permuted{{{of.seed}}}({written(of.of)})"
+        case Match():
+            return f"match({written(of.first)},{written(of.second)})"
     text = _applied(of, WORD)
     return f"wiki{{{text}}}" if kind_of(of) == "factual" else text
 

@@ -26,6 +26,7 @@ from .language import (
     Function,
     FunctionError,
     Map,
+    Match,
     Permuted,
     Predicate,
     Random,
@@ -56,7 +57,7 @@ TERMINALS = {  # as people are told
 }  # fmt: skip
 LEXICAL = ("synonyms", "antonyms", "hyponyms", "hypernyms", "entailments", "translate")
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = {"POS": ("noun", "verb", "adj", "adv"), "sentiment": ("pos", "neg", "none")}
-OPERATORS = (*OPERATIONS, "map", "filter", "mapfilter", "map-filter", "permuted", "wiki", "is", "random")
+OPERATORS = (*OPERATIONS, "map", "filter", "mapfilter", "map-filter", "permuted", "match", "wiki", "is", "random")
 LANGUAGE = re.compile("[a-z]{3}")
 INPUTS = ("0", "x", "S")
 PAPER_RANDOM = re.compile(r"random-seed(\d+)")
@@ -174,7 +175,7 @@ class _Reader:
     def _made(self, of: _Parts) -> Function:
         if of.name in ("map", "filter", "mapfilter", "map-filter"):
             return self._sequence(of)
-        if of.name in OPERATIONS:
+        if of.name in OPERATIONS or of.name == "match":
             return self._several(of)
         if of.name == "permuted":
             return Permuted(self._number(of), self._word(self._only(of, of.inputs)))
@@ -188,13 +189,18 @@ class _Reader:
 
     def _word(self, node: Node) -> WordFunction:
         found = self._function(_parts(node))
-        if isinstance(found, Map | Filter):
+        if isinstance(found, Map | Filter | Match):
             raise FunctionError(Note.of("word-function-expected", given=_parts(node).name))
         return found
 
     def _several(self, of: _Parts) -> Function:
+        parts = tuple(self._word(one) for one in of.inputs)
+        if of.name == "match":
+            if len(parts) != 2:
+                raise FunctionError(Note.of("inputs-too-many", name=of.name, count=len(parts)))
+            return Match(*parts)
         by = next(operation for operation in OPERATIONS if operation == of.name)
-        return Combined(by, tuple(self._word(one) for one in of.inputs))
+        return Combined(by, parts)
 
     def _sequence(self, of: _Parts) -> Function:
         own = [self._word(one) for one in _terms(of.braces)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .evaluate import is_predicate
-from .language import FACTS, Chain, Combined, Filter, Function, Map, Permuted, Predicate, Random, Relation, split
+from .language import FACTS, Chain, Combined, Filter, Function, Map, Match, Permuted, Predicate, Random, Relation, split
 
 LANGUAGES: Mapping[str, str] = {"eng": "English", "spa": "Spanish", FACTS: "English"}  # labels of entities are English
 LEXICAL: Mapping[str, str] = {
@@ -45,6 +45,8 @@ def plain(of: Function) -> str:
     match of:
         case Map() | Filter():
             return _sequence(of)
+        case Match():
+            return f"{_said(of.first, 'x')} or {_said(of.second, 'x')}"
         case Permuted():
             return f"{plain(of.of)}, with answers dealt out at random ({of.seed})"
     return f"whether {_said(of, 'x')}" if is_predicate(of) else _said(of, "x")

@@ -20,7 +20,7 @@ from ...errors import SuiteError
 from ...ids import fingerprint, mixed
 from .. import columns
 from .evaluate import Bits, Matrix, outputs, rows_of, set_hashes
-from .language import Filter, Map, Predicate, Random, Relation, WordFunction, atoms, written
+from .language import Filter, Map, Match, Predicate, Random, Relation, WordFunction, atoms, written
 from .parse import parse
 
 WORDS = pa.schema([("id", pa.string()), ("text", pa.string())])
@@ -116,7 +116,7 @@ class Tables:
             found = rows @ self.relation(function)
         else:
             of = parse(function)
-            assert not isinstance(of, Map | Filter)
+            assert not isinstance(of, Map | Filter | Match)
             found = outputs(of, rows, self)
         found.sort_indices()
         return found
