@@ -15,6 +15,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from taskloom.core import Labels, Ranking, Suite, Text, Words
+from taskloom.errors import SuiteError
 from taskloom.suites import store
 from taskloom.suites.check import check
 from taskloom.suites.functions import catalogue, layout
@@ -282,7 +283,7 @@ def test_sequences_are_drawn_as_in_algorithm_1():
     assert (rows[:, 0] >= 10).any()
 
 
-def test_two_functions_are_taught_alike_and_asked_about_together(shop):
+def test_two_functions_are_taught_alike_and_asked_about_together(shop, tmp_path):
     of, _ = made(shop, "match(antonyms[eng](0),synonyms[eng](0))", "antonyms[eng](0)", "synonyms[eng](0)")
     name = "match(antonyms[eng](0),synonyms[eng](0))"
     task = of.tasks[name]
@@ -301,6 +302,8 @@ def test_two_functions_are_taught_alike_and_asked_about_together(shop):
         known = {e.item.id: e.gold for pool in ("train", "test") for e in all_of(of, part, pool)}
         assert example.gold == (((known[word][0], float(question)),),)
     assert list(check(of)) == []
+    with pytest.raises(SuiteError, match="no place for this function"):
+        layout.write(of, tmp_path / "files")
 
 
 BUILD = """
