@@ -164,6 +164,27 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "examples-needed": "learner {learner} does not support {kind} with 0 shots",
     "no-fold": "model {model} is not trained for task {task}: it is a test task of none of the folds",
     "nothing-to-train-on": "model {model} is not trained for task {task}: fold {fold} has no tasks to train on",
+    "all-are-scored": (
+        "model {model} is not trained: the {tasks:task} of fold {fold} to train on have no instances beyond those that "
+        "are scored"
+    ),
+    "taught-certified": (
+        "model {model}: trained on {tasks:task}, of each on some of the first {compared} examples, which were compared "
+        "with what is asked about: no leak was found"
+    ),
+    "taught-beyond": (
+        "model {model}: trained on {tasks:task}, also beyond the first {compared} examples, which alone were compared "
+        "with what is asked about"
+    ),
+    "taught-asked": (
+        "model {model}: an upper bound, for it was trained on other examples of {tasks:,} of {asked:task} asked about"
+    ),
+    "sample-too-large": "model {model} is not trained: it is to draw {sample} of {tasks:task} to train on",
+    "track-without-training": (
+        "nothing to train on: no fold that is asked about has {roles:or} tasks ({leaks:,} were excluded for leaks); "
+        "build the suite again with some (task files are listed in splits/TRACK/train_tasks.txt), ask about another "
+        'fold (`tasks: ["@FOLD/test"]`), or name tasks in `tasks` of the model; asked about: {folds}'
+    ),
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
     ),

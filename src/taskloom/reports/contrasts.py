@@ -14,7 +14,7 @@ from ..scores.reduce import Array, mean
 from ..stats import Contrast, Estimate, holm, sign_ps, swap_p
 from ..studies.results import Outcome
 from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
-from .intervals import SHARE, Parts, Resampled, TaskMean, each_task, over_tasks, task_means, together
+from .intervals import SHARE, Parts, Resampled, TaskMean, each_task, instances, over_tasks, task_means, together
 
 ENOUGH = 12  # episodes; where there are as many, and tasks share no records, whole episodes change sides in a test
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
@@ -111,7 +111,13 @@ def _parts(pair: _Pair) -> Parts | None:
 
 
 def combination(
-    shares: Mapping[str, float], metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How | None = None
+    shares: Mapping[str, float],
+    metric: str,
+    shots: Shots,
+    outcomes: Iterable[Outcome],
+    how: How | None = None,
+    *,
+    over: str = "tasks",
 ) -> Estimate:
     """Give a sum of learners' scores, each times its share, on the episodes that all have answered."""
     how = how or How()
@@ -125,7 +131,8 @@ def combination(
         task: replace(episodes, values=sum((shares[name] * drawn[name][task].values for name in drawn), np.zeros(1)))
         for task, episodes in drawn[next(iter(drawn))].items()
     }
-    return over_tasks(task_means(summed, how), how).intervals()[0]
+    means = task_means(summed, how)
+    return over_tasks(means, how, instances(means) if over == "instances" else None).intervals()[0]
 
 
 # --- what both have answered -----------------------------------------------------------------------------------------
