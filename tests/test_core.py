@@ -22,6 +22,7 @@ from taskloom.core import (
     Task,
     Terms,
     Text,
+    Words,
     answer_from_json,
     cut,
     declared,
@@ -43,7 +44,9 @@ single = st.one_of(
     st.builds(Text), st.builds(Terms, words), st.builds(Number), st.builds(Labels, names, many=st.booleans())
 )
 rankings = st.builds(Ranking, words, st.integers(0, 9))
-outputs = st.one_of(single, rankings, st.builds(Fields, st.dictionaries(words, single, max_size=4)))
+outputs = st.one_of(
+    single, rankings, st.builds(Words, words), st.builds(Fields, st.dictionaries(words, single, max_size=4))
+)
 
 
 def answers(output: Output) -> st.SearchStrategy[Any]:
@@ -58,6 +61,8 @@ def answers(output: Output) -> st.SearchStrategy[Any]:
             return numbers
         case Ranking():
             return st.lists(st.tuples(words, numbers), min_size=1, unique_by=lambda pair: pair[0]).map(tuple)
+        case Words():
+            return st.one_of(words, st.lists(names, min_size=1, max_size=3).map(tuple))
         case Fields(parts=parts):
             whole = st.fixed_dictionaries({name: answers(part) for name, part in parts.items()})
             return whole.map(lambda answer: {name: answer[name] for name in parts})
@@ -97,8 +102,8 @@ def test_an_item_has_no_place_for_a_gold_answer() -> None:
 @pytest.mark.parametrize(
     "noun",
     [
-        Text(), Labels(("a",)), Terms(), Number(), Ranking(), Fields({}), Item("1", {}), example(1, "yes"), task(),
-        suite_of(task()),
+        Text(), Labels(("a",)), Terms(), Number(), Ranking(), Words(), Fields({}), Item("1", {}), example(1, "yes"),
+        task(), suite_of(task()),
     ],
     ids=lambda noun: type(noun).__name__,
 )  # fmt: skip
@@ -125,7 +130,7 @@ def test_the_parts_of_several_fields_keep_their_order(parts: dict[str, Any]) -> 
 
 
 def test_every_output_kind_can_be_written_and_read() -> None:
-    made: list[Output] = [Text(), Labels(("a",)), Terms(), Number(), Ranking(), Fields({"t": Text()})]
+    made: list[Output] = [Text(), Labels(("a",)), Terms(), Number(), Ranking(), Words(" # "), Fields({"t": Text()})]
     assert [output.kind for output in made] == list(OUTPUTS)
     assert [output_from_json(output_to_json(output)) for output in made] == made
 
@@ -391,3 +396,15 @@ def test_a_ranking_is_cut_to_its_best() -> None:
 )
 def test_what_is_no_ranking_is_not_cut_so_that_scoring_refuses_it(answer: Any) -> None:
     assert cut(Ranking(depth=1), answer) is answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("a b", ""), (" ", "empty-output"), ((("a",), ("b c", "d")), ""), ((("a",), ()), "empty-output"),
+        ((), "empty-output"), (((" ",),), "empty-output"), (("a", "b"), "words-expected"), (3, "words-expected"),
+        ((("a", 1),), "words-expected"),
+    ],
+)  # fmt: skip
+def test_words_are_a_text_or_the_acceptable_words_of_each_place(answer: Any, code: str) -> None:
+    assert [fault.code for fault in faults_of(Words(), answer)] == ([code] if code else [])

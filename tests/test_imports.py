@@ -13,7 +13,10 @@ import taskloom
 
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
-    {"messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options"},
+    {
+        "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
+        "retries",
+    },
     {"ids", "schema"},
     {"core"},
     {"sources"},
@@ -29,7 +32,7 @@ LAYERS = [
     {"people"},
     {"cli"},
     {"__main__"},
-]
+]  # fmt: skip
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")
 
 

@@ -20,12 +20,17 @@ from .messages import Note
 if TYPE_CHECKING:
     from numpy import ndarray
 
+LONGEST_SHOWN = 200  # characters of an answer that is at fault
 DROPPED = "dropped"  # in a suite's `about`: what was read and is in no task, by code
 
 Ints: TypeAlias = "ndarray[tuple[int], Any]"
 
-# A text or a label | labels or terms | a number | graded candidates | the answers of several fields.
-Answer: TypeAlias = "str | tuple[str, ...] | float | tuple[tuple[str, float], ...] | Mapping[str, Answer | None]"
+Choices: TypeAlias = "tuple[tuple[str, ...], ...]"  # the acceptable words of each place
+
+# A text or a label | labels or terms | a number | graded candidates | words, as gold | the answers of several fields.
+Answer: TypeAlias = (
+    "str | tuple[str, ...] | float | tuple[tuple[str, float], ...] | Choices | Mapping[str, Answer | None]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,18 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """A sequence of words, some of which may have spaces; an answer is a text.
+
+    A gold answer has the acceptable words of each place, the first of which are taught: the sequences that they make
+    are never written out.
+    """
+
+    kind: ClassVar[str] = "words"
+    separator: str = " "
+
+
+@dataclass(frozen=True, slots=True)
 class Fields:
     """Several outputs in one, in order; an answer maps each name to its own answer."""
 
@@ -87,8 +104,8 @@ class Fields:
     parts: Mapping[str, Text | Labels | Terms | Number]
 
 
-Output: TypeAlias = Text | Labels | Terms | Number | Ranking | Fields
-OUTPUT_KINDS = (Text, Labels, Terms, Number, Ranking, Fields)
+Output: TypeAlias = Text | Labels | Terms | Number | Ranking | Words | Fields
+OUTPUT_KINDS = (Text, Labels, Terms, Number, Ranking, Words, Fields)
 OUTPUTS: Mapping[str, type[Output]] = {kind.kind: kind for kind in OUTPUT_KINDS}
 
 
@@ -363,7 +380,20 @@ def answer_from_json(output: Output, value: Any) -> Answer:
             return tuple((candidate, float(grade)) for candidate, grade in value)
         case Number():
             return float(value)
+        case Words() if not isinstance(value, str):
+            return tuple(tuple(place) for place in value)
     return tuple(value) if isinstance(value, list) else value
+
+
+def as_given(output: Output, gold: Answer) -> Answer:
+    """Give a gold answer as one would answer: of words, the first of each place, as a text.
+
+    >>> as_given(Words(), (("big", "large"), ("new york",)))
+    'big new york'
+    """
+    if not isinstance(output, Words) or not isinstance(gold, tuple):
+        return gold
+    return output.separator.join(str(place[0]) for place in gold if isinstance(place, tuple))
 
 
 def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) -> Iterator[Note]:
@@ -388,6 +418,8 @@ def faults_of(output: Output, answer: object, candidates: Sequence[str] = ()) ->
                 yield Note.of("not-finite", given=repr(answer))
         case Ranking():
             yield from _ranking_faults(answer, candidates)
+        case Words():
+            yield from _text_faults(answer) if isinstance(answer, str) else _words_faults(answer)
         case Fields(parts=parts):
             if not isinstance(answer, Mapping) or set(answer) != set(parts):
                 yield Note.of("fields-expected", fields=list(parts), given=repr(answer))
@@ -440,6 +472,15 @@ def _terms_faults(answer: object) -> Iterator[Note]:
     if not isinstance(answer, tuple) or not all(isinstance(term, str) for term in answer):
         yield Note.of("terms-expected", given=repr(answer))
     elif not answer or not all(term.strip() for term in answer):
+        yield Note.of("empty-output")
+
+
+def _words_faults(answer: object) -> Iterator[Note]:
+    """Look at the acceptable words of each place."""
+    places = answer if isinstance(answer, tuple) else (answer,)
+    if not all(isinstance(place, tuple) and all(isinstance(word, str) for word in place) for place in places):
+        yield Note.of("words-expected", given=repr(answer)[:LONGEST_SHOWN])
+    elif not places or not all(place and all(word.strip() for word in place) for place in places):
         yield Note.of("empty-output")
 
 

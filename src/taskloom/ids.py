@@ -61,6 +61,21 @@ def raw_bits(*key: Json) -> Iterator[int]:
         block = min(2 * block, 4096)
 
 
+def mixed(values: ndarray[Any, Any], *key: Json) -> ndarray[Any, Any]:
+    """Give 32 random bits for each 64-bit number, which depend on it and the key alone, whatever others there are.
+
+    The bits are those of SplitMix64 (Steele, Lea and Flood 2014), started at the number and a digest of the key.
+    """
+    import numpy as np
+
+    start = np.frombuffer(hashlib.blake2b(canonical(key).encode(), digest_size=8).digest(), "<u8")
+    z = values.astype("<u8") ^ start
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    found: ndarray[Any, Any] = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
+    return found
+
+
 def shuffled(n: int, *key: Json) -> Iterator[int]:
     """Yield 0 .. n-1 in a random order that depends on the key alone.
 

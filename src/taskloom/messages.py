@@ -39,6 +39,7 @@ ANSWERS = {  # that can't be used, of a learner or as gold
     "label-unknown": "label not declared|: {given}",
     "labels-expected": "not a tuple of labels|: {given}",
     "terms-expected": "not a tuple of terms|: {given}",
+    "words-expected": "not a tuple of the acceptable words of each place|: {given}",
     "not-finite": "not a finite number|: {given}",
     "grade-not-finite": "not a finite grade|: {given}",
     "pairs-expected": "not (candidate, grade) pairs|: {given}",
@@ -46,6 +47,7 @@ ANSWERS = {  # that can't be used, of a learner or as gold
     "candidate-unknown": "not a candidate of the item|: {given}",
     "fields-expected": "an answer for each field is needed|, {fields}: {given}",
     "clusters-differ": "a cluster for each element is needed|: {elements} elements, {clusters} clusters",
+    "not-log-probabilities": "grades must be log probabilities, at most 0|: {grade}",
     "row-fields-differ": "fields differ from those of the first row, {first}: {fields}",
     "gold-missing": "gold answer is missing",
     "half-character": "invalid Unicode (a lone surrogate)",
@@ -97,6 +99,35 @@ GUESSES = {  # why a column is taken for what it is
         "the names of the files don't say which has train and which test rows; name them with `taskloom build fields "
         "--train FILE --test FILE`, or build from one file: {files}"
     ),
+}
+FUNCTIONS = {  # of words, that can't be read or built
+    "function-at": "{reason} (at character {place} of {text!r})",
+    "function-unreadable": "expected {expected:or}, found {found!r} at character {place} of {text!r}",
+    "function-nested": "brackets must not be nested more than {most} times (at character {place})",
+    "function-too-deep": "a function must not be deeper than {most}: {depth}",
+    "permuted-inside": "permuted must be the outermost function, or stand directly in map{{}}",
+    "relation-expected": "a relation is expected, and this is a predicate: {given}",
+    "predicate-expected": "a predicate is expected, and this is a relation: {given}",
+    "word-function-expected": "a function of words is expected, and this is one of sequences: {given}",
+    "sequence-expected": "{name} takes S, map or filter, not {given}",
+    "domains-differ": "{outer} takes {wanted}, and {inner} gives {found}",
+    "parts-differ": "the parts of {by} must take and give the same: {first} and {other} differ",
+    "parts-missing": "{by} needs at least two functions",
+    "inputs-too-many": "{name} can't take {count:input} here",
+    "braces-expected": "{name} needs {wanted}, in braces",
+    "language-expected": "{name} needs {wanted}",
+    "split-missing": "tasks without train and test files| ({task})",
+    "function-unavailable": "source not at hand|: {reason}",
+    "facts-missing": "no source has {function}",
+    "passing-unfit": "of the words of a sequence some must pass and some fail: {passing} of {length}",
+    "mark-unfit": "a mark between words must have no spaces: {mark!r}",
+    "function-few": "too few samples|: {count:,}, fewer than {least:,}",
+    "function-few-words": "too few words for sequences| of {pool}: {passing} pass and have an output, {failing} fail",
+    "function-without-pool": "no words to ask or to train on| in {pool}",
+    "function-too-large": "too many outputs|: {count:,}, more than {most:,}",
+    "function-constant": "one answer to all but a few",
+    "function-same-word": "the answer is the word itself",
+    "function-duplicate": "the same outputs as another|: {other}",
 }
 COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
@@ -519,9 +550,35 @@ FAULT_TEXTS = {  # by the code of a fault, with a word where it has several text
     "W407-empty": "empty",
     "more": "and {count:,} more",  # in a list, after the first
 }
+LEXICA = {  # words and facts
+    "not-wordnet": "not a folder of WordNet's files (it has no {file}): {path}",
+    "wordnet-malformed": "not in WordNet's format: {path}:{line}",
+    "list-of-other-language": "{name} is English; name a word list for {language!r}, such as data:wordfreq or a file",
+    "word-list-needed": "name a word list for {languages}: data:wordfreq, or a file with a word on each line",
+    "no-such-list": "no such file: {path}",
+    "frequencies-unreadable": "not a list of frequencies of wordfreq: {path}",
+    "npm-missing": "{name!r} needs npm, which is not installed: {instead}",
+    "instead-wordfreq": "words come from data:wordfreq instead",
+    "instead-no-sentiment": "tasks about sentiment are unavailable",
+    "sentiment-unavailable": "no sentiment scores for this language; name them with sentiment=FILE, or install npm",
+    "relation-unavailable": "unavailable: {name}; {reason}",
+    "lexicon-damaged": "can't be kept; is the disk full? {path}",
+    "wn-missing": "wn: sources need an extra: pip install 'taskloom[wn]'",
+    "wn-lexicon-missing": "wn has no such lexicon ({reason}); python -m wn download NAME gets one: {names!r}",
+    "query-malformed": "not SPARQL: {reason}",
+    "select-expected": "a SELECT query is needed",
+    "variables-expected": "a SELECT query must name its variables, so that its rows have an order",
+    "facts-too-large": "larger than {most:,} bytes when unpacked: {path}",
+    "triple-malformed": "malformed triple at line {line}: {reason}: {path}",
+    "triple-column-missing": "column {name!r} is missing; a file of facts has subject, property and object",
+    "triple-cell-wrong": "not a fact: {reason}",
+    "sparql-address-wrong": "must be the address of a SPARQL endpoint, without a password: {url}",
+    "not-sparql-results": "not a SPARQL endpoint: it answers with {kind}, {said!r}; check the address: {url}",
+    "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
+}
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS, FINDINGS,
-    LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS,
+    FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

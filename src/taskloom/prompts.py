@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from .core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, is_finite, ranked
+from .core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, Words, as_given, is_finite, ranked
 from .texts import CJK, number_text
 
 EXCERPT = 10  # candidates of a ranking that people are shown
@@ -107,6 +107,8 @@ def _write(output: Output, answer: Answer | None) -> str:
             return number_text(answer)
         case Ranking(), tuple() if all(_is_graded(pair) for pair in answer):
             return "\n".join(str(pair[0]) for pair in sorted(answer, key=lambda pair: -float(pair[1])))
+        case Words(), tuple():
+            return str(as_given(output, answer))
     return str(answer)
 
 

@@ -98,7 +98,7 @@ def test_a_budget_that_is_too_small_for_one_cell_says_what_would_fit(suite: Suit
     with refused(UsageError, "transfer-budget", meta=1, needed=210, parts="150 for meta tasks, 60 for targets"):
         transfer_map(suite, replace(PUPIL, budget=209))
     assert transfer_map(suite, replace(PUPIL, budget=210)).steps == 210
-    with refused(UsageError, "transfer-budget", needed=810):
+    with refused(UsageError, "transfer-budget", needed=1710):
         transfer_map(suite, TransferOptions(budget=500))  # with its own model, which is pre-trained
     whole = 4 * 150 + (2 + 7) * 30 + 2 * 2 * 180  # to choose two of three meta tasks, for each of two targets
     with refused(UsageError, "transfer-budget", meta=4, targets=2, needed=whole):

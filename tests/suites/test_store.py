@@ -83,7 +83,7 @@ def test_a_pool_of_an_unknown_kind_is_refused(tmp_path: Path, small_suite: Suite
     manifest = edit(tmp_path, small_suite)
     manifest["tasks"][0]["pools"]["all"]["kind"] = "graph"
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match=r"unknown kind of pool: 'graph'; known: linked, rows, view"):
+    with pytest.raises(StoreError, match=r"unknown kind of pool: 'graph'; known: function, linked, rows, view"):
         store.open_suite(tmp_path / "s")
 
 

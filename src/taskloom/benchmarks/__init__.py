@@ -50,12 +50,18 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
     "fields": BenchmarkRow(
         "the same for a table of your own: name its fields with --field", "records", "fields:TableFields"
     ),
+    "functions": BenchmarkRow(
+        "compositions of lexical, factual and random functions: name them", "functions", "functions:FunctionTasks"
+    ),
     "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",
         "our own tasks",
         "natural_instructions:NaturalInstructions",
     ),
     "quickstart": BenchmarkRow("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),
+    "taskbench": BenchmarkRow(
+        "TaskBench500: functions of words and facts, composed", "data:wordnet, data:facts", "taskbench:TaskBench"
+    ),
 }
 
 
@@ -104,6 +110,12 @@ def _below(folder: Path, at: str | tuple[str, ...]) -> str | tuple[str, ...]:
 def option_names(name: str) -> list[str]:
     """List the options of a benchmark."""
     return [f.name for f in dataclasses.fields(benchmark_kind(name))]  # type: ignore[arg-type]
+
+
+def takes_several(name: str) -> bool:
+    """Tell a benchmark that is built from any number of sources."""
+    made_from = (f for f in dataclasses.fields(benchmark_kind(name)) if f.metadata.get("name") == "from")  # type: ignore[arg-type]
+    return any(isinstance(f.default, tuple) for f in made_from)
 
 
 def benchmark_kind(name: str) -> type[Benchmark]:

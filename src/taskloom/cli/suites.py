@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +44,7 @@ def build(
         list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder of task files, data:NAME or hub:NAME.",
+            help="A file (CSV, TSV, JSONL, Parquet, .gz), a folder, data:NAME or hub:NAME; or functions to compose.",
             autocompletion=complete.sources,
         ),
     ] = [],  # noqa: B006
@@ -112,13 +113,19 @@ def build(
         str,
         typer.Option(metavar="stop|skip", help="Rows with errors: stop and list them (default), or skip and count."),
     ] = "",
+    option: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=VALUE", help="Another option of the benchmark, such as seed=1 (see its documentation)."
+        ),
+    ] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Replace an existing suite.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="For auto: print the guesses and the command, build nothing.")
     ] = False,
 ) -> None:
     """Build a suite of tasks from data, and write it to a folder."""
-    from ..benchmarks import benchmark
+    from ..benchmarks import benchmark, takes_several
     from ..benchmarks.auto import Auto
     from ..suites.store import refuse_to_clobber, write
     from ..suites.table_faults import table_faults
@@ -131,11 +138,12 @@ def build(
         "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
         "instruction": _instructions(instruction), "partitions": _assignments(partition), "scored": scored,
     }  # fmt: skip
-    options = {option: value for option, value in wanted.items() if value}
+    options = {name: value for name, value in wanted.items() if value} | _plain_values(_assignments(option))
     _refuse_flags(name, options)
-    if len(source) > 1 and name != AUTO:
+    several = takes_several(name)
+    if len(source) > 1 and not several:
         raise UsageError(f"{name} is built from one source: {', '.join(source)}")
-    of = benchmark(name, source if name == AUTO else "".join(source), options)
+    of = benchmark(name, source if several else "".join(source), options)
     if isinstance(of, Auto):
         output = output or Path("suites") / of.name
         show_guesses(of, str(output), dry_run=dry_run)
@@ -174,12 +182,18 @@ def _refuse_flags(name: str, options: Iterable[str]) -> None:
 
     known = option_names(name)
     if odd := [_flag(option) for option in options if option not in known]:
-        taken = ", ".join(_flag(option) for option in known if option not in ("source", "files"))
+        taken = ", ".join(_flag(option) for option in known if option not in ("source", "files", "functions"))
         raise UsageError(f"{name} does not take {', '.join(odd)}; it takes SOURCE, {taken}")
 
 
 def _flag(option: str) -> str:
-    return FLAGS.get(option, "--" + option.replace("_", "-"))
+    known = {*inspect.signature(build).parameters, *FLAGS}
+    return FLAGS.get(option, "--" + option.replace("_", "-")) if option in known else f"--option {option}=..."
+
+
+def _plain_values(given: Mapping[str, str]) -> dict[str, int | str]:
+    """Read values as a study file has them: numbers, or texts."""
+    return {name: int(value) if value.isdecimal() else value for name, value in given.items()}
 
 
 def _assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -217,6 +231,10 @@ def show(
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="With --card: write an HTML page to this file."),
+    ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write function tasks to this folder, as the files of TaskBench500."),
     ] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print exactly what a model is sent for an item.")] = False,
     study: Annotated[str, typer.Option(metavar="STUDY", help="With --prompt: the study that has the learner.")] = "",
@@ -267,7 +285,11 @@ def show(
             raise typer.Exit(1)
         return
     opened = open_suite(suite)
-    if card:
+    if files:
+        from ..suites.functions.layout import write
+
+        console.note(f"{files}: {counted(write(opened, files), 'task')}")
+    elif card:
         listings.show_card(opened, everything=everything, as_json=as_json, to=output)
     elif task:
         listings.show_task(opened, task, examples, as_json=as_json)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..core import Answer, Example, Item, Labels, Number, Ranking, Task
+from ..core import Answer, Example, Item, Labels, Number, Ranking, Task, as_given
 from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
 from ..messages import Note
@@ -29,7 +29,9 @@ Answers: TypeAlias = "list[Answer | None]"
 SparseRows: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
 Rule: TypeAlias = "Callable[[SparseRows], Answers]"
 PriorKind: TypeAlias = Literal["uniform", "pool"]
-ANY_GOLD = frozenset({"text", "labels", "terms", "number"})  # outputs whose gold answers fit any item of the task
+ANY_GOLD = frozenset(
+    {"text", "labels", "terms", "number", "words"}
+)  # outputs whose gold answers fit any item of the task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ class Random(Learner):
         if self.prior == "pool":
             answers, upto = list(prior := tools.prior()), list(accumulate(prior.values()))
             return _Each(lambda item: answers[_weighted(upto, "random", seed, task.id, item.id)])
-        choices = _golds(support)
+        choices = _golds(task, support)
         if isinstance(task.output, Labels) and not (task.output.many and choices):
             choices = [(name,) if task.output.many else name for name in task.output.names]
         return _Each(lambda item: _choice(choices, "random", seed, task.id, item.id))
@@ -83,7 +85,7 @@ class CopyInput(Learner):
     """The input itself."""
 
     version: ClassVar[int] = 1
-    outputs: ClassVar[frozenset[str]] = frozenset({"text"})
+    outputs: ClassVar[frozenset[str]] = frozenset({"text", "words"})
     unaided: ClassVar[frozenset[str]] = outputs
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
@@ -102,7 +104,7 @@ class CopyDemonstration(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep the support's answers."""
-        choices = _golds(support) or [shown.answer for shown in task.examples if shown.right]
+        choices = _golds(task, support) or [shown.answer for shown in task.examples if shown.right]
         if not choices:
             _refuse_none(task, support)
         return _Each(lambda item: _choice(choices, "copy-demonstration", seed, task.id, item.id))
@@ -119,7 +121,7 @@ class Nearest(Learner):
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Weigh the support's words."""
         _refuse_none(task, support)
-        words, golds = Words.of(task, support, tools), _golds(support)
+        words, golds = WordWeights.of(task, support, tools), _golds(task, support)
         known = words.rows([example.item for example in support]).T
 
         def answers(rows: SparseRows) -> Answers:
@@ -146,14 +148,14 @@ class TfidfLinear(Learner):
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Fit the weights of the support's words."""
         _refuse_none(task, support)
-        words = Words.of(task, support, tools)
+        words = WordWeights.of(task, support, tools)
         fitting = _Fitting(words.rows([example.item for example in support]), self.C, tools)
         match task.output:
             case Labels(names=names, many=True):
-                return _Rows(words, _many_labels(fitting, names, _golds(support)))
+                return _Rows(words, _many_labels(fitting, names, _golds(task, support)))
             case Labels(names=names):
-                return _Rows(words, _one_label(fitting, names, _golds(support)))
-        return _Rows(words, _number(fitting, _golds(support)))
+                return _Rows(words, _one_label(fitting, names, _golds(task, support)))
+        return _Rows(words, _number(fitting, _golds(task, support)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +219,7 @@ class _Each:
 class _Rows:
     """A predictor that answers from the items' rows of TF-IDF."""
 
-    words: Words
+    words: WordWeights
     answers: Rule
 
     def predict(self, items: Sequence[Item]) -> Answers:
@@ -230,7 +232,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordWeights:
     """TF-IDF over the words of a support set."""
 
     task: Task
@@ -238,7 +240,7 @@ class Words:
     tools: Tools
 
     @classmethod
-    def of(cls, task: Task, support: Examples, tools: Tools) -> Words:
+    def of(cls, task: Task, support: Examples, tools: Tools) -> WordWeights:
         """Learn the words of a support set."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -342,8 +344,8 @@ def _weighted(upto: Sequence[int], *key: Json) -> int:
     return bisect_right(upto, (next(raw_bits(*key)) * upto[-1]) >> 64)
 
 
-def _golds(support: Examples) -> list[Any]:
-    return [example.gold[0] for example in support]
+def _golds(task: Task, support: Examples) -> list[Any]:
+    return [as_given(task.output, example.gold[0]) for example in support]
 
 
 def _text(task: Task, item: Item) -> str:

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import os
-import random
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
 from ..progress import Progress
+from ..retries import TryAgainError, is_passing, limited, pause, told_to_wait
 from . import (
     LANGUAGE,
     Ability,
@@ -38,10 +38,7 @@ from . import (
 )
 from .replies import NAME, Price, Replies
 
-AGAIN = frozenset({408, 409, 425, 429})  # and all from 500: worth another try
 REFUSED = frozenset({400, 413, 422})  # what is wrong with one prompt, or with all
-WAIT = 60.0  # seconds between two tries, at most
-LARGEST = 16 << 20  # bytes of a reply
 KEY = "OPENAI_API_KEY"
 JSON = {"Content-Type": "application/json"}
 OVERHEAD = 64  # tokens that a chat's frame may add to a prompt
@@ -251,7 +248,7 @@ class Api:
                 self.usage.requests += 1
             try:
                 reply = self._post(path, body)
-            except _TryAgainError as error:
+            except TryAgainError as error:
                 failed = error
             except ModelError:  # refused, and so not paid for
                 self.replies.give_back(self.model, most)
@@ -264,10 +261,10 @@ class Api:
                 self.replies.give_back(self.model, most)
             if attempt >= self.endpoint.tries:
                 raise self._given_up(attempt, failed)
-            stop.wait(_pause(self.endpoint.backoff, attempt, failed.wait))
+            stop.wait(pause(self.endpoint.backoff, attempt, failed.wait))
         raise AssertionError
 
-    def _given_up(self, tries: int, last: _TryAgainError) -> ModelError:
+    def _given_up(self, tries: int, last: TryAgainError) -> ModelError:
         """Take an error of the server for a fault of this request alone; after any other, all can only wait."""
         kind = ModelError if last.status >= httpx.codes.INTERNAL_SERVER_ERROR else ModelUnavailableError
         return kind(Note.of("no-reply", url=self.url, tries=tries, reason=last.note))
@@ -276,15 +273,15 @@ class Api:
         try:
             content = canonical(body).encode()  # ASCII: a text may have half a character
             with self.client.stream("POST", f"{self.url}/{path}", content=content, headers=JSON) as given:
-                content = _limited(given)
+                content = limited(given)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _TryAgainError(Note.of("unreachable", reason=error), paid=False) from None
+            raise TryAgainError(Note.of("unreachable", reason=error), paid=False) from None
         except httpx.HTTPError as error:  # cut, or too slow: it may have been answered, and paid for
-            raise _TryAgainError(Note.of("connection-broken", kind=type(error).__name__, reason=error)) from None
+            raise TryAgainError(Note.of("connection-broken", kind=type(error).__name__, reason=error)) from None
         status = given.status_code
-        if status in AGAIN or status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        if is_passing(status):
             told = Note.of("http-error", status=status, said=self._told(content))
-            raise _TryAgainError(told, status=status, wait=_after(given), paid=False)
+            raise TryAgainError(told, status=status, wait=told_to_wait(given), paid=False)
         if status != httpx.codes.OK:
             return status, self._refused(status, content)
         try:
@@ -292,7 +289,7 @@ class Api:
         except (ValueError, RecursionError):
             found = None
         if not completions.is_completion(found):
-            raise _TryAgainError(Note.of("not-a-completion", said=self._told(content)))
+            raise TryAgainError(Note.of("not-a-completion", said=self._told(content)))
         return httpx.codes.OK, found
 
     def _refused(self, status: int, content: bytes) -> Any:
@@ -339,14 +336,6 @@ class Api:
             self.usage.dollars += cost.dollars
 
 
-class _TryAgainError(Exception):
-    """Something that may go better next time."""
-
-    def __init__(self, note: Note, *, status: int = 0, wait: float = 0.0, paid: bool = True) -> None:
-        super().__init__(note)
-        self.note, self.status, self.wait, self.paid = note, status, wait, paid
-
-
 class _StoppedError(Exception):
     """Not sent, or not again, for another request was in vain."""
 
@@ -372,28 +361,6 @@ def _headers(variable: str) -> dict[str, str]:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ModelUnavailableError(Note.of("key-malformed", key=variable))
     return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _limited(given: httpx.Response) -> bytes:
-    parts, size = [], 0
-    for part in given.iter_bytes():
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST:
-            raise _TryAgainError(Note.of("reply-too-large", most=LARGEST))
-    return b"".join(parts)
-
-
-def _after(given: httpx.Response) -> float:
-    """Read how long to wait, where the endpoint says so in seconds."""
-    told = given.headers.get("retry-after", "")
-    return min(float(told), WAIT) if re.fullmatch(r"\d+(\.\d+)?", told) else 0.0
-
-
-def _pause(backoff: float, attempt: int, wait: float) -> float:
-    """Wait twice as long each time, not all at the same moment, and no less than the endpoint says."""
-    longest = backoff * 2.0 ** min(attempt - 1, 30)
-    return min(WAIT, max(wait, longest * random.uniform(0.5, 1)))  # noqa: S311
 
 
 def _most(body: Mapping[str, Any]) -> tuple[int, int]:

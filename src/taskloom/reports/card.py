@@ -8,7 +8,8 @@ from html import escape
 from typing import Any, TypeAlias
 
 from ..benchmarks import published
-from ..core import Suite
+from ..core import DROPPED, Suite
+from ..messages import counted_text
 from ..suites.cards import CardRow, Spread, is_tagged, label_spreads, records_of, sizes, task_card
 from ..suites.cards import card as table_card
 from ..texts import counted, human, length_unit
@@ -29,7 +30,10 @@ WORDS: Mapping[str, str] = {  # fields of a task card, as people read them
     "negative": "mean negative examples of a task",
     "instances_per_task": "mean instances of a task",
 }
-NOUNS: Mapping[str, str] = {"types": "task type", "languages": "language", "domains": "domain"}
+NOUNS: Mapping[str, str] = {
+    "types": "task type", "languages": "language", "domains": "domain", "kinds": "kind", "levels": "level",
+    "origins": "origin",
+}  # fmt: skip
 BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a character
 MOST_BARS = 40  # of a plot
 BAR = 24  # characters of the longest bar
@@ -73,10 +77,17 @@ def _of_tags(suite: Suite) -> Sheet:
         columns=("what", "here", "published")[: 3 if figures else 2],
         rows=tuple(row if figures else row[:2] for row in rows),
         data=asdict(found) | {"published": dict(figures) or None},
-        notes=(*_without(found.spreads), *([f"published: {beside.note}"] if beside else [])),
+        notes=(*_without(found.spreads), *_dropped(suite), *([f"published: {beside.note}"] if beside else [])),
         spreads={what: spread for what, spread in found.spreads.items() if spread.counts},
         about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
+
+
+def _dropped(suite: Suite) -> Iterator[str]:
+    """Say what is in no task, and why."""
+    kept: Any = suite.about.get(DROPPED)
+    if kept:
+        yield f"dropped: {counted_text(kept)}"
 
 
 def _without(spreads: Mapping[str, Spread]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from ..stats import Contrast, Estimate
 from ..studies.costs import Cost, total
 from ..studies.items import as_frame
 from ..studies.results import Failure, Outcome, Results
+from ..texts import counted
 from .classes import main_shots
 from .contrasts import contrast, task_contrasts
 from .draws import How
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SAMPLES, SAMPLES_IN_ALL = 3, 60
+GOLDS = 5  # acceptable answers that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +349,7 @@ def _of_task(results: Results, name: str, found: Sequence[Outcome], count: int) 
     shown = [episode[learner] for learner in results.learners if learner in episode]
     return tuple(
         Sample(
-            example.item.id, first.shots, example.item.fields, tuple(written(task, gold) for gold in example.gold),
+            example.item.id, first.shots, example.item.fields, written_golds(task, example.gold),
             tuple(_given(task, o, o.rows.index(row), metrics) for o in shown if row in o.rows),
         )
         for row, example in zip(rows, results.suite.pools[name][first.pool].take(rows), strict=True)
@@ -373,6 +375,12 @@ def _mark(name: str, outcome: Outcome, at: int) -> Mark:
     value = float(scored.metric.reduce(scored.units[at : at + 1])[0])
     right = value == 1 if scored.metric.says_right else None
     return Mark(name, None if math.isnan(value) else value, right, scored.metric.points)
+
+
+def written_golds(task: Task, golds: Sequence[Answer]) -> tuple[str, ...]:
+    """Write the acceptable answers for people: of many, the first few."""
+    more = (f"... {counted(len(golds) - GOLDS, 'other')}",) if len(golds) > GOLDS else ()
+    return (*(written(task, gold) for gold in golds[:GOLDS]), *more)
 
 
 def written(task: Task, answer: Answer) -> str:

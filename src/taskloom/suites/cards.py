@@ -21,8 +21,12 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name
     "instruction_languages": ("instruction_language",),
     "domains": ("domain",),
     "sources": ("source",),
+    "kinds": ("kind",),
+    "levels": ("level",),
+    "origins": ("origin",),
 }
-SPREAD = ("types", "languages", "domains")
+SPREAD = ("types", "languages", "domains", "kinds", "levels", "origins")
+COUNTED = ("types", "languages", "instruction_languages", "domains", "sources")  # in the table of a card
 ENGLISH = {"English", "en"}
 
 
@@ -144,7 +148,7 @@ def task_card(suite: Suite) -> TaskCard:
         raise SuiteError(f"a card needs tasks with tags, such as category or domain: {suite.id!r}")
     tasks = list(suite.tasks.values())
     spreads = {what: _spread([_names(task, tags) for task in tasks]) for what, tags in TAGS.items()}
-    counts = {what: len(spread.counts) or None for what, spread in spreads.items()}
+    counts = {what: len(spreads[what].counts) or None for what in COUNTED}
     foreign = sum(bool(_names(task, TAGS["languages"]) - ENGLISH) for task in tasks)
     instances = sum(len(pool) for pools in suite.pools.values() for pool in pools.values())
     return TaskCard(
@@ -156,7 +160,7 @@ def task_card(suite: Suite) -> TaskCard:
         positive=fmean(sum(shown.right for shown in task.examples) for task in tasks),
         negative=fmean(sum(not shown.right for shown in task.examples) for task in tasks),
         instances_per_task=instances / len(tasks),
-        spreads={what: spreads[what] for what in SPREAD},
+        spreads={what: spreads[what] for what in SPREAD if what in COUNTED or spreads[what].counts},
     )
 
 

@@ -14,6 +14,7 @@ from . import columns, linked, rows
 from .documents import Documents
 from .faults import Fault, doubles, imbalance, some
 from .fields import FieldPool, view
+from .functions.pools import FunctionPool, is_whole
 from .leaks import COMPARED_ROLES, find, sides_of
 from .linked import Linked
 from .rows import Rows, faults_in, from_table
@@ -63,6 +64,7 @@ def _check_task(suite: Suite, task: Task) -> Iterator[Fault]:
     kept = suite.pools[task.id]
     yield from _check_parts(task.id, kept)
     yield from _check_views(task.id, kept)
+    yield from _check_functions(task.id, kept)
     pools = {pool: own for pool, of in kept.items() if (own := _rows_of(of))}
     tables = {pool: own.load(None) for pool, own in pools.items()}
     changed = [pool for pool, table in tables.items() if rows.digest(pools[pool].names, table) != pools[pool].digest]
@@ -93,6 +95,18 @@ def _check_views(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:
     for name, pool in pools.items():
         if isinstance(pool, FieldPool) and pool != view(pool.records, pool.inputs, pool.outputs, pool.split):
             yield Fault.of("E001-view", f"{task}/{name}")
+
+
+def _check_functions(task: str, pools: Mapping[str, Pool]) -> Iterator[Fault]:
+    """Compare the rows of functions with what names them, and look for words that are in two pools."""
+    own = {name: pool for name, pool in pools.items() if isinstance(pool, FunctionPool)}
+    for name, pool in own.items():
+        if not is_whole(pool):
+            yield Fault.of("E001-pool", f"{task}/{name}")
+            return
+    for ours, theirs in itertools.combinations(own, 2):
+        if both := sorted(own[ours].shown_words() & own[theirs].shown_words()):
+            yield Fault.of("E202", f"{task}/{ours}+{theirs}", **some(both))
 
 
 def _rows_of(pool: Pool) -> Rows | None:

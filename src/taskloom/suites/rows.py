@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, faults_of
+from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, as_given, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
 from ..messages import Note
@@ -54,13 +54,13 @@ class Rows:
 
     def golds(self) -> list[Answer]:
         """Give each row's first gold answer."""
-        return [answer_from_json(self.output, answers[0]) for answers in gold_answers(self.load(["gold"]))]
+        firsts = (answers[0] for answers in gold_answers(self.load(["gold"])))
+        return [as_given(self.output, answer_from_json(self.output, first)) for first in firsts]
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         loaded = self.load(None)
-        if len(rows) and not 0 <= min(rows) <= max(rows) < loaded.num_rows:
-            raise SuiteError(f"rows must be below {loaded.num_rows}: {min(rows)} to {max(rows)}")
+        refuse_outside(rows, loaded.num_rows)
         table = loaded.take(columns.indices(rows))
         shown = ("id", "group", "fields", "candidates")
         with columns.reading_texts():
@@ -71,6 +71,12 @@ class Rows:
     def _example(self, id_: str, group: str, values: list[str], candidates: list[str], gold: list[Any]) -> Example:
         item = Item(id_, dict(zip(self.names, values, strict=True)), tuple(candidates))
         return Example(item, tuple(answer_from_json(self.output, answer) for answer in gold), group)
+
+
+def refuse_outside(rows: Sequence[int], size: int) -> None:
+    """Refuse rows that a pool does not have."""
+    if len(rows) and not 0 <= min(rows) <= max(rows) < size:
+        raise SuiteError(f"rows must be below {size}: {min(rows)} to {max(rows)}")
 
 
 def gold_answers(table: pa.Table) -> list[list[Any]]:

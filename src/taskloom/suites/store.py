@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -28,14 +29,19 @@ from ..sources.table import Field
 from . import columns, linked
 from .documents import NAME, OWN, Documents, refuse_name
 from .fields import FieldPool, Records, schema_of, view_digest
+from .functions import tables as schemas
+from .functions.pools import SAMPLES as SAMPLE_ROWS
+from .functions.pools import Asks, FunctionPool
+from .functions.tables import Span, Tables
 from .instructions import LEAKING
 from .linked import Linked
 from .rows import SCHEMA, Rows
 
 FORMAT = 2  # 1: pools have no kind, and there are no stores
 MANIFEST, ROWS, RECORDS = "suite.json", "rows.parquet", "records.arrow"
+SAMPLES, WORDS, RELATIONS = "samples.parquet", "words.arrow", "relations.arrow"  # of function tasks
 STORE = re.compile(rf"store-({NAME.pattern})\.arrow")
-POOLS = ("rows", "view", "linked")
+POOLS = ("rows", "view", "linked", "function")
 MAX_MANIFEST = 1 << 30
 OLD_LEAKING = "leaking"
 OLD_ROLES = {"meta": "train", "target": "test", OLD_LEAKING: "excluded"}  # as suites of format 1 may name them
@@ -58,6 +64,7 @@ def write(suite: Suite, folder: Path, *, replace: bool = False) -> Suite:
             "about": dict(suite.about),
             "records": _write_records(writer.records, aside / RECORDS),
             "stores": {name: _write_documents(name, of, aside) for name, of in suite.stores.items()},
+            **({"functions": _write_tables(writer.tables, aside)} if writer.tables else {}),
             "files": {file.name: file.stat().st_size for file in sorted(aside.iterdir())},
             "folds": suite.folds_json(),
             "tasks": tasks,
@@ -117,7 +124,9 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
     try:
         stores = {name: _open_documents(name, folder, kept) for name, kept in manifest.get("stores", {}).items()}
         records = _open_records(folder / RECORDS, manifest["records"])
-        open_pool = partial(_pool, _Parquet(folder / ROWS), records, stores)
+        shared = _open_tables(folder, manifest.get("functions"))
+        parquet = {ROWS: _Parquet(folder / ROWS, SCHEMA), SAMPLES: _Parquet(folder / SAMPLES, SAMPLE_ROWS)}
+        open_pool = partial(_pool, parquet, records, stores, shared)
         tasks = {declared["id"]: _task(declared) for declared in manifest["tasks"]}
         pools = {
             declared["id"]: {name: open_pool(tasks[declared["id"]], kept) for name, kept in declared["pools"].items()}
@@ -163,9 +172,10 @@ def _shown(output: Output, declared: Mapping[str, Any]) -> Shown:
 
 
 def _pool(
-    parquet: _Parquet,
+    parquet: Mapping[str, _Parquet],
     records: Records | None,
     stores: Mapping[str, Documents],
+    shared: Tables | None,
     task: Task,
     kept: Mapping[str, Any],
 ) -> Pool:
@@ -174,8 +184,13 @@ def _pool(
         raise UnknownNameError("kind of pool", kind, POOLS)
     if kind == "view":
         return _view(records, task, kept)
+    if kind == "function":
+        if shared is None:
+            raise ValueError(f"a pool of a function, and there are no words: {task.id}")
+        load = partial(parquet[SAMPLES].load, range(*kept["row_groups"]))
+        return FunctionPool(task.output, Asks(**kept["asks"]), shared, kept["rows"], kept["digest"], load)
     link = kept.get("link", {})
-    load = partial(parquet.load, range(*kept["row_groups"]))
+    load = partial(parquet[ROWS].load, range(*kept["row_groups"]))
     made = Rows(task.output, tuple(kept["fields"]), kept["rows"], link.get("rows_digest", kept["digest"]), load)
     return Linked(made, stores[link["store"]], link["by_id"], kept["digest"]) if kind == "linked" else made
 
@@ -195,6 +210,7 @@ class _Parquet:
     """A Parquet file, opened when first read."""
 
     path: Path
+    schema: pa.Schema
 
     @cached_property
     def recent(self) -> dict[tuple[Any, ...], pa.Table]:
@@ -204,7 +220,7 @@ class _Parquet:
     @cached_property
     def file(self) -> pq.ParquetFile:
         file = pq.ParquetFile(self.path, memory_map=True, pre_buffer=False)
-        if file.schema_arrow != SCHEMA:
+        if [(f.name, f.type) for f in file.schema_arrow] != [(f.name, f.type) for f in self.schema]:
             raise StoreError(f"not the rows of tasks: {self.path}")
         return file
 
@@ -255,16 +271,18 @@ class _Writer:
     """Takes the pools of a suite, one task after the other: rows go to the Parquet file, views name their records."""
 
     def __init__(self, aside: Path) -> None:
-        self.path, self.groups = aside / ROWS, 0
-        self.parquet: pq.ParquetWriter | None = None  # no file where there are no rows
+        self.folder = aside
+        self.groups: Counter[str] = Counter()  # by file
+        self.parquet: dict[str, pq.ParquetWriter] = {}  # no file where there are no rows
         self.records: list[Records] = []
+        self.tables: list[Tables] = []
 
     def __enter__(self) -> _Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.parquet:
-            self.parquet.close()
+        for parquet in self.parquet.values():
+            parquet.close()
 
     def add(self, pools: Mapping[str, Pool]) -> dict[str, Any]:
         """Write a task's pools and give the manifest's entries of them."""
@@ -278,19 +296,27 @@ class _Writer:
                 split = {"split": pool.split} if pool.split else {}
                 return {"kind": "view", "view": {"inputs": list(pool.inputs), "outputs": list(pool.outputs)} | split}
             case Rows():
-                return {"kind": "rows", "fields": list(pool.names), "row_groups": self._append(pool.load(None))}
+                groups = self._append(ROWS, pool.load(None), SCHEMA)
+                return {"kind": "rows", "fields": list(pool.names), "row_groups": groups}
+            case FunctionPool():
+                if all(pool.tables is not known for known in self.tables):
+                    self.tables.append(pool.tables)
+                groups = self._append(SAMPLES, pool.load(None), SAMPLE_ROWS)
+                return {"kind": "function", "asks": asdict(pool.asks), "row_groups": groups}
             case Linked():
                 link = {"store": pool.store.name, "by_id": pool.by_id, "rows_digest": pool.rows.digest}
                 return self._entry(pool.rows) | {"kind": "linked", "link": link}
         raise StoreError(f"a pool of this type can't be stored: {type(pool).__name__}")
 
-    def _append(self, table: pa.Table) -> list[int]:
-        """Write a table and give the range of its row groups: the first, and one past the last."""
-        if self.parquet is None:
-            self.parquet = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
-        self.parquet.write_table(table, row_group_size=ROW_GROUP)
-        first, self.groups = self.groups, self.groups + -(-table.num_rows // ROW_GROUP)
-        return [first, self.groups]
+    def _append(self, name: str, table: pa.Table, schema: pa.Schema) -> list[int]:
+        """Write a table to a file and give the range of its row groups: the first, and one past the last."""
+        if name not in self.parquet:
+            self.parquet[name] = pq.ParquetWriter(self.folder / name, schema, compression="zstd")
+        if table.num_rows:  # of none, a row group would be written that is not counted
+            self.parquet[name].write_table(table, row_group_size=ROW_GROUP)
+        first = self.groups[name]
+        self.groups[name] += -(-table.num_rows // ROW_GROUP)
+        return [first, self.groups[name]]
 
 
 def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | None:
@@ -306,6 +332,32 @@ def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | Non
         "fields": [asdict(f) for f in records.fields],
         "digests": dict(records.digests),
     }
+
+
+def _write_tables(found: Sequence[Tables], aside: Path) -> dict[str, Any]:
+    """Write the words and relations that function tasks share, and give the manifest's entry of them."""
+    if len(found) > 1:
+        raise StoreError(f"a suite can hold the words of one set of function tasks, not {len(found)}")
+    (of,) = found
+    _write_arrow(of.words, aside / WORDS)
+    _write_arrow(of.relations, aside / RELATIONS)
+    return {
+        "words": of.words.num_rows,
+        "relations": of.relations.num_rows,
+        "domains": {name: asdict(span) for name, span in of.domains.items()},
+        "spans": {name: asdict(span) for name, span in of.spans.items()},
+    }
+
+
+def _open_tables(folder: Path, declared: Mapping[str, Any] | None) -> Tables | None:
+    if declared is None:
+        return None
+    words = _mapped(folder / WORDS, declared["words"])
+    relations = _mapped(folder / RELATIONS, declared["relations"])
+    if words.schema != schemas.WORDS or relations.schema != schemas.RELATIONS:
+        raise StoreError(f"not the words and relations of function tasks: {folder}")
+    domains, spans = ({n: Span(**span) for n, span in declared[key].items()} for key in ("domains", "spans"))
+    return Tables(words, relations, domains, spans)
 
 
 def _write_documents(name: str, of: Store, aside: Path) -> dict[str, Any]:
@@ -333,7 +385,7 @@ def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
         raise UsageError(f"exists and is not a suite; not overwritten: {folder}")
     if not replace:
         raise UsageError(f"a suite exists; use --force to replace it: {folder}")
-    ours = (MANIFEST, ROWS, RECORDS)
+    ours = (MANIFEST, ROWS, RECORDS, SAMPLES, WORDS, RELATIONS)
     if strange := sorted(f.name for f in folder.iterdir() if f.name not in ours and not STORE.fullmatch(f.name)):
         raise UsageError(f"the suite's folder has other files; not overwritten: {', '.join(strange)}")
 

@@ -16,6 +16,7 @@ from ..sources.splits import SPLIT
 from . import columns, linked, rows
 from .documents import Documents
 from .fields import FieldPool
+from .functions.pools import FunctionPool, is_whole
 from .linked import Linked
 from .rows import Rows
 
@@ -69,6 +70,8 @@ def _contents(pool: Pool) -> Iterator[Content]:
                 yield f"column {name} {pool.records.digests[name]}", partial(_is_column_same, pool, name)
         case Rows():
             yield f"rows {pool.digest}", partial(_are_rows_same, pool)
+        case FunctionPool():
+            yield f"function {pool.digest}", partial(is_whole, pool)
         case Linked():
             yield f"rows {pool.rows.digest}", partial(_are_rows_same, pool.rows)
             stored = fingerprint(pool.store.name, dict(pool.store.digests))

@@ -18,7 +18,7 @@ from ...studies.results import Outcome, Results
 from ...texts import without_surrogates
 from .. import numbers
 from ..classes import main_shots
-from ..summary import written
+from ..summary import written, written_golds
 
 ANSWERS = 60_000  # in a page
 BYTES = 30_000_000  # of packed answers in a page
@@ -107,7 +107,8 @@ def _data(results: Results, task: Task, rows: Sequence[ItemRow]) -> Json:
         asked = (row.item, *row.fields.values())
         if asked not in items:
             items[asked] = len(items)
-            shown.append([row.item, [_cut(v) for v in row.fields.values()], [_cut(written(task, g)) for g in row.gold]])
+            golds = [_cut(text) for text in written_golds(task, row.gold)]
+            shown.append([row.item, [_cut(v) for v in row.fields.values()], golds])
         at = (
             items[asked],
             settings.setdefault(shots_text(row.shots), len(settings)),

@@ -1,0 +1,1 @@
+"""Function tasks: small functions of words, and what is composed of them."""

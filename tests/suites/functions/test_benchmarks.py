@@ -1,0 +1,96 @@
+"""The benchmarks of functions, from the command line: with a small lexicon and graph in the place of the real ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from taskloom.benchmarks import build, takes_several
+from taskloom.benchmarks.taskbench import paper_functions
+from taskloom.errors import UsageError
+from taskloom.sources import facts, words
+from taskloom.suites.functions.language import FunctionError, kind_of, written
+from taskloom.suites.store import open_suite
+
+from .conftest import SmallLexicon, graph_of
+
+
+@pytest.fixture(autouse=True)
+def small_sources(monkeypatch):
+    """Words and facts that need no data."""
+    monkeypatch.setattr(words, "lexicon", lambda _: SmallLexicon(sizes={"eng": 400, "spa": 300}))
+    graph, _ = graph_of(0, 60, 0.02)
+    monkeypatch.setattr(facts, "graph", lambda _: graph)  # none of whose properties are Wikidata's
+
+
+def test_taskbench_takes_the_papers_functions_first_and_lists_what_is_not_at_hand():
+    of = build("taskbench", most=150, sequences=100)
+    origins = [task.tags["origin"][0] for task in of.tasks.values()]
+    assert origins == sorted(origins, reverse=True)
+    assert len(of.tasks) == 150
+    about: Any = of.about
+    refused = {one["function"]: one["code"] for one in about["refused"]}
+    factual = [written(function) for function in paper_functions() if kind_of(function) == "factual"]
+    assert {refused[name] for name in factual if name in refused} == {"function-unavailable"}
+    assert of.about["benchmark"] == "taskbench"
+    assert build("taskbench", most=150, sequences=100).fingerprint == of.fingerprint
+    assert build("taskbench", most=150, sequences=100, seed=1).fingerprint != of.fingerprint
+
+
+def test_functions_are_built_from_the_command_line_and_written_as_published_files(taskloom, tmp_path):
+    suite, files = tmp_path / "s", tmp_path / "files"
+    names = ["antonyms[eng](0)", "map{synonyms[eng](0)}(filter{is{POS=noun}[eng](0)}(S))"]
+    built = taskloom("build", "functions", *names, "--option", "sequences=120", "--option", "mark=#", "-o", suite)
+    assert (built.code, "2 tasks" in built.out) == (0, True)
+    assert list(open_suite(suite).tasks) == names
+    card = json.loads(taskloom("show", suite, "--card", "--json").out)
+    assert card["spreads"]["levels"]["counts"] == {"atomic": 1, "sequence": 1}
+    assert taskloom("show", suite, "--files", files).code == 0
+    assert (files / "atomic" / names[0] / "test.jsonl").is_file()
+    assert taskloom("build", "taskbench", files, "-o", tmp_path / "again").code == 0
+    assert {*open_suite(tmp_path / "again").tasks} == {*names}
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "told"),
+    [
+        ("antonims[eng](0)", FunctionError, "did you mean antonyms"),
+        ("antonyms[deu](0)", UsageError, "unknown language: 'deu'; known: eng, spa"),
+        ("antonyms[spa](synonyms[eng](0))", FunctionError, "takes spa"),
+        ("mother(" * 12 + "0" + ")" * 12, FunctionError, "must not be deeper than 8"),
+        (
+            "intersection(" + ",".join(f"{n}[eng](0)" for n in ("antonyms", "synonyms", "hyponyms")) + ")",
+            UsageError,
+            "too few samples",
+        ),
+        ("mother(0)", UsageError, "source not at hand: no source has wiki{mother(0)}"),
+    ],
+)
+def test_what_makes_no_task_is_refused(function, kind, told):
+    with pytest.raises(kind) as caught:
+        build("functions", [function])
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"passing": 8}, "some must pass and some fail: 8 of 8"),
+        ({"mark": "# "}, "must have no spaces"),
+        ({"words": "madeup"}, "words"),
+        ({"nonsense": 1}, "nonsense"),
+    ],
+)
+def test_options_are_checked(options, told):
+    with pytest.raises(UsageError) as caught:
+        build("functions", ["antonyms[eng](0)"], **options)
+    assert told in str(caught.value)
+
+
+def test_functions_must_be_named():
+    assert takes_several("functions")
+    assert not takes_several("taskbench")
+    with pytest.raises(UsageError, match="SOURCE is missing: functions, such as"):
+        build("functions")
