@@ -33,11 +33,11 @@ def suite(papers: Path) -> Suite:
 
 
 def tagged_suite(count: int = 12) -> Suite:
-    """Four tasks of two categories, a ranking, and a task that has a test pool alone."""
+    """Four tasks of two categories, a ranking of documents, and a task that has a test pool alone."""
     names = {"sky": "nature", "sea": "nature", "car": "things", "cup": "things", "rank": "things", "bare": "nature"}
     tasks = {
         name: Task(
-            id=name, instruction=f"Which {name}?", output=Ranking() if name == "rank" else Labels(("yes", "no")),
+            id=name, instruction=f"Which {name}?", output=Ranking(store="documents") if name == "rank" else Labels(("yes", "no")),
             metrics=("ndcg@3",) if name == "rank" else ("accuracy",), tags={"category": (of,)},
         )
         for name, of in names.items()

@@ -16,6 +16,7 @@ from ..core import FoldRole, Suite
 from ..episodes import Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, UnknownNameError, UsageError
 from ..ids import fingerprint
+from ..learners import can_do
 from ..learners.tune import Tune
 from ..messages import Note
 from ..models.recipe import What
@@ -144,7 +145,7 @@ def _able(suite: Suite, how: TransferOptions, names: Sequence[str], *, asked: bo
     """Keep the tasks that can be trained on, or asked about, and note the others."""
     kept, odd = list[str](), dict[str, list[str]]()
     for name in names:
-        if suite.tasks[name].output.kind not in Tune.outputs:
+        if not can_do(Tune(), suite.tasks[name]):
             odd.setdefault("transfer-unsupported", []).append(name)
         elif not asked and not len(suite.taught_pool(name) or ()):
             odd.setdefault("transfer-untaught", []).append(name)
