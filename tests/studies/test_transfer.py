@@ -37,7 +37,8 @@ def tagged_suite(count: int = 12) -> Suite:
     names = {"sky": "nature", "sea": "nature", "car": "things", "cup": "things", "rank": "things", "bare": "nature"}
     tasks = {
         name: Task(
-            id=name, instruction=f"Which {name}?", output=Ranking(store="documents") if name == "rank" else Labels(("yes", "no")),
+            id=name, instruction=f"Which {name}?",
+            output=Ranking(store="documents") if name == "rank" else Labels(("yes", "no")),
             metrics=("ndcg@3",) if name == "rank" else ("accuracy",), tags={"category": (of,)},
         )
         for name, of in names.items()
