@@ -30,21 +30,34 @@ def lessons(
 
 
 def taught_rows(
-    suite: Suite, name: str, *, most: Most = TAUGHT, seed: int = 0, avoid: Collection[int] = ()
+    suite: Suite,
+    name: str,
+    *,
+    most: Most = TAUGHT,
+    seed: int = 0,
+    avoid: Collection[int] = (),
+    able: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
     """Choose rows to train on, none of the records to avoid and none without an answer.
 
     Where a suite was searched for leaks, they are drawn from the first of a task, whose texts were compared with test
     tasks; more are looked at only where more are wanted.
     """
+    found = answerable_rows(suite, name, most) if able is None else able
+    kept = _apart(_taught(suite, name), found, frozenset(avoid))
+    wanted = len(kept) if most == "all" else most
+    order = zip(range(wanted), shuffled(len(kept), "lessons", seed, name), strict=False)
+    return tuple(sorted(kept[place] for _, place in order))
+
+
+def answerable_rows(suite: Suite, name: str, most: Most = TAUGHT) -> list[int]:
+    """Give the rows of a task that have an answer, among those that so many may be chosen from."""
     from .suites.leaks import COMPARED, LEAKAGE  # which load pyarrow
 
-    pool = _taught(suite, name)
+    task, pool = suite.task(name), _taught(suite, name)
     first = max(COMPARED, most) if LEAKAGE in suite.about and most != "all" else len(pool)
-    able = _able(suite.task(name), pool, min(first, len(pool)), frozenset(avoid))
-    wanted = len(able) if most == "all" else most
-    order = zip(range(wanted), shuffled(len(able), "lessons", seed, name), strict=False)
-    return tuple(sorted(able[place] for _, place in order))
+    rows = range(min(first, len(pool)))
+    return [row for row, example in zip(rows, pool.take(rows), strict=True) if _answers(task, example)]
 
 
 def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAULT, seed: int = 0) -> Iterator[Lesson]:
@@ -104,11 +117,12 @@ def _taught(suite: Suite, name: str) -> Pool:
     return pool
 
 
-def _able(task: Task, pool: Pool, first: int, avoid: frozenset[int]) -> list[int]:
-    """Give the first rows that have an answer, but for those of records to avoid."""
-    groups: Any = pool.groups() if avoid else ()
-    rows = [row for row in range(first) if not avoid or int(groups[row]) not in avoid]
-    return [row for row, example in zip(rows, pool.take(rows), strict=True) if _answers(task, example)]
+def _apart(pool: Pool, rows: Sequence[int], avoid: frozenset[int]) -> Sequence[int]:
+    """Give the rows that are not of records to avoid."""
+    if not avoid:
+        return rows
+    groups: Any = pool.groups()
+    return [row for row in rows if int(groups[row]) not in avoid]
 
 
 def _answers(task: Task, example: Example) -> list[str]:

@@ -232,6 +232,7 @@ TRANSFER = {  # maps of what transfers to what
     "transfer-untaught": "left out of the meta tasks, as they have no examples to train on: {tasks:first 5}",
     "transfer-undrawable": "left out of the targets, as they have too few examples: {tasks:first 5}",
     "transfer-nothing": "no task can be a {what}; name others, or build the suite of more examples",
+    "transfer-measure-nothing": "--measure needs meta tasks to choose; --choose must be >= 1",
     "transfer-same": "a target is never its own meta task, and there is no other one: {task!r}",
     "transfer-by-targets": (
         "name the targets with --targets: the suite has no folds, and with --by {tag} all tasks that are no targets "
@@ -266,7 +267,8 @@ PROMPTS = {  # notes beside a prompt that is shown
 }
 ASKING = {  # of what is asked by hand
     "ask-one-place": "name one of --suite and --run: a run has its own suite",
-    "ask-fields": "a line must have the fields {fields}, each with a text; it has: {given}",
+    "ask-fields": "a line must have the fields {fields}; it has: {given}",
+    "ask-no-text": "a field must be a text that is not empty: {fields}",
     "ask-empty": "the text is empty; it must have {fields}",
     "ask-several": "the task has the fields {fields}; write them as JSON Lines, an object on each line",
     "ask-no-examples": "the suite has no examples of this task; ask without --shots: {task!r}",

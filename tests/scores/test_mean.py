@@ -64,7 +64,7 @@ def test_what_no_resample_shows_is_the_parts_at_worst():
     assert all(side >= 0 for side in of.unseen(right.units, 0.95))
 
 
-@pytest.mark.parametrize("metrics", [("tau-b", "mse"), ()])
+@pytest.mark.parametrize("metrics", [("tau-b", "mse"), (), (MEAN,)])
 def test_a_mean_of_errors_or_of_nothing_is_refused(metrics):
     task = Task(id="t", instruction="", output=Number(), metrics=metrics)
     with pytest.raises(ScoreError) as error:

@@ -73,6 +73,13 @@ def test_of_a_run_the_model_is_asked_that_was_trained_for_the_task(folder: Path)
     assert response.raw is not None
 
 
+def test_a_task_that_is_written_otherwise_is_the_same(folder: Path):
+    plain = asking("meta", "abstract->category", run=folder / "run")
+    assert asking("meta", " abstract → category", run=folder / "run").uses == plain.uses
+    turned = asking("fake:echo", "discipline + abstract -> keywords", suite=folder / "suite")
+    assert turned.task.id == "abstract+discipline->keywords"
+
+
 def test_a_model_is_asked_in_the_words_that_it_was_trained_with(folder: Path):
     told = asking("told", "title->category", run=folder / "run")
     assert isinstance(told.learner, Instructed)
@@ -106,9 +113,11 @@ def test_what_can_not_be_asked_is_refused(folder: Path, tmp_path: Path):
     assert refused.value.note.code == "ask-fields"
 
 
-def test_the_verb_reads_a_text_or_lines(folder: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+def test_the_verb_reads_a_text_or_lines(
+    folder: Path, tmp_path: Path, taskloom: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
     def ask(text: str, *words: str) -> Any:
-        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8"))))
         return taskloom("ask", "fake:echo", *words)
 
     one = ask("On trees.", "abstract->title", "--suite", str(folder / "suite"))
@@ -118,6 +127,12 @@ def test_the_verb_reads_a_text_or_lines(folder: Path, taskloom: Callable[..., An
     assert [json.loads(line)["abstract"] for line in several.out.splitlines()] == ["On trees.", "On birds."]
     assert ask("On trees.", "abstract+discipline->title").code == 2
     assert ask("", "abstract->title").code == 2
-    assert "line 1 is not JSON" in ask("{not json", "abstract->title").err
+    assert "line 1 starts like JSON" in ask("{not json", "abstract->title").err
+    assert ask(json.dumps({"abstract": 3}), "abstract->title").code == 2
+    assert ask('{"abstract": "\\ud800 x"}', "abstract->title", "--json").code == 0  # half a character is replaced
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in taskloom("ask", "fake:echo", "abstract->title", str(binary)).err
+    assert "a folder" in taskloom("ask", "fake:echo", "abstract->title", str(tmp_path)).err
     unread = ask("On trees.", "abstract->category", "--suite", str(folder / "suite"), "--json")
     assert json.loads(unread.out)["task"] == "abstract->category"

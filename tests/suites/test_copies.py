@@ -86,3 +86,31 @@ def test_records_without_texts_are_no_copies_of_each_other():
 def test_a_split_of_the_tables_own_is_left_as_it_is():
     rows = [record(0, **{SPLIT: "train"}), record(0, id="copy", **{SPLIT: "test"})]
     assert GROUP not in fields.records(FIELDS, rows).table.column_names
+
+
+LONG_TEXT = "a long sentence that no two records would have in common by chance"
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        {"title": "another title", "abstract": LONG_TEXT},
+        {"title": None, "abstract": LONG_TEXT},
+        {"title": "TITLE 0", "abstract": LONG_TEXT.upper()},
+    ],
+)
+def test_a_long_text_in_common_makes_a_copy(copy: dict[str, Any]):
+    rows = [record(0, abstract=LONG_TEXT), record(1), record(2, **copy)]
+    groups = fields.records(FIELDS, rows).table[GROUP].to_pylist()
+    assert groups == ["r0", "r1", "r0"]
+
+
+def test_a_short_text_in_common_does_not():
+    rows = [record(0, title="Editorial"), record(1, title="Editorial")]
+    assert GROUP not in fields.records(FIELDS, rows).table.column_names
+
+
+def test_lists_count_as_texts():
+    of = (Field("terms", "list"), Field("label", "label"))
+    rows = [{"id": f"{n}", "terms": ["oak", "elm"], "label": "a"} for n in range(2)]
+    assert fields.records(of, rows).table[GROUP].to_pylist() == ["0", "0"]

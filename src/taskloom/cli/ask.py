@@ -14,6 +14,7 @@ import typer
 from .. import console
 from ..errors import UsageError
 from ..messages import Note, text_of
+from ..texts import without_surrogates
 from . import shell_completion as complete
 from .arguments import AsJson
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..core import Task
     from ..learners import Response
 
-MOST = 16 << 20  # characters of a text
+MOST = 16 << 20  # bytes of a text
 
 
 def ask(
@@ -60,25 +61,25 @@ def ask(
             console.line(_written(asked.task, response))
     for code, count in counts.items():
         console.note(text_of(code) + (f" ({count:,} times)" if count > 1 else ""))
-    if unread := sum(response.answer is None for response in found):
+    if unread := sum(not _is_read(response) for response in found):
         console.note(str(Note.of("ask-unparsable", count=unread, kind=asked.task.output.kind)))
         raise typer.Exit(1)
 
 
 def _text(file: Path | None, fields: Sequence[str]) -> str:
     """Read what is asked about."""
-    if file and not file.is_file():
-        raise UsageError(f"no such file: {file}")
+    if file and (not file.exists() or file.is_dir()):
+        raise UsageError(f"{'a folder, not' if file.is_dir() else 'no such'} file: {file}")
     if not file and sys.stdin.isatty():
         console.note(f"reading {' and '.join(fields)} from the terminal; end with Ctrl-D")
+    with file.open("rb") if file else nullcontext(sys.stdin.buffer) as handle:
+        content: bytes = handle.read(MOST + 1)
+    if len(content) > MOST:
+        raise UsageError(f"a text must not be longer than {MOST:,} bytes: {file or 'standard input'}")
     try:
-        with file.open(encoding="utf-8-sig") if file else nullcontext(sys.stdin) as handle:
-            text: str = handle.read(MOST + 1)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"not UTF-8 ({error.reason} at byte {error.start}): {file or 'standard input'}") from None
-    if len(text) > MOST:
-        raise UsageError(f"a text must not be longer than {MOST:,} characters: {file or 'standard input'}")
-    return text
 
 
 def read_texts(text: str, fields: Sequence[str]) -> list[dict[str, str]]:
@@ -90,7 +91,7 @@ def read_texts(text: str, fields: Sequence[str]) -> list[dict[str, str]]:
     if not text.strip():
         raise UsageError(Note.of("ask-empty", fields=list(fields)))
     if text.lstrip().startswith("{"):
-        return [_object(line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        return [_object(line, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(fields) > 1:
         raise UsageError(Note.of("ask-several", fields=list(fields)))
     return [{fields[0]: text.strip()}]
@@ -100,16 +101,23 @@ def _object(line: str, number: int) -> dict[str, str]:
     try:
         found = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"line {number} is not JSON ({error})") from None
+        raise UsageError(f"line {number} starts like JSON and is not JSON ({error})") from None
     if not isinstance(found, dict):
         raise UsageError(f"line {number} must be a JSON object")
-    return found
+    return {name: without_surrogates(text) if isinstance(text, str) else text for name, text in found.items()}
 
 
 def _written(task: Task, response: Response) -> str:
     from ..prompts import write
 
+    if isinstance(response.answer, dict):
+        return task.separator.join("" if part is None else str(part) for part in response.answer.values())
     return (response.raw or "") if response.answer is None else write(task, response.answer)
+
+
+def _is_read(response: Response) -> bool:
+    parts = response.answer.values() if isinstance(response.answer, dict) else (response.answer,)
+    return all(part is not None for part in parts)
 
 
 def _told(task: Task, given: Mapping[str, str], response: Response) -> dict[str, Any]:

@@ -198,8 +198,11 @@ def _plain_values(given: Mapping[str, str]) -> dict[str, int | str]:
 
 def _assignments(texts: Sequence[str]) -> dict[str, str]:
     split = [text.partition("=") for text in texts]
-    if wrong := [text for text, (_, equals, _) in zip(texts, split, strict=True) if not equals]:
+    if wrong := [text for text, (name, equals, _) in zip(texts, split, strict=True) if not equals or not name.strip()]:
         raise UsageError(f"must be NAME=VALUE: {', '.join(wrong)}")
+    names = [name for name, _, _ in split]
+    if doubles := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"named twice: {', '.join(doubles)}")
     return {name: value for name, _, value in split}
 
 

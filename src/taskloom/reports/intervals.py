@@ -367,4 +367,6 @@ def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> 
 
 def _variances(values: Array) -> list[float]:
     """Give the variance of each row's resamples."""
-    return [float(v) for v in np.nanvar(values[:, 1:], axis=1)] if len(values) else []
+    if not len(values) or values.shape[1] < 2 or np.isnan(values[:, 1:]).all(1).any():
+        return [float(np.var(row[~np.isnan(row)])) if (~np.isnan(row)).any() else math.nan for row in values[:, 1:]]
+    return [float(v) for v in np.nanvar(values[:, 1:], axis=1)]

@@ -40,7 +40,7 @@ def parts_of(task: Task, metrics: Sequence[str] = ()) -> Iterator[tuple[str, str
         if part and part not in parts:
             raise UnknownNameError(f"field of metric {name!r}", part, parts)
         if name == MEAN:
-            yield name, "", mean_of([of for _, _, of in parts_of(task, _own(task))])
+            yield name, "", mean_of([of for _, _, of in parts_of(task, own)] if (own := _own(task)) else [])
         else:
             yield name, part, metric(typed, parts[part] if part else task.output)
 

@@ -16,7 +16,7 @@ from ..models.trained import Trained
 from ..sources.table import Field
 from ..suites.field_instructions import ARROWS
 from ..suites.field_instructions import instruction as instruction_of
-from ..suites.fields import FieldPool, parse_task_id, task_id
+from ..suites.fields import FieldPool, Records, parse_task_id, task_id
 from ..suites.fields import task as field_task
 from ..suites.store import open_suite
 from .api import LEDGER
@@ -44,8 +44,10 @@ class Asking:
     def answers(self, texts: Sequence[Mapping[str, str]]) -> tuple[list[Response], dict[str, int]]:
         """Answer texts, each a mapping of the task's fields; with counts of what was cut or can't be parsed."""
         for given in texts:
-            if {*given} != {*self.fields} or not all(isinstance(text, str) for text in given.values()):
+            if {*given} != {*self.fields}:
                 raise UsageError(Note.of("ask-fields", fields=list(self.fields), given=list(given)))
+            if odd := [name for name, text in given.items() if not isinstance(text, str) or not text.strip()]:
+                raise UsageError(Note.of("ask-no-text", fields=odd))
         query = tuple(Example(Item(f"{n}", dict(given)), (), "") for n, given in enumerate(texts, 1))
         asked = Episode(id="", task=self.task, support=self.support, dev=(), query=query)
         tools = Toolbox({}, lambda name: self.bench.model(name, self.uses), stores=self.bench.suite.stores)
@@ -73,8 +75,26 @@ def asking(
     return replace(found, support=_support(found, shots)) if shots else found
 
 
+def _named(suite: Suite, task: str) -> str:
+    """Name a task as the suite does, where it is a field task that is written otherwise."""
+    records = _records(suite)
+    if task in suite.tasks or records is None or "->" not in task.replace("→", "->"):
+        return task
+    order = [f.name for f in records.fields]
+    sides = parse_task_id(task)
+    for name in (*sides[0], *sides[1]):
+        records.field(name)
+    inputs, outputs = (sorted({*side}, key=order.index) for side in sides)
+    return task_id(inputs, outputs)
+
+
+def _records(suite: Suite) -> Records | None:
+    pools = (pool for found in suite.pools.values() for pool in found.values())
+    return next((pool.records for pool in pools if isinstance(pool, FieldPool)), None)
+
+
 def _asking(bench: Bench, of: Learner, uses: Uses, task: str, seed: int) -> Asking:
-    made, fields = _task(bench.suite, task)
+    made, fields = _task(bench.suite, _named(bench.suite, task))
     return Asking(bench=bench, learner=of, uses=uses, task=made, fields=fields, seed=seed)
 
 
@@ -99,7 +119,8 @@ def _of_run(folder: Path, name: str, task: str, seed: int) -> Asking:
             of = _usual(name, _encoding(bench.models[name]))
         else:
             raise UnknownNameError("model or learner of the run", name, [*bench.models, *bench.learners])
-        uses = tuple(one for model in of.models for one in _made(ledger, bench, model, task, seed))
+        name = _named(bench.suite, task)
+        uses = tuple(one for model in of.models for one in _made(ledger, bench, model, name, seed))
     return _asking(bench, of, uses, task, seed)
 
 
@@ -143,8 +164,7 @@ def _task(suite: Suite, name: str) -> tuple[Task, tuple[str, ...]]:
     if suite.tasks and "->" not in name.replace("→", "->"):
         raise UnknownNameError("task", name, suite.tasks)
     inputs, outputs = parse_task_id(name)
-    pools = (pool for found in suite.pools.values() for pool in found.values())
-    of = next((pool.records for pool in pools if isinstance(pool, FieldPool)), None)
+    of = _records(suite)
     if of is None and suite.tasks:
         raise UnknownNameError("task", name, suite.tasks)
     if of is None:
@@ -158,7 +178,8 @@ def _task(suite: Suite, name: str) -> tuple[Task, tuple[str, ...]]:
 def _bare_task(inputs: Sequence[str], outputs: Sequence[str]) -> Task:
     """Make a task of fields of which nothing but the names is known."""
     ins, outs = ([Field(name, "text") for name in names] for names in (inputs, outputs))
-    name, parts = task_id(inputs, outputs), {field.name: Text() for field in outs}
+    parts = {field.name: Text() for field in outs}
+    name = task_id(list(dict.fromkeys(inputs)), list(parts))
     output = Fields(parts) if len(parts) > 1 else Text()
     return Task(id=name, instruction=instruction_of("", name, ins, outs), output=output, metrics=())
 

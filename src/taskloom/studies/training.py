@@ -12,7 +12,16 @@ from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint, shuffled
-from ..lessons import LESSON_TEMPLATE, RANDOM, lessons_of, shown_tags, taught_examples, taught_groups, taught_rows
+from ..lessons import (
+    LESSON_TEMPLATE,
+    RANDOM,
+    answerable_rows,
+    lessons_of,
+    shown_tags,
+    taught_examples,
+    taught_groups,
+    taught_rows,
+)
 from ..messages import Note
 from ..models import Lesson
 from ..models.corpus import Corpus, gathered
@@ -57,6 +66,7 @@ class Training:
         self.avoided: dict[tuple[str, int], frozenset[int]] = {}
         self.rows: dict[tuple[str, int | str, int, frozenset[int]], tuple[int, ...]] = {}
         self.records: dict[str, frozenset[int]] = {}  # by task
+        self.able: dict[tuple[str, int | str], list[int]] = {}  # rows with an answer, which are read once
 
     def taught(self, model: str, of: Trained, target: str, seed: int) -> Taught:
         """Choose what a model is trained on for a task that will be asked about, by the seed of its draws."""
@@ -75,7 +85,7 @@ class Training:
             rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
         except UsageError as error:
             raise StudyError(f"model {model!r}: {error}") from None
-        if of.dev and 2 * of.dev > (count := sum(map(len, rows.values()))):
+        if of.dev and not self.limit and 2 * of.dev > (count := sum(map(len, rows.values()))):
             raise TrainingError(Note.of("dev-too-large", model=model, task=target, dev=of.dev, count=count))
         if not any(rows.values()):
             raise TrainingError(Note.of("no-record-left", model=model, task=target))
@@ -115,7 +125,8 @@ class Training:
         for task, rows in taught.rows.items():
             found += lessons_of(self.suite, task, rows, how=of.encoding, seed=seed)
             records += taught_groups(self.suite, task, rows)
-        held_out = _held_out(records, of.dev, seed)
+        dev = min(of.dev, len(records) // 2) if self.limit else of.dev
+        held_out = _held_out(records, dev, seed)
         kept, apart = ([x for x, r in zip(found, records, strict=True) if (r in held_out) == is_apart]
                        for is_apart in (False, True))  # fmt: skip
         return kept, apart
@@ -156,7 +167,10 @@ class Training:
         near = avoid & self._records(task)
         key = (task, of.most, seed, near)
         if key not in self.rows:
-            found = taught_rows(self.suite, task, most=of.most, seed=seed, avoid=near)
+            if (task, of.most) not in self.able:
+                self.able[task, of.most] = answerable_rows(self.suite, task, of.most)
+            able = self.able[task, of.most]
+            found = taught_rows(self.suite, task, most=of.most, seed=seed, avoid=near, able=able)
             self.rows[key] = found[: self.limit] if self.limit else found
         return self.rows[key]
 

@@ -59,6 +59,8 @@ class TransferOptions:
     def __post_init__(self) -> None:
         check_choices(self, what=[name for name in get_args(What) if name != "none"])
         check_integers(self, SETTINGS)
+        if self.measure and not self.choose:
+            raise UsageError(Note.of("transfer-measure-nothing"))
 
     def steps(self, meta: int, targets: int, pairs: int, seeds: int) -> dict[str, int]:
         """Count the steps of training that a map takes, by what is trained."""
@@ -282,7 +284,10 @@ def _query(suite: Suite, how: TransferOptions, made: TransferMap) -> int:
     if how.query:
         return how.query
     shares = {name: 1 if len(suite.pools[name]) > 1 else 2 * len(made.targets) for name in made.targets}
-    return max(1, min(QUERY, *(len(suite.asked_pool(name)) // share for name, share in shares.items())))
+    query = max(1, min(QUERY, *(len(suite.asked_pool(name)) // share for name, share in shares.items())))
+    while query > 1 and not all(_drawable(suite, replace(how, query=query), name) for name in made.targets):
+        query = query * 3 // 4  # the shots of many classes leave fewer
+    return query
 
 
 def _metrics(suite: Suite, targets: Sequence[str]) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ def _folds(partitions: Mapping[str, str], fields: Sequence[str]) -> Folds:
     """Make a fold of each partition: its meta tasks are to train on, its target is asked about."""
     found: dict[str, Mapping[str, tuple[str, ...]]] = {}
     for name, text in partitions.items():
+        if not name.strip() or "->" in name:
+            raise UsageError(f"a partition needs a name, as in NAME=META, META => TARGET: {name!r}")
         try:
             of = partition_of(text, fields)
         except TaskloomError as error:

@@ -29,9 +29,8 @@ from .field_instructions import instruction as instruction_of
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
 POOL = "all"
 MOST_FIELDS = 8  # 6,050 tasks
-GROUP = (
-    ":group"  # the column of records that names the first with the same texts, where some have; no field is so called
-)
+GROUP = ":group"  # the column of records that names the first of its copies, where there are any
+LONG = 40  # bytes of a text that no two records share by chance: as many letters, or 14 Chinese characters
 TAKEN = re.compile(r"[+/:→]|->|^\s|\s$|^$")  # what names of fields may not hold
 
 FieldOutput: TypeAlias = Text | Labels | Terms | Number
@@ -73,7 +72,7 @@ class Records:
 
     @property
     def group(self) -> str:
-        """Name the column that tells which records are one: their ids, unless some have the same texts."""
+        """Name the column that tells which records are one: their ids, unless some are copies."""
         return GROUP if GROUP in self.digests else "id"
 
     @cached_property
@@ -125,7 +124,7 @@ class FieldPool:
         return columns.numbers(codes)[self.rows]
 
     def groups(self) -> Ints:
-        """Give each row's group: its record, or the first of those with the same texts."""
+        """Give each row's group: its record, or the first of its copies."""
         return self.records.keys[self.rows]
 
     def golds(self) -> list[Answer]:
@@ -162,23 +161,39 @@ def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Recor
 
 
 def _grouped(fields: Sequence[Field], rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Put records with the same texts into one group, so that no copy of what is asked about is learnt from.
+    """Put copies of a record into one group, so that no copy of what is asked about is learnt from.
 
-    Where a table has splits of its own, these are left as they are.
+    Records are copies if they have a long text or list in common, or all of them, whatever its case. Where a table has
+    splits of its own, these are left as they are.
     """
-    texts = [f.name for f in fields if f.kind == "text"]
+    texts = [f for f in fields if f.kind in ("text", "list")]
     if not texts or SPLIT in rows[0]:
         return rows
-    first: dict[tuple[str | None, ...], str] = {}
-    groups = [
-        first.setdefault(tuple(row[name] for name in texts), row["id"])
-        if any(row[name] for name in texts)
-        else row["id"]
-        for row in rows
-    ]
+    first: dict[tuple[str, ...], int] = {}
+    parents = list(range(len(rows)))
+    for at, row in enumerate(rows):
+        for key in _likenesses([(f.name, written(f, row[f.name]).casefold()) for f in texts if row[f.name]]):
+            other, own = _root(parents, first.setdefault(key, at)), _root(parents, at)
+            parents[max(other, own)] = min(other, own)
+    groups = [rows[_root(parents, at)]["id"] for at in range(len(rows))]
     if all(group == row["id"] for group, row in zip(groups, rows, strict=True)):
         return rows
     return [{**row, GROUP: group} for row, group in zip(rows, groups, strict=True)]
+
+
+def _likenesses(texts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    """Yield what makes a record a copy of another that has it too."""
+    if texts:
+        yield tuple(part for pair in texts for part in pair)
+    yield from (pair for pair in texts if len(pair[1].encode()) >= LONG)
+
+
+def _root(parents: list[int], at: int) -> int:
+    """Find the first of a group, and shorten the way to it."""
+    while parents[at] != at:
+        parents[at] = parents[parents[at]]
+        at = parents[at]
+    return at
 
 
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from ...core import DROPPED, Example, Item, Labels, Output, Suite, Task, Terms, Text
 from ...errors import FetchError, SourceError, UsageError
-from ...ids import Json
+from ...ids import Json, fingerprint
 from ...messages import Note, counted_notes
 from ...schema import key
 from ...sources import files, packages
@@ -152,7 +152,11 @@ def _examples(file: Path, folder: Path, faults: RowFaults, layout: Layout) -> It
             id_ = f"{file.parent.relative_to(folder) / place}"
             yield (
                 prompt,
-                Example(Item(id_, {"input": text}), (tuple(output) if isinstance(output, list) else output,), id_),
+                Example(
+                    Item(id_, {"input": text}),
+                    (tuple(output) if isinstance(output, list) else output,),
+                    fingerprint(text),  # the same text under another prompt is the same record
+                ),
             )
 
 

@@ -40,10 +40,11 @@ class MetaGain:
         if not gains:
             return
         paper = published(self.paper) if self.paper else None
-        tables = [t for t in paper.by(PARTITION) if t.metric == metric] if paper else []
+        asked = {gain.shots for gain in gains}
+        tables = [t for t in paper.by(PARTITION) if t.metric == metric and t.shots in asked] if paper else []
         told = tuple(dict.fromkeys(note for table in tables for note in _source(table, paper.paper if paper else "")))
         yield _by_partition(gains, tables, metric, (_said(self.over), *told))
-        yield from _by_shape(data, gains, self.over, metric, tables)
+        yield from _by_shape(data, gains, self.over, metric, tables, told)
         yield from _against_broken(data, gains, metric)
 
 
@@ -85,6 +86,8 @@ def _gain(
     here = [o for o in outcomes if o.task == partition.target and o.shots == shots]
     both = [o for o in here if o.learner == over or (o.learner == learner and o.fold == fold)]
     scores = mean_scores(metric, shots, both, data.how)
+    if learner not in scores:  # its model is asked about another task of the fold
+        return None
     apart = contrast(learner, over, metric, shots, both, how=data.how) if over in scores else None
     return _Gain(
         fold=fold, target=partition.target, shape=bridge(partition).shape, shots=shots, learner=learner,
@@ -131,7 +134,7 @@ def _row(gain: _Gain) -> plots.Row:
 
 
 def _by_shape(
-    data: ReportData, gains: Sequence[_Gain], over: str, metric: str, tables: Sequence[Figures]
+    data: ReportData, gains: Sequence[_Gain], over: str, metric: str, tables: Sequence[Figures], told: tuple[str, ...]
 ) -> Iterator[Figure]:
     """Average over the partitions of each kind of bridge, as the paper's scenarios do."""
     groups: dict[tuple[Shape, Shots, str], list[_Gain]] = {}
@@ -159,6 +162,7 @@ def _by_shape(
             notes=(
                 "the mean over partitions of the score with meta tasks minus that without (the paper's delta m)",
                 *(["published: the same arithmetic on the printed scores of all its partitions"] if models else []),
+                *told,
             ),
         )
 
@@ -197,7 +201,8 @@ def _said(over: str) -> str:
 
 
 def _source(table: Figures, paper: str) -> Iterator[str]:
-    yield f"published: {paper}, {table.where.partition(',')[0]}, as printed there; not measured here"
+    where = table.where.partition(",")[0]
+    yield f"published: {paper}, {where}, as printed there, by the names of its partitions; not measured here"
     yield from table.notes
 
 

@@ -98,7 +98,7 @@ class Transfer:
         unit = " in points" if points else ""
         yield f"gain{unit}: the score with training on the meta task less that of {self.few}, paired on the same items"
         counts = f"gains {sum(sure)}, losses {len(sure) - sum(sure)}, of {counted(len(found), 'pair')}"
-        yield f"* significant: {counts}; p is corrected for all pairs (Holm)"
+        yield f"* significant: {counts}; p is corrected for all pairs of this table (Holm)"
         if points and len(targets) > 1:
             yield f"{ALL}: the mean over those that the meta task was measured on"
         single = sum(len(gains.drawn[self.few][name].valued) == 1 for name in targets)
