@@ -40,7 +40,7 @@ LAYERS = [
     {"people"},
     {"cli"},
     {"__main__"},
-]
+]  # fmt: skip
 HEAVY = ("torch", "transformers", "ray", "fastapi", "datasets", "pandas", "pyarrow", "typer", "rich")
 
 

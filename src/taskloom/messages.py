@@ -198,6 +198,8 @@ SCORES = {
     "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
     "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
     "metric-unfit": "metric does not apply to {kind}; use one of {fits}: {metric!r}",
+    "metric-of-task": "metric needs a task, whose own metrics it is made of: {metric!r}",
+    "mean-unfit": "the mean is of metrics in points alone; a task needs such metrics|; not so: {metrics}",
     "positive-unknown": "positive= of f1 must be one of {labels}: {positive!r}",
     "one-ranking-expected": "exactly one gold ranking is needed: {given}",
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
@@ -214,6 +216,15 @@ PROMPTS = {  # notes beside a prompt that is shown
     "prompt-differs": (
         "the run has sent another prompt (hash {kept}): taskloom, a learner's file or the model's tokenizer has changed"
     ),
+}
+ASKING = {  # of what is asked by hand
+    "ask-one-place": "name one of --suite and --run: a run has its own suite",
+    "ask-fields": "a line must have the fields {fields}, each with a text; it has: {given}",
+    "ask-empty": "the text is empty; it must have {fields}",
+    "ask-several": "the task has the fields {fields}; write them as JSON Lines, an object on each line",
+    "ask-no-examples": "the suite has no examples of this task; ask without --shots: {task!r}",
+    "ask-unparsable": "{count:answer} can't be parsed as {kind}; what the model wrote is shown",
+    "model-not-trained": "the run has not trained the model with seed {seed} yet; see --seed: {model!r}",
 }
 REPORTS = {  # warnings beside scores
     "pandas-missing": "data frames need pandas: pip install 'taskloom[pandas]', or use to_arrow()",
@@ -499,7 +510,9 @@ LEXICA = {  # words and facts
     "word-list-needed": "name a word list for {languages}: data:wordfreq, or a file with a word on each line",
     "no-such-list": "no such file: {path}",
     "frequencies-unreadable": "not a list of frequencies of wordfreq: {path}",
-    "npm-missing": "{name!r} needs npm, which is not installed; it is replaced, or what needs it is unavailable",
+    "npm-missing": "{name!r} needs npm, which is not installed: {instead}",
+    "instead-wordfreq": "words come from data:wordfreq instead",
+    "instead-no-sentiment": "tasks about sentiment are unavailable",
     "sentiment-unavailable": "no sentiment scores for this language; name them with sentiment=FILE, or install npm",
     "relation-unavailable": "unavailable: {name}; {reason}",
     "lexicon-damaged": "can't be kept; is the disk full? {path}",
@@ -517,7 +530,11 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
+<<<<<<< HEAD
     GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, PROMPTS, REPORTS, FINDINGS, LEARNERS,
+=======
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, COUNTS, STUDIES, SCORES, PROMPTS, ASKING, REPORTS, FINDINGS, LEARNERS,
+>>>>>>> p10-sources
     EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}

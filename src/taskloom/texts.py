@@ -28,10 +28,16 @@ Openings: TypeAlias = dict[int, dict[Tokens, list[tuple[int, Tokens]]]]  # by le
 def counted(number: int, noun: str) -> str:
     """Write a number of things.
 
-    >>> counted(1, "task"), counted(1616, "task")
-    ('1 task', '1,616 tasks')
+    >>> counted(1, "task"), counted(1616, "task"), counted(2, "category"), counted(2, "class")
+    ('1 task', '1,616 tasks', '2 categories', '2 classes')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    if re.search("[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def human(value: str | float | None) -> str:

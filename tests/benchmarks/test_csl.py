@@ -75,7 +75,7 @@ def test_the_fingerprint_is_the_same_under_any_hash_seed(tmp_path: Path):
         ).stdout
         for seed in ("0", "1", "2")
     }
-    assert found == {"de50a15cc89f8f1362979144f76a787d\n"}
+    assert found == {"fba0696a94be9d821d3b2a595759fd58\n"}
 
 
 def test_prompts_are_in_the_suites_own_words(tmp_path: Path):
@@ -121,6 +121,48 @@ def test_faults_of_released_files_are_named_at_once(tmp_path: Path):
 
 def test_nothing_to_build_from_is_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="SOURCE is missing"):
-        build_suite("csl")
+        build_suite("csl", where={"language": "zh"})
     with pytest.raises(SourceError, match="no TSV files"):
         build(tmp_path)
+
+
+def test_without_records_other_papers_stand_in(offline_cache: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+    for name, value in offline_cache.items():
+        monkeypatch.setenv(name, value)
+    suite = build_suite("csl")
+    assert "made-up papers" in str(suite.about["note"])
+    assert len(suite.tasks) == 180
+    assert suite.tasks["abstract->title"].instruction == "abstract->title"
+    assert [*suite.folds] == [*csl.PARTITIONS]
+
+
+def test_the_published_partitions_are_folds(tmp_path: Path):
+    suite = build(write_jsonl(tmp_path / "r.jsonl", ROW))
+    assert suite.folds["1-3"] == {
+        "train": ("abstract->title+category", "title->keywords"),
+        "test": ("abstract+discipline->keywords",),
+    }
+    assert suite.folds_with("abstract->category") == ("2-1", "3-2")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("abstract->keyword => abstract->title", "partition 'mine': unknown field: 'keyword'; did you mean keywords?"),
+        ("abstract->keywords", "partition 'mine': a partition must be META, META => TARGET"),
+        ("=> abstract->title", "a partition must be META, META => TARGET"),
+        ("abstract->title => abstract->title", "the tasks of a partition must differ"),
+        ("title->title => abstract->title", "a task of a partition must not ask for its inputs"),
+        ("title => abstract->title", "not a field task"),
+    ],
+)
+def test_a_partition_that_is_none_is_refused(tmp_path: Path, text: str, message: str):
+    with pytest.raises(UsageError) as refused:
+        build(write_jsonl(tmp_path / "r.jsonl", ROW), partitions={"mine": text})
+    assert message in str(refused.value)
+
+
+def test_partitions_of_ones_own_take_the_place_of_the_published(tmp_path: Path):
+    own = {"mine": "discipline + abstract -> keywords => title->category"}
+    suite = build(write_jsonl(tmp_path / "r.jsonl", ROW), partitions=own)
+    assert suite.folds == {"mine": {"train": ("abstract+discipline->keywords",), "test": ("title->category",)}}

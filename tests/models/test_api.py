@@ -225,12 +225,6 @@ def test_an_endpoint_says_how_long_to_wait(api: Make, endpoint: Server):
     assert time.monotonic() - start >= 1
 
 
-def test_waits_grow_and_have_an_end():
-    assert 0.5 <= apis._pause(0.5, 2, 0.0) <= 1
-    assert apis._pause(0.5, 1, 7.0) == 7
-    assert apis._pause(0.5, 5000, 0.0) == apis._pause(0.5, 1, 3600.0) == apis.WAIT
-
-
 def test_an_endpoint_that_can_not_be_reached_is_told(api: Make):
     with pytest.raises(ModelUnavailableError, match="unreachable") as error:
         api(load=f"api:tiny@{GONE}", tries=2).generate(["a"], PLAIN)

@@ -15,6 +15,8 @@ import pytest
 from taskloom.benchmarks import build
 from taskloom.core import Suite, Task, Text
 from taskloom.reports import card, svg
+from taskloom.sources.table import Field
+from taskloom.suites import fields
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -99,7 +101,8 @@ def test_the_card_of_a_table_is_a_page_too(small_suite: Suite, read_page: Any):
     assert made.columns == ("", "title", "keywords", "records")
     assert list(made.rows[0]) == ["all", 2.0, pytest.approx(4 / 3), 3]
     found = read_page(card.page(made))
-    assert "svg" not in {tag for tag, _ in found.tags}
+    assert sum(tag == "svg" for tag, _ in found.tags) == 2  # lengths of titles, and numbers of keywords
+    assert made.sizes == {"title": [2, 2, 2], "keywords": [2, 1, 1]}
     assert "texts in words, lists in terms" in "".join(found.text)
 
 
@@ -176,3 +179,14 @@ def test_the_page_fits_a_phone_and_no_name_is_cut_off(real_data: Path, tmp_path:
     assert (int(found[1]) <= 390, found[2]) == (True, "0")
     assert int(found[3]) >= 0
     assert int(found[4]) <= svg.WIDTH
+
+
+def test_labels_and_lengths_of_a_table_are_drawn(read_page: Any):
+    rows = [{"id": f"{n}", "text": "word " * (n % 5 + 1), "kind": "a" if n % 3 else "b"} for n in range(30)]
+    fields_of = (Field("text", "text"), Field("kind", "label"))
+    made = card.sheet(fields.suite(fields.records(fields_of, rows), id="drawn"))
+    assert made.spreads["kind"].counts == {"a": 20, "b": 10}
+    assert made.sizes["text"].count(5) == 6
+    found = read_page(card.page(made))
+    assert sum(tag == "svg" for tag, _ in found.tags) == 2
+    assert "5: 6" in card.page(made)  # the column of five words, when pointed at

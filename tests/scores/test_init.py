@@ -53,6 +53,7 @@ EVERY = [
     COMPLETE.get(name, name) + ("," if name == "f1" else ":") + variant
     for name, entry in METRICS.items()
     for variant in entry.variants
+    if entry.takes  # the mean is of other metrics, and has a module of its own
     if variant != "cross-lingual"  # which needs data of its own, and is tested where it is to be had
 ]
 every_metric = pytest.mark.parametrize("typed", EVERY)
@@ -94,7 +95,7 @@ def test_what_a_published_variant_does_otherwise_is_said():
 
 
 def test_every_metric_is_sampled_here():
-    assert SAMPLES.keys() == METRICS.keys()
+    assert SAMPLES.keys() == {name for name, entry in METRICS.items() if entry.takes}
 
 
 @every_metric

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import taskloom as package
-from taskloom.errors import StudyError
+from taskloom.errors import StudyError, UsageError
 from taskloom.reports.views.gain import Gain
 from taskloom.studies.api import Overrides, open_run
 from taskloom.studies.study import load, parse
@@ -118,3 +118,19 @@ def test_no_learner_is_lost_where_names_would_be_the_same():
     renamed = Overrides(model="fake:echo").in_place(parse(alone))
     assert "one" not in renamed.learners
     assert renamed.views[0] == Gain(learner="fake:echo")
+
+
+def test_a_named_study_is_built_from_another_source(tmp_path: Path):
+    study = load("quickstart")[0]
+    assert Overrides.of(None, source="data:papers").in_place(study).source == "data:papers"
+    named = Overrides.of(None, source="rows.csv")
+    assert named.source == str(Path("rows.csv").absolute())
+    assert named.folder("quickstart") == "quickstart-rows"
+    assert named.options() == f" --from {Path('rows.csv').absolute()}"
+
+
+def test_a_suite_that_is_there_is_built_from_nothing(tmp_path: Path):
+    with pytest.raises(UsageError, match="name one of --suite and --from"):
+        Overrides.of(tmp_path, source="data:papers")
+    with pytest.raises(StudyError, match="use --suite instead of --from"):
+        Overrides.of(None, source="data:papers").in_place(parse("name: a\nsuite: x\nlearners: {nearest: {}}"))

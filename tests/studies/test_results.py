@@ -129,9 +129,9 @@ def test_new_metrics_are_scored_once_and_those_that_are_kept_not_again(tmp_path:
     suite(tmp_path / "suite", Text(), metrics)
     scored: list[tuple[str, ...]] = []
 
-    def counted(of: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
-        scored.append(of.metrics)
-        return score_task(of, gold, answers)
+    def counted(of: Task, gold: Sequence[Any], answers: Sequence[Any], metrics: tuple[str, ...]) -> dict[str, Scored]:
+        scored.append(metrics)
+        return score_task(of, gold, answers, metrics)
 
     monkeypatch.setattr("taskloom.studies.results.score_task", counted)
     (found,) = open_run(tmp_path / "run").outcomes

@@ -24,6 +24,7 @@ class Figures:
     values: Mapping[str, Mapping[str, float]]
     notes: tuple[str, ...]
     over: str = "tasks"  # what they are means over: tasks, or instances
+    shots: int | None = None  # that they are at, where a paper has several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import data, models, people, pretrain, runs, suites
+from . import ask, data, models, people, pretrain, runs, suites
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -110,6 +110,13 @@ _verb(
     app, runs.score,
     "taskloom score suites/mine predictions.jsonl",
     "taskloom score suites/mine predictions.jsonl --metric rouge-l --json",
+    under=STUDIES,
+)  # fmt: skip
+_verb(
+    app, ask.ask,
+    "taskloom ask smollm2 'abstract->title' abstract.txt",
+    "taskloom ask smollm2 'text->label' review.txt --suite suites/reviews --shots 2",
+    "taskloom ask +meta 'abstract->title' abstract.txt --run runs/csl-demo",
     under=STUDIES,
 )  # fmt: skip
 app.add_typer(ledger_app, name="ledger", rich_help_panel=STUDIES)

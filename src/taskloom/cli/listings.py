@@ -126,23 +126,23 @@ def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None 
     elif not to:
         console.table(sheet.columns, sheet.rows, title=summary(suite), figures=sheet.columns[1:])
         for what, spread in sheet.spreads.items():
-            _show_spread(cards.NOUNS[what], spread, everything=everything)
+            _show_spread(cards.NOUNS.get(what, what), spread, f"{sheet.counts_of}s", everything=everything)
         for note in sheet.notes:
             console.note(note)
 
 
-def _show_spread(noun: str, spread: Spread, *, everything: bool) -> None:
-    """List how many tasks have each name; on a terminal only the first ones, with bars."""
+def _show_spread(noun: str, spread: Spread, of: str, *, everything: bool) -> None:
+    """List how many tasks or records have each name; on a terminal only the first ones, with bars."""
     from ..reports import card as cards
 
     rows: list[tuple[console.Value, ...]] = list(spread.counts.items())
     if not sys.stdout.isatty():
-        console.table([noun, "tasks"], rows)
+        console.table([noun, of], rows)
         return
     most = max(spread.counts.values())
     drawn = [(name, count, cards.blocks(count, most)) for name, count in spread.counts.items()]
     few = drawn if everything else drawn[:NAMES]
-    console.table([noun, "tasks", LOG], few, title=counted(len(rows), noun), whole=["tasks", LOG])
+    console.table([noun, of, LOG], few, title=counted(len(rows), noun), whole=[of, LOG])
     if len(few) < len(rows):
         console.note(f"{counted(len(rows) - len(few), f'more {noun}')}: --all shows them")
 

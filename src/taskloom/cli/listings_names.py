@@ -44,10 +44,10 @@ def _metric(name: str, entry: MetricRow) -> dict[str, Any]:
     joint = "," if ":" in typed else ":"
     made = {variant: typed if variant == "corrected" else f"{typed}{joint}{variant}" for variant in entry.variants}
     output = Labels(("yes", "no")) if "labels" in entry.takes else None
-    signatures = {variant: signature(metric(text, output)) for variant, text in made.items()}
+    signatures = {variant: signature(metric(text, output)) for variant, text in made.items() if entry.takes}
     about = {"about": entry.about, "variants": list(entry.variants), "checked_against": entry.checked}
     about |= {"published": PUBLISHED[name]} if name in PUBLISHED else {}
-    return {"name": name} | about | {"signature": signatures["corrected"], "signatures": signatures}
+    return {"name": name} | about | {"signature": signatures.get("corrected", ""), "signatures": signatures}
 
 
 def list_learners(*, as_json: bool) -> None:

@@ -43,6 +43,15 @@ Limit = Annotated[
 OnSuite = Annotated[
     Path | None, typer.Option("--suite", metavar="SUITE", help="A suite's folder, instead of the study's.")
 ]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="What the study's suite is built from, instead of the study's: a file or folder, data:NAME or hub:NAME.",
+        autocompletion=complete.sources,
+    ),
+]
 OnModel = Annotated[
     str,
     typer.Option(
@@ -65,6 +74,7 @@ def plan(
     *,
     output: Output = None,
     suite: OnSuite = None,
+    source: From = "",
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
@@ -73,7 +83,7 @@ def plan(
     """Check a study, count its cells and estimate the time of a run."""
     from ..studies.api import Overrides, prepare
 
-    prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit)
+    prepared = prepare(study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit)
     found, ahead = prepared.plan, prepared.forecast()
     shown: dict[str, console.Value] = {
         "study": found.study.name,
@@ -131,6 +141,7 @@ def run(
     *,
     output: Output = None,
     suite: OnSuite = None,
+    source: From = "",
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
@@ -140,7 +151,9 @@ def run(
     from ..reports import render, summarise
     from ..studies.api import Overrides, prepare
 
-    prepared = prepare(study, output, overrides=Overrides.of(suite, model), only=only, limit=limit, get=_get_model)
+    prepared = prepare(
+        study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit, get=_get_model
+    )
     found, folder = prepared.plan, prepared.folder
     _note_skipped(found, briefly=True)
     if prepared.is_changed:

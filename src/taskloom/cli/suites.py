@@ -29,6 +29,7 @@ LISTED = {
 }
 FLAGS = {  # by option
     "fields": "--field", "separators": "--separator", "columns": "--column", "id_column": "--id", "pools": "--pool",
+    "partitions": "--partition",
 }  # fmt: skip
 
 
@@ -87,6 +88,10 @@ def build(
             metavar="[TASK=]TEXT", help="The instruction of a task or of all; slots: {inputs}, {outputs}, {task}."
         ),
     ] = [],  # noqa: B006
+    partition: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=TASKS", help="A fold: meta tasks and their target, such as 'a->b, b->c => a->c'."),
+    ] = [],  # noqa: B006
     separator: Annotated[
         list[str], typer.Option(metavar="FIELD=TEXT", help="The text between the terms of a list.")
     ] = [],  # noqa: B006
@@ -125,7 +130,7 @@ def build(
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
         "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
-        "instruction": _instructions(instruction),
+        "instruction": _instructions(instruction), "partitions": _assignments(partition),
     }  # fmt: skip
     options = {name: value for name, value in wanted.items() if value} | _plain_values(_assignments(option))
     _refuse_flags(name, options)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any, TypeAlias
 
 from ..benchmarks import published
+<<<<<<< HEAD
 from ..core import DROPPED, Suite
 from ..messages import counted_text
 from ..suites.cards import CardRow, Spread, is_tagged, records_of, task_card
+=======
+from ..core import Suite
+from ..suites.cards import CardRow, Spread, is_tagged, label_spreads, records_of, sizes, task_card
+>>>>>>> p10-sources
 from ..suites.cards import card as table_card
 from ..texts import counted, human, length_unit
 from . import pages, svg
@@ -35,6 +40,7 @@ NOUNS: Mapping[str, str] = {
     "origins": "origin",
 }  # fmt: skip
 BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a character
+MOST_BARS = 40  # of a plot
 BAR = 24  # characters of the longest bar
 
 
@@ -48,6 +54,9 @@ class Sheet:
     data: Any
     notes: tuple[str, ...] = ()
     spreads: Mapping[str, Spread] = field(default_factory=dict)
+    counts_of: str = "task"  # what spreads count
+    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of texts and lists, by field
+    unit: str = ""  # that texts are measured in
     about: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -101,12 +110,17 @@ def _of_table(suite: Suite) -> Sheet:
     figures = beside.rows if beside else {}
     labelled = [f.name for f in records_of(suite).fields if f.kind == "label"][:2]
     legend = [f"in brackets: {beside.note}"] if beside else []
+    language = str(suite.about.get("language", "en"))
     return Sheet(
         title=suite.id,
         columns=(*(labelled or [""]), *rows[0].means, "records"),
         rows=tuple(_table_cells(row, len(labelled), figures.get(row.label, {})) for row in rows),
         data=[asdict(row) | {"published": figures.get(row.label)} for row in rows],
-        notes=(f"texts in {length_unit(str(suite.about.get('language', 'en')))}, lists in terms", *legend),
+        notes=(f"texts in {length_unit(language)}, lists in terms", *legend),
+        spreads=label_spreads(records_of(suite)),
+        counts_of="record",
+        sizes=sizes(records_of(suite), language),
+        unit=f"{length_unit(language)}, or terms of lists",
         about=pages.facts(suite.id, suite.fingerprint, suite.about),
     )
 
@@ -142,25 +156,41 @@ def page(sheet: Sheet) -> str:
         f"<header><h1>{escape(sheet.title)}</h1></header><main>",
         f"<h2>In numbers</h2>{pages.table(sheet.columns, rows, 'figures')}",
         *(f'<p class="small soft">{escape(note)}</p>' for note in sheet.notes),
-        _spreads(sheet.spreads),
+        _spreads(sheet),
+        _sizes(sheet),
         f"<h2>About</h2>{pages.table(['what', 'value'], sheet.about.items(), 'loose')}</main>",
     ])  # fmt: skip
 
 
-def _spreads(spreads: Mapping[str, Spread]) -> str:
-    if not spreads:
+def _spreads(sheet: Sheet) -> str:
+    if not sheet.spreads:
         return ""
-    how = "Bars go by the logarithm of the number of tasks; a task counts once for each name it has."
-    drawn = "".join(_spread(NOUNS[what], spread) for what, spread in spreads.items())
-    return f'<h2>How tasks are spread</h2><p class="small soft">{how}</p><div class="spreads">{drawn}</div>'
+    of = sheet.counts_of
+    how = f"Bars go by the logarithm of the number of {of}s; a {of} counts once for each name it has."
+    drawn = "".join(_spread(NOUNS.get(what, what), spread, of) for what, spread in sheet.spreads.items())
+    return f'<h2>How {of}s are spread</h2><p class="small soft">{how}</p><div class="spreads">{drawn}</div>'
 
 
-def _spread(noun: str, spread: Spread) -> str:
-    """Draw counts, and list them with their whole names."""
+def _spread(noun: str, spread: Spread, of: str) -> str:
+    """Draw counts, of many names those of the most common, and list them all with their whole names."""
     rows = [(name, f"{count:,}") for name, count in spread.counts.items()]
-    drawn = svg.bars(list(spread.counts.items()), f"number of tasks by {noun}")
-    listed = pages.table([noun, "tasks"], rows, "figures")
+    drawn = svg.bars(list(spread.counts.items())[:MOST_BARS], f"number of {of}s by {noun}")
+    more = f'<p class="small soft">drawn: the {MOST_BARS} most common</p>' if len(rows) > MOST_BARS else ""
+    listed = pages.table([noun, f"{of}s"], rows, "figures")
     return (
-        f"<section><h3>{counted(len(rows), noun).capitalize()}</h3><figure>{drawn}</figure>"
+        f"<section><h3>{counted(len(rows), noun).capitalize()}</h3><figure>{drawn}</figure>{more}"
         f"{pages.folded('As a table', listed)}</section>"
     )
+
+
+def _sizes(sheet: Sheet) -> str:
+    """Draw how long texts and lists are."""
+    if not any(sheet.sizes.values()):
+        return ""
+    drawn = "".join(
+        f"<section><h3>{escape(name.capitalize())}</h3><figure>"
+        f"{svg.histogram(found, f'lengths of {name}', axis=sheet.unit)}</figure></section>"
+        for name, found in sheet.sizes.items()
+        if found
+    )
+    return f'<h2>Lengths</h2><p class="small soft">Records by length.</p><div class="spreads">{drawn}</div>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +15,7 @@ WIDTH, LEFT, RIGHT = 420, 12, 408  # fonts of 13 in a drawing of 420 stay readab
 ROW, FOOT = 40, 34
 BAR_ROW, BAR_LEFT, BAR_RIGHT = 20, 204, 372  # names to the left of bars, counts to the right
 COUNTS_TO = 10  # what an axis of counts reaches at least
+COLUMNS_FOOT, MOST_COLUMNS = 160, 30  # of a histogram: where its columns stand, and how many there are
 APART = (0, -6, 6, -3, 3)  # how far dots that would hide each other are moved up or down
 
 
@@ -37,6 +39,38 @@ def bars(rows: Sequence[tuple[str, int]], about: str) -> str:
     ]
     drawn = [_bar(label, count, number * BAR_ROW, most) for number, (label, count) in enumerate(rows)]
     return drawing(about, (WIDTH, foot + FOOT), [*axis, *drawn])
+
+
+def histogram(values: Sequence[int], about: str, *, axis: str) -> str:
+    """Draw how often whole numbers occur, in at most about thirty columns of equal width."""
+    width = _column(max(values, default=1))
+    counts = Counter(value // width for value in values)
+    most, last = max(counts.values(), default=1), max(counts, default=0) + 1
+    across, up = scale(0, last * width, 46, RIGHT - 8), scale(0, most, COLUMNS_FOOT, 12)
+    grid = [_level(up(tick), tick_text(tick)) for tick in ticks(0, most * 1.02)]
+    drawn = [_histogram_column(at * width, width, counts[at], across, up) for at in sorted(counts)]
+    marks = spaced([(across(tick), tick_text(tick)) for tick in ticks(0, last * width)])
+    labels = [text_at(x, COLUMNS_FOOT + 16, text, "tick", "middle") for x, text in marks]
+    named = text_at(RIGHT, COLUMNS_FOOT + 32, axis, "tick", "end")
+    return drawing(about, (WIDTH, COLUMNS_FOOT + 38), [*grid, *drawn, *labels, named])
+
+
+def _column(most: int) -> int:
+    """Give a round width of columns.
+
+    >>> [_column(most) for most in (8, 40, 300, 1500)]
+    [1, 2, 10, 50]
+    """
+    widths = (times * int(10**power) for power in range(12) for times in (1, 2, 5))
+    return next(width for width in widths if most / width <= MOST_COLUMNS)
+
+
+def _histogram_column(first: int, width: int, count: int, across: Scale, up: Scale) -> str:
+    left, right, top = across(first), across(first + width), up(count)
+    said = f"{first:,}" if width == 1 else f"{first:,} to {first + width - 1:,}"
+    box = f'x="{left + 0.5:.1f}" y="{top:.1f}" width="{max(0.5, right - left - 1):.1f}"'
+    column = f'<rect class="count" {box} height="{COLUMNS_FOOT - top:.1f}"/>'
+    return f'<g class="row"><title>{escape(f"{said}: {count:,}")}</title>{column}</g>'
 
 
 def log_share(count: float, most: float) -> float:

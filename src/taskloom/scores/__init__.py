@@ -111,6 +111,7 @@ METRICS: Mapping[str, MetricRow] = {
         "sequence:Mass", ("ranking",), "the same, of the likeliest answer", "worked by hand", options={"best": True}
     ),
     "b-cubed": MetricRow("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
+    "mean": MetricRow("mean:Mean", (), "mean of the task's own metrics", "worked by hand"),
 }
 PUBLISHED: Mapping[str, str] = {  # what released scripts do otherwise
     "exact-match": "ASCII punctuation alone is removed; an empty text can be right",
@@ -138,6 +139,8 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     if found is None or found["name"] not in METRICS:
         raise UnknownNameError("metric", found["name"] if found else typed, METRICS)
     entry = METRICS[found["name"]]
+    if not entry.takes:
+        raise ScoreError(Note.of("metric-of-task", metric=typed))
     _refuse_misfit(typed, entry, output)
     given = _options(typed, found["options"] or "", entry)
     options = dict(entry.options or {}) | given
@@ -193,7 +196,7 @@ def signature(of: Metric) -> str:
     >>> signature(metric("ndcg@10"))
     'ndcg|k:10|variant:corrected|v:2|taskloom:0.1.0'
     """
-    settings = {f.name: getattr(of, f.name) for f in fields(of)}  # type: ignore[arg-type]
+    settings = {f.name: getattr(of, f.name) for f in fields(of) if f.repr}  # type: ignore[arg-type]
     if labels := settings.pop("labels", ()):
         settings["labels"] = f"{len(labels)}-{fingerprint(list(labels))[:8]}"
     shown = [f"{name}:{value}" for name, value in settings.items() if value not in ("", 0, ())]

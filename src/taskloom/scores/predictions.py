@@ -137,8 +137,10 @@ def mark(suite: Suite, predictions: Sequence[Prediction], metrics: Sequence[str]
             f"no prediction is for an item of suite {suite.id!r}; its ids are like {_an_item(suite)!r}, "
             f"and that of the first prediction is {predictions[0].item!r}"
         )
-    tasks = [_measured(task, metrics) for name, task in suite.tasks.items() if name in placed.answers]
-    marked = {task.id: _marked(task, _asked(suite, task.id), placed.answers[task.id]) for task in tasks}
+    tasks = [task for name, task in suite.tasks.items() if name in placed.answers]
+    for task in tasks:
+        list(parts_of(task, metrics))  # what it can't be scored by is refused before any work
+    marked = {task.id: _marked(task, _asked(suite, task.id), placed.answers[task.id], metrics) for task in tasks}
     return Marks(marked, placed.unknown, placed.doubled)
 
 
@@ -189,14 +191,7 @@ def _asking(suite: Suite, predictions: Sequence[Prediction]) -> dict[str, list[s
     return found
 
 
-def _measured(task: Task, metrics: Sequence[str]) -> Task:
-    """Give a task the metrics that are asked for, if any; what it can't be scored by is refused before any work."""
-    measured = replace(task, metrics=tuple(metrics) or task.metrics)
-    list(parts_of(measured))
-    return measured
-
-
-def _marked(task: Task, examples: Sequence[Example], predicted: Mapping[str, Any]) -> Marked:
+def _marked(task: Task, examples: Sequence[Example], predicted: Mapping[str, Any], metrics: Sequence[str]) -> Marked:
     """Score the answers to a task; what is missing or of another kind is none."""
     ids = [example.item.id for example in examples]
     values = {id_: predicted.get(id_) for id_ in ids}
@@ -207,7 +202,7 @@ def _marked(task: Task, examples: Sequence[Example], predicted: Mapping[str, Any
         if value is not None and id_ not in unlike
     }
     return Marked(
-        scored=score_task(task, [example.gold for example in examples], [answers.get(id_) for id_ in ids]),
+        scored=score_task(task, [example.gold for example in examples], [answers.get(id_) for id_ in ids], metrics),
         examples=examples,
         answers=[answers.get(id_) for id_ in ids],
         missing=sum(values[id_] is None for id_ in ids),

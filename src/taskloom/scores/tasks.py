@@ -7,7 +7,8 @@ from typing import Any
 
 from ..core import Fields, Output, Task
 from ..errors import UnknownNameError
-from ..scores import METRICS, TYPED, Metric, Scored, metric, score, signature
+from . import METRICS, TYPED, Metric, Scored, metric, score, signature
+from .mean import MEAN, Mean, joined, mean_of
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -31,20 +32,28 @@ def is_known(name: str) -> bool:
     return found is not None and found["name"] in METRICS
 
 
-def parts_of(task: Task) -> Iterator[tuple[str, str, Metric]]:
-    """Give each metric of a task: its name there, the field that it is for, and the metric itself."""
-    for name in task.metrics:
+def parts_of(task: Task, metrics: Sequence[str] = ()) -> Iterator[tuple[str, str, Metric]]:
+    """Give each metric of a task, or each of these: its name, the field that it is for, and the metric itself."""
+    for name in metrics or task.metrics:
         part, typed = split_name(name)
         parts: Mapping[str, Output] = task.output.parts if isinstance(task.output, Fields) else {}
         if part and part not in parts:
             raise UnknownNameError(f"field of metric {name!r}", part, parts)
-        yield name, part, metric(typed, parts[part] if part else task.output)
+        if name == MEAN:
+            yield name, "", mean_of([of for _, _, of in parts_of(task, _own(task))])
+        else:
+            yield name, part, metric(typed, parts[part] if part else task.output)
 
 
-def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
-    """Score answers by each metric of their task; those of several fields part by part."""
-    found = {}
-    for name, part, of in parts_of(task):
+def score_task(
+    task: Task, gold: Sequence[Any], answers: Sequence[Any], metrics: Sequence[str] = ()
+) -> dict[str, Scored]:
+    """Score answers by each metric of their task, or by these; those of several fields part by part."""
+    found: dict[str, Scored] = {}
+    for name, part, of in parts_of(task, metrics):
+        if isinstance(of, Mean):
+            found[name] = joined(of, list(score_task(task, gold, answers, _own(task)).values()))
+            continue
         rights, givens, output = gold, answers, task.output
         if part and isinstance(output, Fields):
             rights = [tuple(g[part] for g in golds) for golds in gold]
@@ -52,6 +61,11 @@ def score_task(task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[
             output = output.parts[part]
         found[name] = score(of, rights, givens, output)
     return found
+
+
+def _own(task: Task) -> list[str]:
+    """Name the metrics that a task's mean is of."""
+    return [name for name in task.metrics if name != MEAN]
 
 
 def score_key(name: str, of: Metric) -> str:

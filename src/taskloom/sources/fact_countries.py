@@ -112,7 +112,9 @@ def of_factbook(folder: Path) -> Iterator[Country]:
                 independent="Dependency status" not in government,
                 continent=FOLDERS.get(file.parent.name, ""),
                 capital=capital[0] if len(capital) == 1 else "",
-                languages=tuple(re.findall(r"([A-Z][\w' ]+?) \(official", spoken)),
+                languages=tuple(
+                    name for name in re.findall(r"([A-Z][\w' ]+?) \(official", spoken) if " or " not in name
+                ),
                 borders=tuple(re.findall(r"([A-Z][^;\d]*?) [\d.,]+ km", borders)),
             )
 

@@ -98,7 +98,7 @@ def finder(facts: FactLines, countries: Countries, cities: Cities) -> Callable[[
     for row in rows("places"):
         country = _country(facts, countries, row["country"])
         place = CITIES.get((slug(row["name"]), row["country"])) or cities.get((slug(row["name"]), country))
-        found[row["name"]] = place or entity("place", row["name"])
+        found[row["name"]] = place or entity("place", f"{row['name']} {row['country']}")
         facts.say(facts.call(found[row["name"]], row["name"]), "country", country)
     return lambda name: found.get(name) or facts.of_kind("place", name)
 

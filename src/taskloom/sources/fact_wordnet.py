@@ -43,8 +43,16 @@ WIDER: Mapping[str, str] = {  # said of those who are a kind of it, too
     "10794014-n": "writer", "09765278-n": "actor", "10450303-n": "politician", "10451263-n": "politician",
     "10224578-n": "journalist", "10694258-n": "teacher", "09947232-n": "composer",
 }  # fmt: skip
-POSITIONS = ("President of the United States", "King of England", "Queen of England", "King of France", "pope",
-             "Roman Emperor", "Holy Roman Emperor", "chief justice")  # fmt: skip
+POSITIONS: Mapping[str, str] = {
+    "King of England": "monarch of England or Great Britain", "Queen of England": "monarch of England or Great Britain",
+} | {name: name for name in (
+    "President of the United States", "King of France", "pope", "Roman Emperor", "Holy Roman Emperor", "chief justice",
+)}  # fmt: skip
+REALMS: Mapping[str, tuple[str, ...]] = {  # what tells monarchs of one name apart
+    "King of England": ("England", "Great Britain", "the United Kingdom"), "King of France": ("France",),
+    "Queen of England": ("England",),
+}  # fmt: skip
+ABOUT = 2  # years that years of birth may differ by
 BEINGS = frozenset({"person", "imaginary being", "spiritual being", "event"})  # which are no places
 GONE = frozenset({"Netherlands Antilles", "Yugoslavia", "Soviet Union", "Czechoslovakia"})  # since WordNet was made
 CITY = ("city", "national capital", "state capital", "provincial capital")
@@ -141,25 +149,32 @@ def add_persons(facts: FactLines, names: Names, countries: Countries, ours: Mapp
         _spanish(facts, names, id_, person)
         for occupation in _occupations(names, id_):
             facts.say(person, "occupation", facts.of_kind("occupation", occupation))
-        for name in set(names.classes(id_)) & set(POSITIONS):
-            facts.say(person, "position held", facts.of_kind("position", name))
+        for name in names.classes(id_):
+            if name in POSITIONS:
+                facts.say(person, "position held", facts.of_kind("position", POSITIONS[name]))
         if citizen := _country(names.nouns[id_].gloss, born, countries):
             facts.say(person, "country of citizenship", citizen.iri)
 
 
 def _same(names: Names, born: Mapping[str, int], ours: Mapping[str, int | None]) -> dict[str, str]:
-    """Find the people of our own tables in WordNet: the only one of that name who was, if known, born that year."""
+    """Find the people of our own tables in WordNet: the only one of that name who was, if known, born about then."""
     called: dict[str, list[str]] = {}
     for id_ in born:
-        whole = {lemma for lemma in names.nouns[id_].lemmas if " " in lemma} | {names.called(id_)}
-        for name in {slug(lemma) for lemma in whole}:
+        for name in {slug(name) for name in _whole_names(names, id_)}:
             called.setdefault(name, []).append(id_)
     found: dict[str, str] = {}
     for name, year in sorted(ours.items()):
-        those = [id_ for id_ in called.get(name, ()) if year in (born[id_], None)]
+        those = [id_ for id_ in called.get(name, ()) if year is None or abs(year - born[id_]) <= ABOUT]
         if len(those) == 1:
             found[those[0]] = entity("person", name)
     return found
+
+
+def _whole_names(names: Names, id_: str) -> Iterator[str]:
+    """Yield the names that are no mere surnames, and those of monarchs with their realm."""
+    yield from (lemma for lemma in names.nouns[id_].lemmas if " " in lemma)
+    yield (called := names.called(id_))
+    yield from (f"{called} of {realm}" for name in names.classes(id_) for realm in REALMS.get(name, ()))
 
 
 def _occupations(names: Names, id_: str) -> Iterator[str]:
@@ -260,7 +275,7 @@ def add_capitals(facts: FactLines, countries: Sequence[Country], known: Cities) 
     """Say what the capitals of countries are."""
     for country in countries:
         if country.capital:
-            own = entity("place", f"{country.capital} ({country.names[0]})")
+            own = entity("place", f"{country.capital} {country.names[0]}")
             city = facts.call(known.get((slug(country.capital), country.iri), own), country.capital)
             facts.instance(city, "city")
             facts.say(city, "country", country.iri)

@@ -40,6 +40,8 @@ RECEIPT = "receipt.json"
 EMBEDDED = "taskloom"  # the carrier of what comes with taskloom itself
 DERIVED = "derived"  # the carrier of what is made of other entries, by a module of this package
 
+MADE = ("words", "sparql")  # what is kept beside fetched data: lexicons, and answers of SPARQL endpoints
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
@@ -185,9 +187,16 @@ def remove(name: str | Entry) -> int:
 
 
 def cached() -> list[tuple[Path, list[str]]]:
-    """List the folders of the cache, each with the entries that it serves: none where it can go."""
-    folders = sorted((cache_folder() / "data").glob("*")) if (cache_folder() / "data").is_dir() else []
-    return [(at, [e.name for e in catalogue().values() if e.carrier != EMBEDDED and folder(e) == at]) for at in folders]
+    """List the folders of the cache, each with what it serves: nothing where it can go."""
+    served: dict[Path, list[str]] = {}
+    for of in catalogue().values():
+        served.setdefault(folder(of), []).append(of.name)
+    made = [(at, [kind]) for kind in MADE for at in _folders(kind)]
+    return [*((at, served.get(at, [])) for at in _folders("data")), *made]
+
+
+def _folders(kind: str) -> list[Path]:
+    return sorted((cache_folder() / kind).glob("*"))
 
 
 def size_on_disk(at: Path) -> int:

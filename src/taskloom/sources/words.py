@@ -92,9 +92,12 @@ def lexicon(
         raise UnknownNameError("language", wrong[0], languages)
     if missing := sorted(language for language, spec in asked.items() if not spec):
         raise UsageError(Note.of("word-list-needed", languages=missing))
-    notes = [note for spec in (sentiment, *asked.values()) if (note := _needs_npm(spec))]
-    asked = {language: "data:wordfreq" if _needs_npm(spec) else spec for language, spec in asked.items()}
-    sentiment = "" if _needs_npm(sentiment) else sentiment
+    replaced = {language: spec for language, spec in asked.items() if _needs_npm(spec)}
+    notes = [_note(spec, Note.of("instead-wordfreq")) for spec in replaced.values()]
+    asked |= dict.fromkeys(replaced, "data:wordfreq")
+    if _needs_npm(sentiment):
+        notes.append(_note(sentiment, Note.of("instead-no-sentiment")))
+        sentiment = ""
     contents = [_content(spec, progress) for spec in (source, sentiment, *asked.values())]
     kept = packages.cache_folder() / "words" / fingerprint("lexicon", FORMAT, list(languages), contents)
     if (found := _opened(kept, tuple(notes))) is None:
@@ -109,10 +112,14 @@ def lexicon(
     return found
 
 
-def _needs_npm(spec: str) -> Note | None:
-    """Say what can't be fetched for want of npm."""
+def _needs_npm(spec: str) -> bool:
+    """Tell what can't be fetched for want of npm."""
     kind, _, name = spec.partition(":")
-    return Note.of("npm-missing", name=name) if kind == "data" and packages.needs_npm(name) else None
+    return kind == "data" and packages.needs_npm(name)
+
+
+def _note(spec: str, instead: Note) -> Note:
+    return Note.of("npm-missing", name=spec.removeprefix("data:"), instead=instead)
 
 
 def _content(spec: str, progress: Progress | None) -> Json:

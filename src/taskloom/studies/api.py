@@ -16,6 +16,7 @@ from ..learners import Learner, settings
 from ..messages import Note
 from ..models.trained import Trained
 from ..progress import Progress
+from ..schema import key
 from ..scores import METRICS
 from ..scores.tasks import is_known
 from ..suites.store import open_suite
@@ -45,14 +46,19 @@ class Overrides:
     """What takes the place of things that a study names."""
 
     suite: str = ""  # a suite's folder
+    source: str = key("", name="from")  # what the study's suite is built from
     model: str = ""  # the model of all learners that need one
 
     @classmethod
-    def of(cls, suite: Path | str | None, model: str = "") -> Overrides:
+    def of(cls, suite: Path | str | None, model: str = "", source: str = "") -> Overrides:
         """Make paths whole, so that they mean the same from anywhere."""
+        if suite and source:
+            raise UsageError(f"a suite that is there is not built: name one of --suite and --from: {source!r}")
         place = Path(model.removeprefix("path:")).expanduser().absolute()
         named = f"path:{place}" if model.startswith("path:") else model
-        return cls(suite=str(Path(suite).absolute()) if suite else "", model=named)
+        if source and ":" not in source:
+            source = str(Path(source).expanduser().absolute())
+        return cls(suite=str(Path(suite).absolute()) if suite else "", source=source, model=named)
 
     @classmethod
     def kept(cls, ledger: Ledger) -> Overrides:
@@ -63,6 +69,12 @@ class Overrides:
         """Put a suite or a model in its place; a learner that alone is named after its model takes the new name."""
         if self.suite:
             study = replace(study, suite=self.suite, build="", source="", build_options={})
+        if self.source:
+            if not study.build:
+                raise StudyError(
+                    f"the study's suite is a folder, and not built: use --suite instead of --from: {study.suite!r}"
+                )
+            study = replace(study, source=self.source)
         return self._with_model(study) if self.model else study
 
     def _with_model(self, study: Study) -> Study:
@@ -89,12 +101,14 @@ class Overrides:
     def folder(self, name: str) -> str:
         """Name the folder of a run."""
         model = Path(self.model).name if self.model.startswith("path:") else self.model.partition(":")[2] or self.model
-        parts = [name, Path(self.suite).name if self.suite else "", re.sub(r"[^\w.-]+", "-", model)]
+        source = Path(self.source).name.partition(".")[0] if self.source else ""
+        parts = [name, Path(self.suite).name if self.suite else source, re.sub(r"[^\w.-]+", "-", model)]
         return "-".join(filter(None, parts))
 
     def options(self) -> str:
         """Write it as options of a command."""
-        return "".join(f" --{name} {shlex.quote(value)}" for name, value in asdict(self).items() if value)
+        given = ((f.metadata.get("name", f.name), getattr(self, f.name)) for f in fields(self))
+        return "".join(f" --{name} {shlex.quote(value)}" for name, value in given if value)
 
 
 def _untrained(study: Study, models: set[str]) -> set[str]:

@@ -107,7 +107,7 @@ class Naming:
         yield from (cell for cell in before.values() if cell.id not in self.trained)
         self.trained |= before.keys()
         uses = tuple((cell.learner, cell.id) for cell in before.values())
-        fold = next((cell.fold for cell in before.values()), "")
+        fold = next((cell.fold for cell in reversed(before.values()) if cell.fold), "")
         looks = self.study.protocol.of(task).looks if of.looks and where["shots"] != 0 else ()
         key = {
             "kind": "adapt",

@@ -6,11 +6,11 @@ Scores are derived from answers: other metrics never run a cell again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from ..core import Fields, Task
 from ..errors import TaskloomError
 from ..messages import Note
+from ..scores.mean import MEAN
 from ..scores.tasks import parts_of, split_name
 
 
@@ -47,14 +47,14 @@ def all_metrics(tasks: Iterable[Task], wanted: Sequence[str] = ()) -> list[str]:
 
 def _names(task: Task, name: str) -> list[str]:
     """Name a metric as the task would: for each field where answers have several and none is named."""
-    is_whole = not isinstance(task.output, Fields) or split_name(name)[0]
+    is_whole = not isinstance(task.output, Fields) or split_name(name)[0] or name == MEAN
     return [name] if is_whole else [f"{part}/{name}" for part in task.output.parts]  # type: ignore[union-attr]
 
 
 def _misfit(task: Task, name: str) -> Note | None:
     """Note why a metric can't score a task, if so."""
     try:
-        list(parts_of(replace(task, metrics=(name,))))
+        list(parts_of(task, (name,)))
     except TaskloomError as error:
         return error.note
     return None

@@ -154,7 +154,7 @@ def _check_metrics(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> 
     for task in () if study.metrics else tasks:
         for metric in task.metrics:
             with faults.of("task", task.id):
-                list(parts_of(replace(task, metrics=(metric,))))
+                list(parts_of(task, (metric,)))
     for fault in metric_faults(tasks, study.metrics) if tasks else ():
         faults.add(study.places.get(("metrics", ""), ""), str(fault))
     known = all_metrics(tasks, study.metrics)

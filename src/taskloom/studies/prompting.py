@@ -128,6 +128,13 @@ def _cell(bench: Bench, task: str, learner: str, shots: Shots | None, seed: int 
     )  # fmt: skip
 
 
+def bench_of_run(folder: Path, ledger: Ledger) -> Bench:
+    """Give what a worker of a run has at hand: its study, suite, learners and models."""
+    suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
+    study = Overrides.kept(ledger).in_place(study_and_text(folder / STUDY)[0])
+    return _bench(study, suite, folder)
+
+
 def _bench(study: Study, suite: Suite, folder: Path) -> Bench:
     learners = learners_of(study)
     return Bench(study, suite, learners, models_of(study, learners), folder)
@@ -145,11 +152,8 @@ def _shown_of_run(
     folder: Path, task: str, learner: str, shots: Shots | None, seed: int | None, item: str
 ) -> ShownPrompt:
     """Show a prompt of a run, with the hash of what was sent."""
-    study = study_and_text(folder / STUDY)[0]
     with Ledger(folder / LEDGER) as ledger:
-        suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
-        study = Overrides.kept(ledger).in_place(study)
-        bench = _bench(study, suite, folder)
+        bench = bench_of_run(folder, ledger)
         name = learner or _with_model(bench.learners)
         one = _planned(ledger.planned(0), task, name, shots, seed)
         asked = (ledger.result(one.cell) or {}).get("sets", {}).get(QUERY, {"items": []})

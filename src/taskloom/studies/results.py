@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -63,6 +63,7 @@ class Outcome:
     seed: int
     index: int  # of the episode
     training: int = 0  # the seed of all that was learnt
+    fold: str = ""  # whose train tasks its model was trained on
     pool: str  # that the query items are of
     rows: tuple[int, ...]  # of the query items in it, as the answers; two pools may share ids
     items: tuple[str, ...]  # their ids
@@ -297,6 +298,7 @@ class _Reading:
             seed=one.seed,
             index=one.episode,
             training=one.training,
+            fold=one.fold,
             pool=query["pool"],
             rows=rows,
             items=tuple(query["items"]),
@@ -311,7 +313,6 @@ class _Reading:
 
     def _looks(self, task: Task, sets: Mapping[str, Any]) -> Iterator[Look]:
         """Score what was answered on the way, set by set and step by step; these scores are not kept."""
-        wanted = replace(task, metrics=tuple(self.metrics(task.id)))
         named = sorted((part, int(step), name) for name in sets for part, at, step in [name.partition("@")] if at)
         for part, step, name in named:
             given = sets[name]
@@ -319,7 +320,7 @@ class _Reading:
             answers = [_as_given(task.output, answer) for answer in given["answers"]]
             yield Look(
                 set=cast(Literal["support", "query"], part), step=step, items=tuple(given["items"]), records=records,
-                scores=score_task(wanted, gold, answers),
+                scores=score_task(task, gold, answers, tuple(self.metrics(task.id))),
             )  # fmt: skip
 
     def _scores(self, cell: str, task: Task, gold: Sequence[Any], answers: Sequence[Any]) -> dict[str, Scored]:
@@ -327,13 +328,13 @@ class _Reading:
         kept, metrics = self.scores.get(cell, {}), self.metrics(task.id)
         found = {name: kept.get(score_key(name, of)) for name, of in metrics.items()}
         new = tuple(name for name, score in found.items() if score is None)
-        made = score_task(replace(task, metrics=new), gold, answers) if new else {}
+        made = score_task(task, gold, answers, new) if new else {}
         self.new += [(cell, score_key(name, s.metric), (s.units, s.unusable)) for name, s in made.items()]
         return {name: Scored(of, *score) if (score := found[name]) else made[name] for name, of in metrics.items()}
 
 
 def _metrics(task: Task, wanted: Sequence[str]) -> dict[str, Metric]:
-    return {typed: of for typed, _, of in parts_of(replace(task, metrics=metrics_of(task, wanted)))}
+    return {typed: of for typed, _, of in parts_of(task, metrics_of(task, wanted))}
 
 
 def records_of(task: str, examples: Sequence[Example], groups: Ints) -> tuple[int, ...]:

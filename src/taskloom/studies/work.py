@@ -166,8 +166,8 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
         found = answer(of, trial, seed=cell.training, tools=tools)
     answers = [response.answer for response in found]
     task = bench.suite.tasks[cell.task]
-    task = replace(task, metrics=metrics_of(task, bench.study.metrics))
-    scored = score_task(task, [example.gold for example in trial.query], answers)
+    metrics = metrics_of(task, bench.study.metrics)
+    scored = score_task(task, [example.gold for example in trial.query], answers, metrics)
     sets = {QUERY: found, **tools.looked}
     kept = outputs(found)
     made = Finished(

@@ -18,6 +18,7 @@ from .fields import parse_task_id, task_id
 Shape: TypeAlias = Literal["direct", "single-leap", "two-leap", "many-leap", "broken"]
 Edge: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 LEAPS: dict[int, Shape] = {0: "direct", 1: "single-leap", 2: "two-leap"}
+TO = "=>"  # between the meta tasks of a partition and its target
 PROPOSED: tuple[Shape, ...] = ("single-leap", "two-leap", "broken")
 
 
@@ -37,6 +38,36 @@ class Partition:
 
     meta: tuple[str, ...]
     target: str
+
+    def __str__(self) -> str:
+        """Write it as `partition_of` reads it."""
+        return f"{', '.join(self.meta)} {TO} {self.target}"
+
+
+def partition_of(text: str, fields: Sequence[str]) -> Partition:
+    """Read a partition over these fields, whose tasks are named in the order of the fields.
+
+    >>> partition_of("abstract->keywords, keywords→title => abstract->title", ["title", "abstract", "keywords"])
+    Partition(meta=('abstract->keywords', 'keywords->title'), target='abstract->title')
+    """
+    before, arrow, after = text.partition(TO)
+    if not arrow or not before.strip() or not after.strip() or "," in after:
+        raise UsageError(f"a partition must be META, META {TO} TARGET: {text!r}")
+    *meta, target = (_known_task(task, fields) for task in (*before.split(","), after))
+    if target in meta or len({*meta}) < len(meta):
+        raise UsageError(f"the tasks of a partition must differ: {text!r}")
+    return Partition(tuple(meta), target)
+
+
+def _known_task(text: str, fields: Sequence[str]) -> str:
+    sides = parse_task_id(text.strip())
+    for name in (*sides[0], *sides[1]):
+        if name not in fields:
+            raise UnknownNameError("field", name, fields)
+    inputs, outputs = (sorted({*side}, key=fields.index) for side in sides)
+    if {*inputs} & {*outputs}:
+        raise UsageError(f"a task of a partition must not ask for its inputs: {text.strip()!r}")
+    return task_id(inputs, outputs)
 
 
 def bridge(partition: Partition) -> Bridge:

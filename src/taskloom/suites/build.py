@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import sources
-from ..core import DROPPED, Suite
-from ..errors import SourceError, UnknownNameError, UsageError
+from ..core import DROPPED, Folds, Suite
+from ..errors import SourceError, TaskloomError, UnknownNameError, UsageError
 from ..ids import Json
 from ..messages import Note, counted_notes
 from ..schema import key
@@ -21,6 +21,7 @@ from ..sources.files import Layout, OnError, Place, Row, RowFaults, refuse_missi
 from ..sources.splits import NO_SPLIT, SPLIT, Split
 from ..sources.table import Field, joined, read_fields, settled, take_records
 from . import fields
+from .bridges import partition_of
 from .table_faults import WARNINGS, folded_labels
 
 
@@ -40,6 +41,7 @@ class TableOptions:
     venues: str = key("", path=True)  # a table that adds columns to each row by the value of its own first column
     language: str = "en"
     instruction: str | Mapping[str, str] = ""  # of all tasks, or by task; none: made from the fields
+    partitions: Mapping[str, str] = field(default_factory=dict)  # fold -> "META, META => TARGET"
     on_error: OnError = "stop"
     file_encoding: str = "utf-8-sig"  # UTF-8, with or without its mark
     delimiter: str = ","
@@ -61,9 +63,11 @@ def field_suite(
     of = _separated(options)
     if len(of) < 2:
         raise UsageError("a field suite needs at least two fields, such as --field title:text --field category:label")
+    names = [f.name for f in of]
     for name in options.columns:
-        if name not in {f.name for f in of}:
-            raise UnknownNameError("field", name, [f.name for f in of])
+        if name not in names:
+            raise UnknownNameError("field", name, names)
+    folds = _folds(options.partitions, names)
     faults, dropped = RowFaults(options.on_error), Counter[Note]()
     layout = Layout(encoding=options.file_encoding, delimiter=options.delimiter, header=header)
     tables = split.tables(options.source)
@@ -84,8 +88,21 @@ def field_suite(
         id=id,
         language=options.language,
         instruction=options.instruction,
+        folds=folds,
         about=kept_about | dict(about or {}),
     )
+
+
+def _folds(partitions: Mapping[str, str], fields: Sequence[str]) -> Folds:
+    """Make a fold of each partition: its meta tasks are to train on, its target is asked about."""
+    found: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    for name, text in partitions.items():
+        try:
+            of = partition_of(text, fields)
+        except TaskloomError as error:
+            raise UsageError(f"partition {name!r}: {error}") from None
+        found[name] = {"train": of.meta, "test": (of.target,)}
+    return found
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class CardRow:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How many tasks go by each name, the most common first, and how many by none."""
+    """How many tasks or records go by each name, the most common first, and how many by none."""
 
     counts: dict[str, int]
     without: int = 0
@@ -114,6 +114,21 @@ def _row(of: Records, language: str, below: str, label: str, part: pa.Table) -> 
     return CardRow(label, len(pc.unique(part[below].drop_null())) if below else 0, means, part.num_rows)
 
 
+def label_spreads(of: Records) -> dict[str, Spread]:
+    """Count the records of each label, field by field."""
+    found = {}
+    for name in of.label_names:
+        values = of.table[name].to_pylist()
+        found[name] = _spread([{value} if value is not None else set() for value in values])
+    return found
+
+
+def sizes(of: Records, language: str) -> dict[str, list[int]]:
+    """Give the length of each text and the number of terms of each list, field by field."""
+    fields = [f.name for f in of.fields if f.kind in ("text", "list")]
+    return {name: [_size(value, language) for value in of.table[name].drop_null().to_pylist()] for name in fields}
+
+
 def _size(value: str | Sequence[str], language: str) -> int:
     return length(value, language) if isinstance(value, str) else len(value)
 
@@ -154,7 +169,7 @@ def _names(task: Task, tags: Sequence[str]) -> set[str]:
 
 
 def _spread(named: Sequence[set[str]]) -> Spread:
-    """Count tasks by name: a task counts once for each of its names."""
+    """Count what has names: once for each of them."""
     counts = Counter(name for names in named for name in names)
     order = sorted(counts, key=lambda name: (-counts[name], name))
     return Spread({name: counts[name] for name in order}, sum(not names for names in named))

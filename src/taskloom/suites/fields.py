@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import POOLS, Answer, Example, Fields, Ints, Item, Labels, Number, Suite, Task, Terms, Text, declared
+from ..core import POOLS, Answer, Example, Fields, Folds, Ints, Item, Labels, Number, Suite, Task, Terms, Text, declared
 from ..errors import SuiteError, UnknownNameError
 from ..ids import fingerprint
 from ..sources.splits import SPLIT
@@ -29,6 +29,9 @@ from .field_instructions import instruction as instruction_of
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
 POOL = "all"
 MOST_FIELDS = 8  # 6,050 tasks
+GROUP = (
+    ":group"  # the column of records that names the first with the same texts, where some have; no field is so called
+)
 TAKEN = re.compile(r"[+/:→]|->|^\s|\s$|^$")  # what names of fields may not hold
 
 FieldOutput: TypeAlias = Text | Labels | Terms | Number
@@ -68,10 +71,15 @@ class Records:
         with columns.reading_texts():
             return {name: tuple(sorted(pc.unique(self.table[name]).drop_null().to_pylist())) for name in named}
 
+    @property
+    def group(self) -> str:
+        """Name the column that tells which records are one: their ids, unless some have the same texts."""
+        return GROUP if GROUP in self.digests else "id"
+
     @cached_property
     def keys(self) -> Ints:
-        """Give each record's id as a number."""
-        return columns.keys(self.table["id"])
+        """Give each record's group as a number."""
+        return columns.keys(self.table[self.group])
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
@@ -117,7 +125,7 @@ class FieldPool:
         return columns.numbers(codes)[self.rows]
 
     def groups(self) -> Ints:
-        """Give each row's record, which is its group."""
+        """Give each row's group: its record, or the first of those with the same texts."""
         return self.records.keys[self.rows]
 
     def golds(self) -> list[Answer]:
@@ -129,14 +137,15 @@ class FieldPool:
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
-        table = self.records.table.select(list(dict.fromkeys(["id", *self.inputs, *self.outputs]))).take(at)
+        names = dict.fromkeys(["id", self.records.group, *self.inputs, *self.outputs])
+        table = self.records.table.select(list(names)).take(at)
         with columns.reading_texts():
             return [self._example(record) for record in table.to_pylist()]
 
     def _example(self, record: Mapping[str, Any]) -> Example:
         fields = [self.records.field(name) for name in self.inputs]
         item = Item(record["id"], {f.name: written(f, record[f.name]) for f in fields})
-        return Example(item, (self._gold(record),), record["id"])
+        return Example(item, (self._gold(record),), record[self.records.group])
 
     def _gold(self, record: Mapping[str, Any]) -> Answer:
         answers = {name: _answer(record[name]) for name in self.outputs}
@@ -148,7 +157,28 @@ def records(fields: Sequence[Field], rows: Iterable[Mapping[str, Any]]) -> Recor
     kept = list(rows)
     if not kept:
         raise SuiteError("no records to make tasks of")
-    return of_table(fields, pa.Table.from_pylist(kept, schema=schema_of(fields, split=SPLIT in kept[0])))
+    kept = _grouped(fields, kept)
+    return of_table(fields, pa.Table.from_pylist(kept, schema=schema_of(fields, more={*kept[0]})))
+
+
+def _grouped(fields: Sequence[Field], rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Put records with the same texts into one group, so that no copy of what is asked about is learnt from.
+
+    Where a table has splits of its own, these are left as they are.
+    """
+    texts = [f.name for f in fields if f.kind == "text"]
+    if not texts or SPLIT in rows[0]:
+        return rows
+    first: dict[tuple[str | None, ...], str] = {}
+    groups = [
+        first.setdefault(tuple(row[name] for name in texts), row["id"])
+        if any(row[name] for name in texts)
+        else row["id"]
+        for row in rows
+    ]
+    if all(group == row["id"] for group, row in zip(groups, rows, strict=True)):
+        return rows
+    return [{**row, GROUP: group} for row, group in zip(rows, groups, strict=True)]
 
 
 def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
@@ -163,7 +193,7 @@ def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     for what, names in (("names", [f.name for f in fields]), ("titles", [f.title for f in fields])):
         if len(set(names)) < len(names):
             raise SuiteError(f"the {what} of fields must differ: {', '.join(names)}")
-    schema = schema_of(fields, split=SPLIT in table.column_names)
+    schema = schema_of(fields, more=table.column_names)
     try:
         typed = table.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
@@ -171,10 +201,10 @@ def of_table(fields: Sequence[Field], table: pa.Table) -> Records:
     return Records(tuple(fields), typed, {name: columns.digest(typed[name]) for name in typed.column_names})
 
 
-def schema_of(fields: Sequence[Field], *, split: bool = False) -> pa.Schema:
-    """Give the columns of records that have these fields."""
-    splits = [(SPLIT, pa.string())] if split else []
-    return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields), *splits])
+def schema_of(fields: Sequence[Field], *, more: Collection[str] = ()) -> pa.Schema:
+    """Give the columns of records that have these fields, and those of splits and groups if there are any."""
+    own = [(name, pa.string()) for name in (SPLIT, GROUP) if name in more]
+    return pa.schema([("id", pa.string()), *((f.name, KINDS[f.kind]) for f in fields), *own])
 
 
 def suite(
@@ -183,6 +213,7 @@ def suite(
     id: str,
     language: str = "en",
     instruction: str | Mapping[str, str] = "",
+    folds: Folds | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Suite:
     """Make the suite of all field tasks of a table: 180 for five fields, 50 for four, 12 for three.
@@ -194,7 +225,7 @@ def suite(
     tasks = {name: task(of, *pair, language=language, instruction=instruction) for pair, name in pairs}
     splits = {split: split for split in of.splits} or {POOL: ""}
     pools = {name: {pool: view(of, *pair, split) for pool, split in splits.items()} for pair, name in pairs}
-    return Suite(id=id, tasks=tasks, pools=pools, about={"language": language} | dict(about or {}))
+    return Suite(id=id, tasks=tasks, pools=pools, folds=folds or {}, about={"language": language} | dict(about or {}))
 
 
 def pairs_of(names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -276,6 +307,7 @@ def view_digest(of: Records, inputs: Sequence[str], outputs: Sequence[str], spli
     kinds = [declared(of.field(name)) for name in names]
     digests = [of.digests[name] for name in ("id", *names)]
     part = [split, of.digests[SPLIT]] if split else []
+    part += [of.digests[GROUP]] if of.group == GROUP else []
     return fingerprint("view", VERSION, list(inputs), list(outputs), kinds, digests, *part)
 
 

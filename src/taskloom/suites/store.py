@@ -25,7 +25,6 @@ from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
 from ..messages import Note
-from ..sources.splits import SPLIT
 from ..sources.table import Field
 from . import columns, linked
 from .documents import NAME, OWN, Documents, refuse_name
@@ -242,7 +241,7 @@ def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | N
     if declared is None:
         return None
     fields, table = tuple(Field(**f) for f in declared["fields"]), _mapped(path, declared["rows"])
-    if table.schema != schema_of(fields, split=SPLIT in declared["digests"]):
+    if table.schema != schema_of(fields, more=declared["digests"]):
         raise StoreError(f"not the records of these fields ({', '.join(f.name for f in fields)}): {path}")
     return Records(fields, table, declared["digests"])
 

@@ -65,7 +65,8 @@ def _contents(pool: Pool) -> Iterator[Content]:
     """Yield what a pool is made of."""
     match pool:
         case FieldPool():
-            for name in dict.fromkeys(("id", *([SPLIT] if pool.split else []), *pool.inputs, *pool.outputs)):
+            own = ("id", pool.records.group, *([SPLIT] if pool.split else []))
+            for name in dict.fromkeys((*own, *pool.inputs, *pool.outputs)):
                 yield f"column {name} {pool.records.digests[name]}", partial(_is_column_same, pool, name)
         case Rows():
             yield f"rows {pool.digest}", partial(_are_rows_same, pool)

@@ -1,0 +1,119 @@
+"""The verb ask: what a model answers to a text of one's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .. import console
+from ..errors import UsageError
+from ..messages import Note, text_of
+from . import shell_completion as complete
+from .arguments import AsJson
+
+if TYPE_CHECKING:
+    from ..core import Task
+    from ..learners import Response
+
+MOST = 16 << 20  # characters of a text
+
+
+def ask(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|LEARNER",
+            help="A name of `list models`, path:FOLDER, hf:ORG/NAME or api:NAME@URL; or a model or learner of --run.",
+            autocompletion=complete.models,
+        ),
+    ],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="A task of the suite, or any field task such as 'abstract->title'.")
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The text, or JSON Lines; standard input where none is named."),
+    ] = None,
+    *,
+    suite: Annotated[Path | None, typer.Option(metavar="SUITE", help="A suite's folder, that has the task.")] = None,
+    run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run's folder, that has the model.")] = None,
+    shots: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the suite that the model is shown.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of examples, and of trained models.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a model about a text of your own."""
+    from ..studies.asking import asking
+
+    asked = asking(model, task, suite=suite, run=run, shots=shots, seed=seed)
+    texts = read_texts(_text(file, asked.fields), asked.fields)
+    found, counts = asked.answers(texts)
+    for given, response in zip(texts, found, strict=True):
+        if as_json or len(texts) > 1:
+            console.line(json.dumps(_told(asked.task, given, response), ensure_ascii=False))
+        else:
+            console.line(_written(asked.task, response))
+    for code, count in counts.items():
+        console.note(text_of(code) + (f" ({count:,} times)" if count > 1 else ""))
+    if unread := sum(response.answer is None for response in found):
+        console.note(str(Note.of("ask-unparsable", count=unread, kind=asked.task.output.kind)))
+        raise typer.Exit(1)
+
+
+def _text(file: Path | None, fields: Sequence[str]) -> str:
+    """Read what is asked about."""
+    if file and not file.is_file():
+        raise UsageError(f"no such file: {file}")
+    if not file and sys.stdin.isatty():
+        console.note(f"reading {' and '.join(fields)} from the terminal; end with Ctrl-D")
+    try:
+        with file.open(encoding="utf-8-sig") if file else nullcontext(sys.stdin) as handle:
+            text: str = handle.read(MOST + 1)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"not UTF-8 ({error.reason} at byte {error.start}): {file or 'standard input'}") from None
+    if len(text) > MOST:
+        raise UsageError(f"a text must not be longer than {MOST:,} characters: {file or 'standard input'}")
+    return text
+
+
+def read_texts(text: str, fields: Sequence[str]) -> list[dict[str, str]]:
+    """Read what is asked about: a text for a task with one field, or JSON Lines with the task's fields.
+
+    >>> read_texts(" A text. ", ["abstract"]), read_texts('{"a": "x", "b": "y"}', ["a", "b"])
+    ([{'abstract': 'A text.'}], [{'a': 'x', 'b': 'y'}])
+    """
+    if not text.strip():
+        raise UsageError(Note.of("ask-empty", fields=list(fields)))
+    if text.lstrip().startswith("{"):
+        return [_object(line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if len(fields) > 1:
+        raise UsageError(Note.of("ask-several", fields=list(fields)))
+    return [{fields[0]: text.strip()}]
+
+
+def _object(line: str, number: int) -> dict[str, str]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise UsageError(f"line {number} is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"line {number} must be a JSON object")
+    return found
+
+
+def _written(task: Task, response: Response) -> str:
+    from ..prompts import write
+
+    return (response.raw or "") if response.answer is None else write(task, response.answer)
+
+
+def _told(task: Task, given: Mapping[str, str], response: Response) -> dict[str, Any]:
+    told: dict[str, Any] = {"task": task.id, **given, "answer": response.answer}
+    if response.raw is not None:
+        told["raw"] = response.raw
+    return told | ({"options": dict(response.options)} if response.options else {})

@@ -1,0 +1,172 @@
+"""Asking a model about texts of one's own: by a task of a suite or a run, or by a prompt that no task has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..core import Example, Fields, Item, Suite, Task, Text
+from ..episodes import Deck, Episode, Sampler, episode
+from ..errors import UnknownNameError, UsageError
+from ..learners import Learner, Response, Toolbox, answer, learner
+from ..messages import Note
+from ..models.load import source
+from ..models.trained import Trained
+from ..sources.table import Field
+from ..suites.field_instructions import ARROWS
+from ..suites.field_instructions import instruction as instruction_of
+from ..suites.fields import FieldPool, parse_task_id, task_id
+from ..suites.fields import task as field_task
+from ..suites.store import open_suite
+from .api import LEDGER
+from .cells import Uses, bases
+from .ledger import Ledger, Planned
+from .prompting import bench_of_run
+from .study import Study
+from .work import Bench
+
+LONGEST = 256  # tokens of an answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A model with a task that it can be asked about."""
+
+    bench: Bench
+    learner: Learner
+    uses: Uses  # what trained models of a run were made by
+    task: Task
+    fields: tuple[str, ...]  # of what is asked about
+    support: tuple[Example, ...] = ()
+    seed: int = 0
+
+    def answers(self, texts: Sequence[Mapping[str, str]]) -> tuple[list[Response], dict[str, int]]:
+        """Answer texts, each a mapping of the task's fields; with counts of what was cut or can't be parsed."""
+        for given in texts:
+            if {*given} != {*self.fields} or not all(isinstance(text, str) for text in given.values()):
+                raise UsageError(Note.of("ask-fields", fields=list(self.fields), given=list(given)))
+        query = tuple(Example(Item(f"{n}", dict(given)), (), "") for n, given in enumerate(texts, 1))
+        asked = Episode(id="", task=self.task, support=self.support, dev=(), query=query)
+        tools = Toolbox({}, lambda name: self.bench.model(name, self.uses), stores=self.bench.suite.stores)
+        with tools.held:
+            return answer(self.learner, asked, seed=self.seed, tools=tools), tools.counts
+
+
+def asking(
+    model: str, task: str, *, suite: Path | str | None = None, run: Path | str | None = None, shots: int = 0,
+    seed: int = 0,
+) -> Asking:  # fmt: skip
+    """Make a model ready to be asked: one that can be loaded, or a model or learner of a run.
+
+    The task is one of the suite or of the run's. Field tasks that these do not have can be asked too, such as
+    `abstract->abstract`; without either, any field task, whose answer is then a text.
+    """
+    if suite and run:
+        raise UsageError(Note.of("ask-one-place"))
+    if run:
+        found = _of_run(Path(run), model, task, seed)
+    else:
+        opened = open_suite(Path(suite)) if suite else Suite(id="asked", tasks={}, pools={})
+        bench = Bench(Study(name="ask"), opened, {}, {model: source(model, None, Path(), others={})}, Path())
+        found = _asking(bench, _usual(model), (), task, seed)
+    return replace(found, support=_support(found, shots)) if shots else found
+
+
+def _asking(bench: Bench, of: Learner, uses: Uses, task: str, seed: int) -> Asking:
+    made, fields = _task(bench.suite, task)
+    return Asking(bench=bench, learner=of, uses=uses, task=made, fields=fields, seed=seed)
+
+
+def _usual(model: str, encoding: str = "") -> Learner:
+    """Give how a model is asked: in the words it was trained with, where it was."""
+    if encoding:
+        return learner("instructed", {"model": model, "encoding": encoding, "tokens": LONGEST})
+    return learner("in-context", {"model": model, "tokens": LONGEST, "calibrate": False})
+
+
+# --- of a run --------------------------------------------------------------------------------------------------------
+
+
+def _of_run(folder: Path, name: str, task: str, seed: int) -> Asking:
+    if not (folder / LEDGER).is_file():
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
+    with Ledger(folder / LEDGER) as ledger:
+        bench = bench_of_run(folder, ledger)
+        if name in bench.learners:
+            of = bench.learners[name]
+        elif name in bench.models:
+            of = _usual(name, _encoding(bench.models[name]))
+        else:
+            raise UnknownNameError("model or learner of the run", name, [*bench.models, *bench.learners])
+        uses = tuple(one for model in of.models for one in _made(ledger, bench, model, task, seed))
+    return _asking(bench, of, uses, task, seed)
+
+
+def _encoding(of: object) -> str:
+    """Give the encoding that a model was trained with, where it was one."""
+    return of.encoding if isinstance(of, Trained) and of.encoding != "random" else ""
+
+
+def _made(ledger: Ledger, bench: Bench, model: str, task: str, seed: int) -> Uses:
+    """Find the cells that made a trained model: those for the task that is asked, or else the first with the seed."""
+    chain = bases(bench.models, model)[1:]
+    if not chain:
+        return ()
+    done = ledger.states()
+    trained = [one for one in ledger.planned(0) if one.kind == "train" and done.get(one.cell) == "done"]
+    able = [one for one in trained if one.learner == model and one.seed == seed]
+    if not able:
+        raise UsageError(Note.of("model-not-trained", model=model, seed=seed))
+    cell = min(able, key=lambda one: not _is_for(bench.suite, one, task)).cell
+    found: list[tuple[str, str]] = []
+    for name in reversed(chain):
+        found.insert(0, (name, cell))
+        base = ledger.key(cell)["base"]
+        cell = base["trained"] if isinstance(base, Mapping) and "trained" in base else ""
+    return tuple(found)
+
+
+def _is_for(suite: Suite, one: Planned, task: str) -> bool:
+    """Tell whether a model was trained to help with a task."""
+    return task in suite.folds.get(one.fold, {}).get("test", ()) if one.fold else one.task == task
+
+
+# --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+def _task(suite: Suite, name: str) -> tuple[Task, tuple[str, ...]]:
+    """Find a task and the fields of its inputs, or make one of fields that the suite's tasks have."""
+    if name in suite.tasks:
+        pool = suite.asked_pool(name)
+        return suite.tasks[name], tuple(pool.take([0])[0].item.fields)
+    if suite.tasks and "->" not in name.replace("→", "->"):
+        raise UnknownNameError("task", name, suite.tasks)
+    inputs, outputs = parse_task_id(name)
+    pools = (pool for found in suite.pools.values() for pool in found.values())
+    of = next((pool.records for pool in pools if isinstance(pool, FieldPool)), None)
+    if of is None and suite.tasks:
+        raise UnknownNameError("task", name, suite.tasks)
+    if of is None:
+        return _bare_task(inputs, outputs), inputs
+    some = next(iter(suite.tasks.values()))
+    known = [[of.field(field) for field in some.tags[side]] for side in ("inputs", "outputs")]
+    words = ARROWS if some.instruction == instruction_of(ARROWS, some.id, *known) else ""
+    return field_task(of, inputs, outputs, language=some.tags["language"][0], instruction=words), inputs
+
+
+def _bare_task(inputs: Sequence[str], outputs: Sequence[str]) -> Task:
+    """Make a task of fields of which nothing but the names is known."""
+    ins, outs = ([Field(name, "text") for name in names] for names in (inputs, outputs))
+    name, parts = task_id(inputs, outputs), {field.name: Text() for field in outs}
+    output = Fields(parts) if len(parts) > 1 else Text()
+    return Task(id=name, instruction=instruction_of("", name, ins, outs), output=output, metrics=())
+
+
+def _support(of: Asking, shots: int) -> tuple[Example, ...]:
+    """Draw examples of the task from its suite."""
+    suite, task = of.bench.suite, of.task.id
+    if task not in suite.tasks:
+        raise UsageError(Note.of("ask-no-examples", task=task))
+    drawn = Deck(suite, task).draw(Sampler(shots=shots, dev=0, query=1), seed=of.seed)
+    return episode(suite, drawn).support
