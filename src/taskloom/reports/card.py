@@ -8,14 +8,9 @@ from html import escape
 from typing import Any, TypeAlias
 
 from ..benchmarks import published
-<<<<<<< HEAD
 from ..core import DROPPED, Suite
 from ..messages import counted_text
-from ..suites.cards import CardRow, Spread, is_tagged, records_of, task_card
-=======
-from ..core import Suite
 from ..suites.cards import CardRow, Spread, is_tagged, label_spreads, records_of, sizes, task_card
->>>>>>> p10-sources
 from ..suites.cards import card as table_card
 from ..texts import counted, human, length_unit
 from . import pages, svg
