@@ -27,6 +27,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "ladder": "ladder:Ladder",
     "bridge": "bridge:Bridges",
     "meta-gain": "meta_gain:MetaGain",
+    "composition": "composition:Composition",
 }
 
 
