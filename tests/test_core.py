@@ -396,3 +396,15 @@ def test_a_ranking_is_cut_to_its_best() -> None:
 )
 def test_what_is_no_ranking_is_not_cut_so_that_scoring_refuses_it(answer: Any) -> None:
     assert cut(Ranking(depth=1), answer) is answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("a b", ""), (" ", "empty-output"), ((("a",), ("b c", "d")), ""), ((("a",), ()), "empty-output"),
+        ((), "empty-output"), (((" ",),), "empty-output"), (("a", "b"), "words-expected"), (3, "words-expected"),
+        ((("a", 1),), "words-expected"),
+    ],
+)  # fmt: skip
+def test_words_are_a_text_or_the_acceptable_words_of_each_place(answer: Any, code: str) -> None:
+    assert [fault.code for fault in faults_of(Words(), answer)] == ([code] if code else [])

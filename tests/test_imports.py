@@ -14,15 +14,7 @@ import taskloom
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {
-        "messages",
-        "errors",
-        "folders",
-        "processes",
-        "console",
-        "texts",
-        "transactions",
-        "progress",
-        "options",
+        "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
         "retries",
     },
     {"ids", "schema"},

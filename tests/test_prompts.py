@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, Text
+from taskloom.core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, Text, Words
 from taskloom.prompts import excerpt, pick, read, write
 
 often = settings(deadline=None, max_examples=50)
@@ -226,3 +226,11 @@ def test_the_only_number_of_a_text_is_picked(text: str, number: float | None) ->
 @pytest.mark.parametrize("output", [Text(), Terms(), Labels(("a", "b"), many=True), Ranking(), BOTH])
 def test_nothing_is_picked_where_an_answer_can_be_anything(output: Output) -> None:
     assert pick(task(output), "a") is None
+
+
+def test_words_are_written_as_they_are_taught_and_read_as_a_text() -> None:
+    gold = (("big", "large"), ("new york", "ny"))
+    of = task(Words(" # "))
+    assert write(of, gold) == "big # new york"
+    assert read(of, " big # new york \n") == "big # new york"
+    assert read(of, "  ") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
-from .core import Example, Pool, Suite, Task
+from .core import Example, Pool, Ranking, Suite, Task
 from .encodings import DEFAULT, Encoding, encode, encoding, tagged, without_item
 from .errors import UsageError
 from .ids import shuffled
@@ -112,4 +112,9 @@ def _able(task: Task, pool: Pool, first: int, avoid: frozenset[int]) -> list[int
 
 
 def _answers(task: Task, example: Example) -> list[str]:
+    """Give the acceptable answers as texts; of candidates that are graded, the best."""
+    if isinstance(task.output, Ranking):
+        graded: Any = example.gold[0]
+        best = max(grade for _, grade in graded)
+        return [candidate for candidate, grade in graded if grade == best]
     return [text for gold in example.gold if (text := write(task, gold)).strip()]

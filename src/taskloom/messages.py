@@ -531,8 +531,7 @@ LEXICA = {  # words and facts
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, PROMPTS, ASKING, REPORTS, FINDINGS,
-    LEARNERS,
-    EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
+    LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskloom.benchmarks import build
-from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, faults_of
+from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, Words, faults_of
 from taskloom.episodes import Deck, Sampler, episode
 from taskloom.errors import LearnerError, UnknownNameError, UsageError
 from taskloom.learners import LEARNERS, Learner, Toolbox, answer, learner
@@ -150,6 +150,14 @@ def test_random_answers_are_gold_answers_of_the_support(of: Learner):
 
 def test_random_without_support_gives_no_text_terms_or_number():
     assert [answers(Random(), output, [], items("x")) for output in (Text(), Terms(), Number())] == [[None]] * 3
+
+
+@pytest.mark.parametrize("of", [Random(), CopyDemonstration(), Nearest()])
+def test_answers_of_words_are_the_taught_ones_as_a_text(of: Learner):
+    pairs = [("red owl", (("big", "large"), ("new york",))), ("old elm", (("small",), ("rome", "roma")))]
+    found = answers(of, Words(" # "), pairs, items("red owl", "old elm", "x"))
+    assert {*found} <= {"big # new york", "small # rome"}
+    assert answers(CopyInput(), Words(), pairs, items("red owl")) == ["red owl"]
 
 
 def test_random_grades_each_candidate_once_below_one():

@@ -346,11 +346,22 @@ def test_written_answers_are_read_picked_or_none_and_counted():
         (Fields({"t": Text(), "n": Number()}), {"t": "x", "n": 1.0}, "On trees\n7", {"t": "On trees", "n": 7.0}),
     ],
 )
-def test_all_outputs_but_rankings_are_answered(output: Output, gold: Any, written: str, answer: Any):
+def test_all_outputs_but_rankings_of_documents_are_answered(output: Output, gold: Any, written: str, answer: Any):
     model = Recorder(lambda _: Reply(written, 1))
     assert asked(plain(), model, "b", of=task(output), support=[("a", gold)])[0] == [answer]
     assert can_do(plain(), task(output), unaided=True)
-    assert not can_do(plain(), task(Ranking()))
+    assert not can_do(plain(), task(Ranking("papers")))
+
+
+def test_candidates_are_graded_by_their_log_probabilities():
+    model, of = Recorder(), task(Ranking())
+    shot = Example(Item("s", {"text": "hot"}, ("cold",)), ((("cold", 1.0),),), "s")
+    fitted = plain().fit(of, [shot], (), seed=0, tools=Toolbox({}, lambda _: model))
+    found = said(fitted.predict([Item("q", {"text": "big"}, ("small", "large"))]))
+    assert found == [(("small", -1.0), ("large", -2.0))]
+    assert model.prompts == ["Is it?\nhot\ncold\n\nIs it?\nbig\n"]
+    assert model.options == [["small", "large"]]
+    assert plain().needs(of) == {"smollm2": frozenset({"score"})}
 
 
 @pytest.mark.parametrize(("gold", "answer"), [(("a",), None), ((), ())])

@@ -218,7 +218,10 @@ def test_a_learner_can_do_its_kinds_of_output_and_several_fields_of_them():
     assert not can_do(TfidfLinear(), task(Text()))
     assert not can_do(TfidfLinear(), task(Fields({"year": Number(), "title": Text()})))
     assert not can_do(CopyInput(), task(Terms()))
-    assert [name for name in LEARNERS if can_do(learner(name), task(Ranking()))] == ["random", "bm25"]
+    able = {
+        store: [name for name in LEARNERS if can_do(learner(name), task(Ranking(store)))] for store in ("", "papers")
+    }
+    assert able == {"": ["random", "bm25", "in-context", "tune"], "papers": ["random", "bm25"]}
 
 
 def test_several_fields_are_answered_one_by_one_and_put_together():

@@ -69,7 +69,7 @@ def test_another_suite_has_no_published_figures_and_tells_what_has_no_name(odd: 
     made = card.sheet(odd)
     assert made.columns == ("what", "here")
     assert made.data["published"] is None
-    assert made.notes == ("without a language: 1 task",)
+    assert made.notes == ("without a language: 1 task", "dropped: 3 (rows with errors)")
     assert list(made.spreads) == ["types", "domains"]
 
 

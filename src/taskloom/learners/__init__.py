@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Protocol, cast
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Output, Store, Stored, Task, cut, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Output, Ranking, Store, Stored, Task, cut, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
@@ -86,6 +86,7 @@ class Learner(Protocol):
     unaided: ClassVar[frozenset[str]]  # those that it can answer without any example
     takes_examples: ClassVar[bool] = False  # whether a task's own examples will do where there is no support
     looks: ClassVar[bool] = False  # whether it can be asked while it learns
+    reads_texts_alone: ClassVar[bool] = False  # whether candidates must be texts, not ids of documents
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -285,6 +286,8 @@ def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
     """Tell whether a learner can answer a task, with examples or without; several fields are answered one by one."""
     helped = bool(task.examples) and of.takes_examples
     kinds = of.unaided if unaided and not helped else of.outputs
+    if isinstance(task.output, Ranking) and task.output.store and of.reads_texts_alone:
+        return False
     if task.output.kind in kinds:
         return True
     return isinstance(task.output, Fields) and all(part.kind in kinds for part in task.output.parts.values())

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from .. import prompts
-from ..core import Answer, Example, Item, Labels, Task
+from ..core import Answer, Example, Item, Labels, Ranking, Task
 from ..errors import LearnerError
 from ..ids import shuffled
 from ..messages import Note
@@ -37,8 +37,9 @@ class InContext(Learner):
     """A language model that is shown the support as demonstrations, and asked."""
 
     version: ClassVar[int] = 3
-    outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
+    outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS | {"ranking"}
     unaided: ClassVar[frozenset[str]] = outputs
+    reads_texts_alone: ClassVar[bool] = True
     model: str = "smollm2"
     demonstrations: From = "support"  # or the task's own examples
     choose: Choose = "random"
@@ -70,7 +71,9 @@ class InContext(Learner):
         return {self.model: frozenset({"chat-score" if self.chat and way == "score" else way})}
 
     def way(self, task: Task) -> Answers:
-        """Say how the answers of a task are found: only of single labels are all known."""
+        """Say how the answers of a task are found: of single labels all are known, and candidates are to be graded."""
+        if isinstance(task.output, Ranking):
+            return "score"
         return self.answers if isinstance(task.output, Labels) and not task.output.many else "generate"
 
     @property
@@ -221,12 +224,22 @@ class _Asking:
     def _answers(self, model: LanguageModel, asked: Sequence[Asked]) -> list[Response]:
         texts, way, how = [self._prompt(*one) for one in asked], self.how.way(self.task), self._decoding
         names = self.task.output.names if isinstance(self.task.output, Labels) else ()
+        if isinstance(self.task.output, Ranking):
+            return self._graded(model, asked, texts)
         if way == "score":
             return self._likeliest(model, asked, texts, names)
         if way == "choose":
             how = replace(how, only=tuple(self._option(name) for name in names))
         replies = zip(texts, model.generate(texts, how), strict=True)
         return [read_reply(self.task, text, reply, self.tools, self.known) for text, reply in replies]
+
+    def _graded(self, model: LanguageModel, asked: Sequence[Asked], texts: Sequence[Prompt]) -> list[Response]:
+        """Grade each item's candidates by their log probabilities."""
+        options = [[self._option(candidate) for candidate in item.candidates] for item, _ in asked]
+        odds = model.score(texts, options, self._decoding)
+        grades = [self._weights(one) for one in odds]
+        answers = [tuple(zip(item.candidates, own, strict=False)) for (item, _), own in zip(asked, grades, strict=True)]
+        return [Response(answer or None, prompt=text) for answer, text in zip(answers, texts, strict=True)]
 
     def _option(self, name: str) -> str:
         return name if self.how.chat else self.prompting.after(name)

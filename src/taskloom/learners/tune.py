@@ -15,7 +15,7 @@ from ..models.recipe import Recipe
 from ..options import check_integers
 from ..templates import DEFAULT, MOST_LABELS
 from . import Learner, Predictor, Tools
-from .in_context import ALL_BUT_RANKINGS, Answers, InContext, Templates
+from .in_context import Answers, InContext, Templates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,9 @@ class Tune(Recipe, Learner):
     """
 
     version: ClassVar[int] = 1
-    outputs: ClassVar[frozenset[str]] = ALL_BUT_RANKINGS
+    outputs: ClassVar[frozenset[str]] = InContext.outputs
     unaided: ClassVar[frozenset[str]] = outputs
+    reads_texts_alone: ClassVar[bool] = True
     looks: ClassVar[bool] = True
     model: str = "smollm2"
     answers: Answers = "score"  # how one label is found: the likeliest, written token by token among all, or freely

@@ -92,7 +92,7 @@ def _dropped(suite: Suite) -> Iterator[str]:
 
 def _without(spreads: Mapping[str, Spread]) -> Iterator[str]:
     for what, spread in spreads.items():
-        if spread.without and spread.counts:
+        if spread.without:
             yield f"without a {NOUNS[what]}: {counted(spread.without, 'task')}"
 
 

@@ -160,7 +160,7 @@ def task_card(suite: Suite) -> TaskCard:
         positive=fmean(sum(shown.right for shown in task.examples) for task in tasks),
         negative=fmean(sum(not shown.right for shown in task.examples) for task in tasks),
         instances_per_task=instances / len(tasks),
-        spreads={what: spreads[what] for what in SPREAD},
+        spreads={what: spreads[what] for what in SPREAD if what in COUNTED or spreads[what].counts},
     )
 
 

@@ -60,8 +60,7 @@ class Rows:
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         loaded = self.load(None)
-        if len(rows) and not 0 <= min(rows) <= max(rows) < loaded.num_rows:
-            raise SuiteError(f"rows must be below {loaded.num_rows}: {min(rows)} to {max(rows)}")
+        refuse_outside(rows, loaded.num_rows)
         table = loaded.take(columns.indices(rows))
         shown = ("id", "group", "fields", "candidates")
         with columns.reading_texts():
@@ -72,6 +71,12 @@ class Rows:
     def _example(self, id_: str, group: str, values: list[str], candidates: list[str], gold: list[Any]) -> Example:
         item = Item(id_, dict(zip(self.names, values, strict=True)), tuple(candidates))
         return Example(item, tuple(answer_from_json(self.output, answer) for answer in gold), group)
+
+
+def refuse_outside(rows: Sequence[int], size: int) -> None:
+    """Refuse rows that a pool does not have."""
+    if len(rows) and not 0 <= min(rows) <= max(rows) < size:
+        raise SuiteError(f"rows must be below {size}: {min(rows)} to {max(rows)}")
 
 
 def gold_answers(table: pa.Table) -> list[list[Any]]:

@@ -11,6 +11,7 @@ from taskloom.suites.functions.language import (
     Filter,
     Function,
     Map,
+    Match,
     Permuted,
     Predicate,
     Random,
@@ -77,5 +78,8 @@ def _over(inner: SequenceFunction) -> st.SearchStrategy[SequenceFunction]:
 domains = st.sampled_from([*LANGUAGES, FACTS])
 words: st.SearchStrategy[WordFunction] = domains.flatmap(lambda d: st.one_of(relations(d, d), predicates(d)))
 functions: st.SearchStrategy[Function] = st.one_of(
-    words, domains.flatmap(sequences), st.builds(Permuted, st.integers(0, 9), relations("eng", "spa"))
+    words,
+    domains.flatmap(sequences),
+    st.builds(Permuted, st.integers(0, 9), relations("eng", "spa")),
+    st.builds(Match, relations("eng", "spa"), relations("eng", "spa")),
 )

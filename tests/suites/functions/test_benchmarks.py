@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_taskbench_takes_the_papers_functions_first_and_lists_what_is_not_at_han
     origins = [task.tags["origin"][0] for task in of.tasks.values()]
     assert origins == sorted(origins, reverse=True)
     assert len(of.tasks) == 150
-    refused = {one["function"]: one["code"] for one in of.about["refused"]}
+    about: Any = of.about
+    refused = {one["function"]: one["code"] for one in about["refused"]}
     factual = [written(function) for function in paper_functions() if kind_of(function) == "factual"]
     assert {refused[name] for name in factual if name in refused} == {"function-unavailable"}
     assert of.about["benchmark"] == "taskbench"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taskloom.core import Labels, Suite, Text, Words
+from taskloom.core import Labels, Ranking, Suite, Text, Words
+from taskloom.errors import SuiteError
 from taskloom.suites import store
 from taskloom.suites.check import check
 from taskloom.suites.functions import catalogue, layout
@@ -79,7 +81,8 @@ def test_outputs_tags_and_metrics(both):
     assert task.instruction == "for each x of the list if x is a noun: x in Spanish"
     assert task.metrics == ("token-accuracy", "token-accuracy:published")
     assert task.tags == {
-        "kind": ("lexical",), "level": ("sequence",), "composition": ("mapfilter",), "category": ("mapfilter",),
+        "kind": ("lexical",), "domain": ("words",), "level": ("sequence",), "composition": ("mapfilter",),
+        "category": ("mapfilter",),
         "parts": ("translate[eng->spa](0)", "is{POS=noun}[eng](0)"),
         "atoms": ("translate[eng->spa](0)", "is{POS=noun}[eng](0)"), "origin": ("ours",),
         "input_language": ("English",), "output_language": ("Spanish",),
@@ -278,6 +281,29 @@ def test_sequences_are_drawn_as_in_algorithm_1():
     assert len({tuple(row) for row in rows.tolist()}) == 200
     assert (rows[:, 0] < 10).any()
     assert (rows[:, 0] >= 10).any()
+
+
+def test_two_functions_are_taught_alike_and_asked_about_together(shop, tmp_path):
+    of, _ = made(shop, "match(antonyms[eng](0),synonyms[eng](0))", "antonyms[eng](0)", "synonyms[eng](0)")
+    name = "match(antonyms[eng](0),synonyms[eng](0))"
+    task = of.tasks[name]
+    assert (task.output, task.instruction) == (Ranking(), "an antonym of x or a synonym of x")
+    assert task.tags["parts"] == ("antonyms[eng](0)", "synonyms[eng](0)")
+    taught = [example.gold[0][0] for example in all_of(of, name)]
+    assert Counter(grade for _, grade in taught) == {1.0: len(taught) / 2, 2.0: len(taught) / 2}
+    ours, theirs = ({e.item.id: e.gold for e in all_of(of, part, "test")} for part in task.tags["parts"])
+    for example in all_of(of, name, "test"):
+        word, graded = example.item.id, dict(example.gold[0])
+        assert example.item.candidates == tuple(sorted({*ours[word], *theirs[word]}))
+        assert graded == {c: (c in ours[word]) + 2.0 * (c in theirs[word]) for c in example.item.candidates}
+    for example in all_of(of, name):
+        word, question = example.item.id.split("/")
+        part = task.tags["parts"][int(question) - 1]
+        known = {e.item.id: e.gold for pool in ("train", "test") for e in all_of(of, part, pool)}
+        assert example.gold == (((known[word][0], float(question)),),)
+    assert list(check(of)) == []
+    with pytest.raises(SuiteError, match="no place for this function"):
+        layout.write(of, tmp_path / "files")
 
 
 BUILD = """

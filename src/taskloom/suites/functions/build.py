@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ...core import DROPPED, Ints, Labels, Output, Suite, Task, Text, Words
+from ...core import DROPPED, Ints, Labels, Output, Ranking, Suite, Task, Text, Words
 from ...errors import SourceError
 from ...ids import Json
 from ...messages import Note, counted_notes
@@ -41,6 +41,10 @@ from .tables import Tables, digest_of, tables
 from .workshop import Workshop
 
 TRUE, FALSE = "true", "false"
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "words": ("token-accuracy", "token-accuracy:published"),
+    "ranking": ("mass@1", "mass@2", "best-mass@1", "best-mass@2"),
+}
 FEWEST_OF_LABEL = 10  # samples of each answer that a predicate must have
 FEWEST_WORDS = 2  # that sequences of a pool are made of
 
@@ -71,7 +75,7 @@ class Made:
     task: Task
     asks: Asks
     rows: Mapping[str, pa.Table]
-    looked_up: WordFunction | None = None  # what gives its outputs
+    looked_up: tuple[WordFunction, ...] = ()  # what gives its outputs
     same: str  # what tasks that are equal by output have in common
 
 
@@ -83,7 +87,8 @@ def make(wanted: Wanted, shop: Workshop) -> Made | Note:
     of = wanted.function
     if isinstance(of, Map | Filter):
         return _make_sequences(wanted, shop)
-    assert not isinstance(of, Match)
+    if isinstance(of, Match):
+        return _make_match(wanted, of, shop)
     inner = of.of if isinstance(of, Permuted) else of
     found = shop.answers(inner)
     if found.truths is not None:
@@ -96,7 +101,7 @@ def make(wanted: Wanted, shop: Workshop) -> Made | Note:
     asks = Asks(written(inner), found.source, found.target, shop.how.seed)
     rows = _rows(shop, found.source, found.words, keys=keys)
     same = f"{shop.signature(inner)}{'' if keys is None else written(of)}"
-    return Made(task=task_of(wanted, Text()), asks=asks, rows=rows, looked_up=inner, same=same)
+    return Made(task=task_of(wanted, Text()), asks=asks, rows=rows, looked_up=(inner,), same=same)
 
 
 def _make_predicate(wanted: Wanted, shop: Workshop, found: Answers) -> Made | Note:
@@ -167,39 +172,48 @@ def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
     of = wanted.function
     assert isinstance(of, Map | Filter)
     each, keep = split(of)
-    own, shown = each.of if isinstance(each, Permuted) else each, each
-    mapped = shop.answers(own) if own else None
-    kept = shop.answers(keep) if keep else None
-    known = mapped or kept
-    assert known is not None
-    rows = {}
-    for name, share in (("train", 1 - shop.how.test_share), ("test", shop.how.test_share)):
-        passing, failing = _sides(shop, mapped, kept, name)
-        if len(passing) < FEWEST_WORDS or (keep and len(failing) < FEWEST_WORDS):
-            return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
-        count, length = round(shop.how.sequences * share), shop.how.length
-        sizes = (count, length, shop.how.passing if keep else length)
-        drawn, keys = sequences(passing, failing, sizes, written(of), name, shop.how.seed)
-        rows[name] = samples(drawn, _dealt(shop, shown, keys) if keep or isinstance(shown, Permuted) else None)
+    own = each.of if isinstance(each, Permuted) else each
+    rows: dict[str, pa.Table] = {}
+    for name in ("train", "test"):
+        found = _sequences(of, shop, name)
+        if isinstance(found, Note):
+            return found
+        rows[name] = found
     if (total := sum(table.num_rows for table in rows.values())) < shop.how.least:
         return Note.of("function-few", count=total, least=shop.how.least)
-    target = mapped.target if mapped else known.source
-    asks = Asks(written(own) if own else "", known.source, target, shop.how.seed)
+    found_type = type_of(of)
+    asks = Asks(written(own) if own else "", found_type.source, found_type.target, shop.how.seed)
     same = "|".join([shop.signature(one) if one else "" for one in (own, keep)])
-    same += written(shown) if isinstance(shown, Permuted) else ""
+    same += written(each) if isinstance(each, Permuted) else ""
     output = Words(f" {shop.mark} " if shop.mark else " ")
-    return Made(task=task_of(wanted, output), asks=asks, rows=rows, looked_up=own, same=f"sequence {same}")
+    return Made(
+        task=task_of(wanted, output), asks=asks, rows=rows, looked_up=(own,) if own else (), same=f"sequence {same}"
+    )
 
 
-def _sides(shop: Workshop, mapped: Answers | None, kept: Answers | None, name: str) -> tuple[Ints, Ints]:
+def _sequences(of: Map | Filter, shop: Workshop, name: str) -> pa.Table | Note:
+    """Draw the sequences of a pool."""
+    each, keep = split(of)
+    passing, failing = _sides(shop, each, keep, name)
+    if len(passing) < FEWEST_WORDS or (keep and len(failing) < FEWEST_WORDS):
+        return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
+    how = shop.how
+    share = how.test_share if name == "test" else 1 - how.test_share
+    sizes = (round(how.sequences * share), how.length, how.passing if keep else how.length)
+    drawn, keys = sequences(passing, failing, sizes, written(of), name, how.seed)
+    return samples(drawn, _dealt(shop, each, keys) if keep or isinstance(each, Permuted) else None)
+
+
+def _sides(shop: Workshop, each: WordFunction | None, keep: WordFunction | None, name: str) -> tuple[Ints, Ints]:
     """Give the words of a pool that pass and have an image, and those that fail."""
-    known = mapped or kept
-    assert known is not None
-    passing, failing = known.words, known.words[:0]
+    mapped = shop.answers(each.of if isinstance(each, Permuted) else each) if each else None
+    kept = shop.answers(keep) if keep else None
+    passing = mapped.words if mapped else np.empty(0, np.int64)
+    failing, source = passing[:0], mapped.source if mapped else ""
     if kept and kept.truths is not None:
-        passing, failing = kept.words[kept.truths], kept.words[~kept.truths]
-        passing = np.intersect1d(passing, mapped.words) if mapped else passing
-    sides = [words[shop.parts(known.source, words)[name]] for words in (passing, failing)]
+        holding, failing, source = kept.words[kept.truths], kept.words[~kept.truths], kept.source
+        passing = np.intersect1d(holding, passing) if mapped else holding
+    sides = [words[shop.parts(source, words)[name]] for words in (passing, failing)]
     return sides[0], sides[1]
 
 
@@ -212,13 +226,41 @@ def _dealt(shop: Workshop, of: WordFunction | None, keys: Grid) -> Grid:
     return other[np.searchsorted(words, keys)]
 
 
+# --- two functions at once -------------------------------------------------------------------------------------------
+
+
+def _make_match(wanted: Wanted, of: Match, shop: Workshop) -> Made | Note:
+    """Teach two relations alike, and ask about words that both have outputs for (paper, appendix D)."""
+    first, second = shop.answers(of.first), shop.answers(of.second)
+    both = np.intersect1d(first.words, second.words)
+    if len(both) < shop.how.least:
+        return Note.of("function-few", count=len(both), least=shop.how.least)
+    alone = [_of_pool(shop, np.setdiff1d(one.words, both), first.source, "train") for one in (first, second)]
+    equally = min(map(len, alone))
+    common = _of_pool(shop, both, first.source, "train")
+    taught = np.concatenate([common, alone[0][:equally], common, alone[1][:equally]])
+    question = np.repeat([1, 2], len(common) + equally)
+    order = permutation(len(taught), written(of), shop.how.seed)
+    asked = _of_pool(shop, both, first.source, "test")
+    rows = {"train": samples(taught[order][:, None], labels=question[order]), "test": samples(asked[:, None])}
+    asks = Asks(written(of.first), first.source, first.target, shop.how.seed, written(of.second))
+    same = f"match {shop.signature(of.first)} {shop.signature(of.second)}"
+    return Made(task=task_of(wanted, Ranking()), asks=asks, rows=rows, looked_up=(of.first, of.second), same=same)
+
+
+def _of_pool(shop: Workshop, words: Ints, source: str, name: str) -> Ints:
+    """Give the words of a pool in a random order."""
+    own = words[shop.parts(source, words)[name]]
+    return own[in_random_order(shop.hashes(source)[own], shop.how.seed)]
+
+
 # --- tasks and suites ------------------------------------------------------------------------------------------------
 
 
 def task_of(wanted: Wanted, output: Output) -> Task:
     """Declare the task of a function; its instruction is the function in plain words."""
     of = wanted.function
-    metrics = ("token-accuracy", "token-accuracy:published") if isinstance(output, Words) else ("token-accuracy",)
+    metrics = METRICS.get(output.kind, ("token-accuracy",))
     return Task(id=written(of), instruction=plain(of), output=output, metrics=metrics, tags=_tags(wanted))
 
 
@@ -228,6 +270,7 @@ def _tags(wanted: Wanted) -> dict[str, tuple[str, ...]]:
     level = "sequence" if isinstance(of, Map | Filter) else "word" if composition else "atomic"
     tags = {
         "kind": (kind_of(of),),
+        "domain": ("facts" if found.source == FACTS else "words",),
         "level": (level,),
         "composition": (composition,) if composition else (),
         "category": (composition or level,),
@@ -306,13 +349,13 @@ def suite(found: Collected, shop: Workshop, *, id: str, about: Mapping[str, Json
 
 
 def _shared(made: Sequence[Made], shop: Workshop) -> Tables:
-    functions = dict.fromkeys(of for one in made if one.looked_up for of in _relations(one.looked_up))
+    functions = dict.fromkeys(of for one in made for looked_up in one.looked_up for of in _relations(looked_up))
     relations = {written(of): _table(of, shop) for of in functions}
     domains = {domain for one in made for domain in (one.asks.source, one.asks.target)}
     domains |= {domain for source, target, _ in relations.values() for domain in (source, target)}
     shared = tables({domain: shop.names(domain) for domain in domains}, relations)
     shared.kept.update({f"hashes {domain}": shop.hashes(domain) for domain in domains})
-    for of in dict.fromkeys(one.looked_up for one in made if one.looked_up):
+    for of in dict.fromkeys(looked_up for one in made for looked_up in one.looked_up):
         shared.learn(written(of), shop.answers(of).source, shop.answers(of).words, shop.sums(of))
     return shared
 

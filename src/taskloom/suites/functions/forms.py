@@ -138,11 +138,11 @@ def depth(of: Function) -> int:
             return 1 + max(map(depth, of.parts))
         case Permuted():
             return depth(of.of)
+        case Match():
+            return max(depth(of.first), depth(of.second))
         case Map() | Filter():
             own = depth(of.each if isinstance(of, Map) else of.keep)
             return own + (depth(of.over) if of.over else 0)
-        case Match():
-            return max(depth(of.first), depth(of.second))
     return 1
 
 

@@ -95,7 +95,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Both of two relations at once, told apart: whose outputs are likelier."""
+    """Two relations at once: how likely the outputs of each are to a model that has learnt both."""
 
     first: WordFunction
     second: WordFunction
@@ -206,10 +206,10 @@ def written(of: Function) -> str:
             return f"map{{{written(of.each)}}}({written(of.over) if of.over else SEQUENCE})"
         case Filter():
             return f"filter{{{written(of.keep)}}}({written(of.over) if of.over else SEQUENCE})"
-        case Match():
-            return f"match({written(of.first)},{written(of.second)})"
         case Permuted():
             return f"permuted{{{of.seed}}}({written(of.of)})"
+        case Match():
+            return f"match({written(of.first)},{written(of.second)})"
     text = _applied(of, WORD)
     return f"wiki{{{text}}}" if kind_of(of) == "factual" else text
 

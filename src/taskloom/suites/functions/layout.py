@@ -135,6 +135,8 @@ def write(suite: Suite, folder: Path, facts: FactNames | None = None) -> int:
         raise StoreError(f"the folder is not empty; not overwritten: {folder}")
     for name, pools in suite.pools.items():
         of = parse(name, facts)
+        if composition_of(of) not in FOLDERS:
+            raise SuiteError(f"the published files have no place for this function: {name!r}")
         place = folder / FOLDERS[composition_of(of)] / written(of).replace("/", "%2F")  # of an IRI
         place.mkdir(parents=True)
         for pool_name, pool in pools.items():

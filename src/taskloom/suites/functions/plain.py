@@ -46,7 +46,7 @@ def plain(of: Function) -> str:
         case Map() | Filter():
             return _sequence(of)
         case Match():
-            return f"{_said(of.first, 'x')}, or else {_said(of.second, 'x')}"
+            return f"{_said(of.first, 'x')} or {_said(of.second, 'x')}"
         case Permuted():
             return f"{plain(of.of)}, with answers dealt out at random ({of.seed})"
     return f"whether {_said(of, 'x')}" if is_predicate(of) else _said(of, "x")

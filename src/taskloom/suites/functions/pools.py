@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ...core import Answer, Choices, Example, Ints, Item, Labels, Output, Words
+from ...core import Answer, Choices, Example, Ints, Item, Labels, Output, Ranking, Words
 from ...errors import SuiteError
-from ...ids import fingerprint
+from ...ids import Json, fingerprint
 from .. import columns
+from ..rows import refuse_outside
 from .evaluate import Grid
 from .tables import Tables, digest_of, drawn
 
@@ -32,6 +34,7 @@ class Asks:
     source: str
     target: str
     seed: int = 0  # of the outputs that are taught
+    other: str = ""  # a second function, whose outputs are told apart
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class FunctionPool:
     """The examples of one pool.
 
     A row has the words that are shown (`input`), those whose outputs are asked for (`key`; none: the same), and the
-    place of its label where the task is a predicate.
+    place of its label where the task is a predicate. Of two functions, a row that is taught has the number of one.
     """
 
     output: Output
@@ -54,7 +57,8 @@ class FunctionPool:
 
     def labels(self) -> Ints:
         """Give each row's place in the label names, -1 where the task has none."""
-        return columns.numbers(self.load(["label"])["label"])
+        found = columns.numbers(self.load(["label"])["label"])
+        return found if isinstance(self.output, Labels) else np.full_like(found, -1)
 
     def groups(self) -> Ints:
         """Give each row's words as a number."""
@@ -73,6 +77,8 @@ class FunctionPool:
         """Give each row's gold answer as it is taught."""
         if isinstance(self.output, Labels):
             return [self.output.names[label] for label in self.labels().tolist()]
+        if isinstance(self.output, Ranking):
+            return [example.gold[0] for example in self.take(range(len(self)))]
         keys = [row["key"] or row["input"] for row in self.rows()]
         taught = {word: words[0] for word, words in self._accepted({w for key in keys for w in key}).items()}
         separator = self.output.separator if isinstance(self.output, Words) else ""
@@ -87,8 +93,7 @@ class FunctionPool:
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
         loaded = self.load(None)
-        if len(rows) and not 0 <= min(rows) <= max(rows) < loaded.num_rows:
-            raise SuiteError(f"rows must be below {loaded.num_rows}: {min(rows)} to {max(rows)}")
+        refuse_outside(rows, loaded.num_rows)
         taken = loaded.take(columns.indices(rows)).to_pylist()
         accepted = self._accepted({word for row in taken for word in row["key"] or row["input"]})
         return [self._example(row, accepted) for row in taken]
@@ -99,8 +104,24 @@ class FunctionPool:
         shown = separator.join(texts[word] for word in row["input"])
         named = "\x1f".join(ids[word] for word in row["input"])
         id_ = named if len(row["input"]) == 1 else hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
-        item = Item(id_, {FIELD: shown})
-        return Example(item, self._gold(row, accepted), f"{self.asks.source}:{named}")
+        group = f"{self.asks.source}:{named}"
+        if isinstance(self.output, Ranking):
+            return self._graded(row, Item(id_, {FIELD: shown}), group)
+        return Example(Item(id_, {FIELD: shown}), self._gold(row, accepted), group)
+
+    def _graded(self, row: dict[str, Any], item: Item, group: str) -> Example:
+        """Grade outputs by the functions that give them: 1 the first, 2 the second, 3 both; or one that is taught."""
+        (word,), question = row["input"], row["label"]
+        found = {1: self._accepted({word})[word], 2: self._accepted({word}, self.asks.other)[word]}
+        if question > 0:
+            taught = found[question][0]
+            item = Item(f"{item.id}/{question}", item.fields, (taught,))
+            return Example(item, (((taught, float(question)),),), group)
+        grades = Counter(dict.fromkeys(sorted({*found[1], *found[2]}), 0))
+        for bit, texts in found.items():
+            grades.update(dict.fromkeys(texts, bit))
+        graded = tuple((text, float(grade)) for text, grade in grades.items())
+        return Example(replace(item, candidates=tuple(grades)), (graded,), group)
 
     def _gold(self, row: dict[str, Any], accepted: dict[int, tuple[str, ...]]) -> tuple[Answer, ...]:
         if isinstance(self.output, Labels):
@@ -109,27 +130,29 @@ class FunctionPool:
         return (places,) if isinstance(self.output, Words) else places[0]
 
     @cached_property
-    def _known(self) -> dict[int, tuple[str, ...]]:
+    def _known(self) -> dict[str, dict[int, tuple[str, ...]]]:
         return {}
 
-    def _accepted(self, wanted: set[int]) -> dict[int, tuple[str, ...]]:
+    def _accepted(self, wanted: set[int], function: str | None = None) -> dict[int, tuple[str, ...]]:
         """Give the acceptable outputs of words, the one that is taught first; those of a word are there once."""
         if isinstance(self.output, Labels):
             return {}
-        texts = self.tables.texts(self.asks.target)
-        for word, places in self.places(wanted - self._known.keys()).items():
-            self._known[word] = tuple(texts[place] for place in places.tolist())
-        return self._known
+        name = self.asks.function if function is None else function
+        known, texts = self._known.setdefault(name, {}), self.tables.texts(self.asks.target)
+        for word, places in self.places(wanted - known.keys(), name).items():
+            known[word] = tuple(dict.fromkeys(texts[place] for place in places.tolist()))  # of two entities, one
+        return known
 
-    def places(self, wanted: Collection[int]) -> dict[int, Ints]:
+    def places(self, wanted: Collection[int], function: str | None = None) -> dict[int, Ints]:
         """Give the places of the acceptable outputs of words, the one that is taught first."""
         if not wanted:
             return {}
         asks, words = self.asks, np.array(sorted(wanted), np.int64)
-        found = self.tables.sets(asks.function, asks.source, words)
-        if not (sizes := np.diff(found.indptr)).all():
-            raise SuiteError(f"words without an output of {asks.function!r}: the file is damaged")
-        first = drawn(self.tables.hashes(asks.source)[words], sizes, asks.function, asks.seed)
+        name = asks.function if function is None else function
+        found = self.tables.sets(name, asks.source, words)
+        if not (sizes := np.diff(found.indptr)).all() and not asks.other:
+            raise SuiteError(f"words without an output of {name!r}: the file is damaged")
+        first = drawn(self.tables.hashes(asks.source)[words], sizes, name, asks.seed)
         parts = np.split(found.indices, found.indptr[1:-1])
         return {int(word): np.roll(part, -at) for word, part, at in zip(words, parts, first, strict=True)}
 
@@ -165,9 +188,13 @@ def content(output: Output, asks: Asks, of: Tables, table: pa.Table) -> str:
     rows = digest_of(sizes, hashes[inputs], own_sizes, hashes[keys], columns.numbers(table["label"]))
     if isinstance(output, Labels):
         return fingerprint("functions", VERSION, rows)
-    asked = np.unique(keys if len(keys) else inputs)
-    found = of.content(asks.function, asks.source, asks.target, asked)
-    return fingerprint("functions", VERSION, rows, asks.function, asks.seed, found)
+    found: list[Json] = []
+    for number, function in enumerate((asks.function, asks.other) if asks.other else (asks.function,), 1):
+        asked = keys if len(keys) else inputs
+        if asks.other:  # a row that is taught asks for one function alone
+            asked = inputs[np.isin(columns.numbers(table["label"]), (-1, number))]
+        found += [function, of.content(function, asks.source, asks.target, np.unique(asked))]
+    return fingerprint("functions", VERSION, rows, asks.seed, *found)
 
 
 def samples(inputs: Grid, keys: Grid | None = None, labels: Ints | None = None) -> pa.Table:
