@@ -28,6 +28,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "bridge": "bridge:Bridges",
     "meta-gain": "meta_gain:MetaGain",
     "composition": "composition:Composition",
+    "distribution": "distribution:Distribution",
 }
 
 

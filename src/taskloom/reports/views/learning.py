@@ -28,17 +28,19 @@ class Learning:
 
     metric: str = naming("metric", default="")  # none: the first
     by: str = ""  # a tag of tasks, such as kind: each of its values has a curve of its own
+    only: str = ""  # tasks with a tag of some value, such as level=atomic
     paper: str = naming("paper", default="")
     finding: str = "learning"  # which of the paper's is told
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
-        """Find none: what has no looks is not drawn."""
-        yield from ()
+        """Name a choice of tasks that is none; what has no looks is not drawn."""
+        if self.only and not all(self.only.partition("=")):
+            yield f"only must be TAG=VALUE, such as level=atomic: {self.only!r}"
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Draw the means over tasks and episodes at each step that was looked at, at the most shots of a learner."""
         metric = self.metric or data.first
-        looked = _looked(data, metric, self.by)
+        looked = _looked(data, metric, self.by, self.only)
         if not looked:
             return
         whole = {name: _whole(found) for name, found in looked.items()}
@@ -92,23 +94,21 @@ def _first(found: Steps, share: float) -> str:
     return next((f"{step:,}" for step in reached), f"not by {max(found):,}")
 
 
-def _looked(data: ReportData, metric: str, by: str) -> dict[str, list[Outcome]]:
-    """Give the outcomes of each learner that was looked at, at the most of its shots; by a tag, each value apart."""
+def _looked(data: ReportData, metric: str, by: str, only: str) -> dict[str, list[Outcome]]:
+    """Give the outcomes that were looked at, at the most shots of a learner on a task: by learner, and by a tag."""
+    tag, _, wanted = only.partition("=")
+    tasks = {name for name, task in data.results.suite.tasks.items() if not only or wanted in task.tags.get(tag, ())}
+    seen = [o for o in data.results.outcomes if o.looks and metric in o.scores and o.task in tasks]
+    most: dict[tuple[str, str], Shots] = {}
+    for o in seen:
+        most[o.learner, o.task] = max(most.get((o.learner, o.task), 0), o.shots, key=shots_order)
     found: dict[str, list[Outcome]] = {}
-    for o in data.results.outcomes:
-        if o.looks and metric in o.scores:
-            found.setdefault(o.learner, []).append(o)
-    most = {name: max((o.shots for o in some), key=shots_order) for name, some in found.items()}
-    kept = {name: [o for o in found[name] if o.shots == most[name]] for name in data.results.learners if name in found}
-    if not by:
-        return kept
-    apart: dict[str, list[Outcome]] = {}
-    for name, outcomes in kept.items():
-        for o in outcomes:
-            for value in data.results.suite.tasks[o.task].tags.get(by, ()):
-                label = f"{name}, {value}"
-                apart.setdefault(label, []).append(replace(o, learner=label))
-    return apart
+    for name in data.results.learners:
+        for o in (o for o in seen if o.learner == name and o.shots == most[name, o.task]):
+            for value in data.results.suite.tasks[o.task].tags.get(by, ()) if by else [""]:
+                label = f"{name}, {value}" if by else name
+                found.setdefault(label, []).append(replace(o, learner=label))
+    return found
 
 
 def _whole(outcomes: Sequence[Outcome]) -> list[int]:
@@ -124,10 +124,11 @@ def _curves(
     """Score each learner at each step on one set, as its final answers are scored."""
     at: dict[tuple[Shots, int], list[Outcome]] = {}
     for name, outcomes in looked.items():
+        shots = max((o.shots for o in outcomes), key=shots_order)  # tasks may have different ones
         for o in outcomes:
             for look in o.looks:
                 if look.set == of and look.step in whole[name]:
-                    at.setdefault((o.shots, look.step), []).append(as_looked(o, look))
+                    at.setdefault((shots, look.step), []).append(replace(as_looked(o, look), shots=shots))
     found: dict[str, dict[int, Estimate]] = {name: {} for name in looked}
     for (shots, step), outcomes in sorted(at.items(), key=lambda pair: pair[0][1]):
         for name, estimate in mean_scores(metric, shots, outcomes, data.how).items():
