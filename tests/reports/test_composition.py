@@ -9,7 +9,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from taskloom.core import Output, Ranking, Suite, Task, Text, Words
+from taskloom.core import Answer, Example, Item, Output, Ranking, Suite, Task, Text, Words
 from taskloom.reports import How, render, summarise
 from taskloom.reports.figures import Figure
 from taskloom.reports.views.composition import Composition, adapted, composition_of
@@ -20,11 +20,13 @@ from taskloom.stats import Estimate, line
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Look, Outcome, Results
 from taskloom.studies.views import View, view_faults
+from taskloom.suites import rows
 
 HOW = How(count=100)
 ITEMS = 20
 ATOMS = {"a": "lexical", "b": "lexical", "c": "random", "d": "random"}
 CHAINS = {f"{x}({y})": (x, y) for x, y in ("ab", "bc", "cd", "ad")}
+GRADED = (("one", 1.0), ("two", 2.0))
 RIGHT = {"a": 16, "b": 12, "c": 4, "d": 2}  # of twenty items
 
 
@@ -34,8 +36,15 @@ def declared(name: str, output: Output, metrics: Sequence[str], **tags: Sequence
     )
 
 
+def example_of(output: Output) -> Callable[[int], Example]:
+    gold: Answer = GRADED if isinstance(output, Ranking) else "yes"
+    candidates = ("one", "two") if isinstance(output, Ranking) else ()
+    return lambda n: Example(Item(str(n), {"input": f"word {n}"}, candidates), (gold,), str(n))
+
+
 def suite_of(tasks: Sequence[Task]) -> Suite:
-    return Suite(id="functions", tasks={task.id: task for task in tasks}, pools={})
+    pools = {task.id: {"test": rows.pool(task, map(example_of(task.output), range(ITEMS)))} for task in tasks}
+    return Suite(id="functions", tasks={task.id: task for task in tasks}, pools=pools)
 
 
 def answered(task: Task, right: int, *, learner: str = "fine-tuning", shots: int = 32) -> Outcome:
@@ -101,11 +110,11 @@ def test_a_composition_has_a_line_over_the_mean_of_its_parts(composed):
 
 def test_means_by_level_stand_beside_the_published_ones(composed):
     levels, compositions, *_ = figures(composed(Composition(paper="taskbench")))
-    rows = {row[:2]: row[2:] for row in levels.rows}
-    tasks, here, published = rows["atomic", "32-shot fine-tuning"]
+    found = {row[:2]: row[2:] for row in levels.rows}
+    tasks, here, published = found["atomic", "32-shot fine-tuning"]
     assert (tasks, published) == (4, "33.6 ± 3.8")
     assert here.value == pytest.approx(sum(RIGHT.values()) / 4 / ITEMS)
-    assert rows["word", "full prompt-tuning"] == (None, None, "28.1 ± 2.4")
+    assert found["word", "full prompt-tuning"] == (None, None, "28.1 ± 2.4")
     assert [row[0] for row in levels.rows][::4] == ["atomic", "word", "sequence"]  # as the paper has them
     assert {row[0] for row in compositions.rows} == {"chaining", "map"}
 
@@ -136,7 +145,7 @@ def test_what_is_marked_off_is_another_composition():
 
 
 def graded(task: Task, masses: tuple[float, float]) -> Outcome:
-    gold = (((("one", 1.0), ("two", 2.0)),),) * ITEMS
+    gold = ((GRADED,),) * ITEMS
     answers = tuple((("one", math.log(masses[0])), ("two", math.log(masses[1]))) for _ in range(ITEMS))
     scores = {name: score(metric(name, task.output), gold, answers, task.output) for name in task.metrics}
     return replace(
