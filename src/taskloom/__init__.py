@@ -31,6 +31,7 @@ _EXPORTS = {
     "shared_errors": "reports.classes",
     "show_prompt": "studies.prompting",
     "summarise": "reports",
+    "transfer": "reports.transfer_runs",
     "write_plots": "reports.plot_files",
     "write_suite": "suites.store",
 }

@@ -164,6 +164,27 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "examples-needed": "learner {learner} does not support {kind} with 0 shots",
     "no-fold": "model {model} is not trained for task {task}: it is a test task of none of the folds",
     "nothing-to-train-on": "model {model} is not trained for task {task}: fold {fold} has no tasks to train on",
+    "all-are-scored": (
+        "model {model} is not trained: the {tasks:task} of fold {fold} to train on have no instances beyond those that "
+        "are scored"
+    ),
+    "taught-certified": (
+        "model {model}: trained on {tasks:task}, of each on some of the first {compared} examples, which were compared "
+        "with what is asked about: no leak was found"
+    ),
+    "taught-beyond": (
+        "model {model}: trained on {tasks:task}, also beyond the first {compared} examples, which alone were compared "
+        "with what is asked about"
+    ),
+    "taught-asked": (
+        "model {model}: an upper bound, for it was trained on other examples of {tasks:,} of {asked:task} asked about"
+    ),
+    "sample-too-large": "model {model} is not trained: it is to draw {sample} of {tasks:task} to train on",
+    "track-without-training": (
+        "nothing to train on: no fold that is asked about has {roles:or} tasks ({leaks:,} were excluded for leaks); "
+        "build the suite again with some (task files are listed in splits/TRACK/train_tasks.txt), ask about another "
+        'fold (`tasks: ["@FOLD/test"]`), or name tasks in `tasks` of the model; asked about: {folds}'
+    ),
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
     ),
@@ -205,6 +226,32 @@ SCORES = {
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
+}
+TRANSFER = {  # maps of what transfers to what
+    "transfer-unsupported": "left out, as models can't be tuned on their outputs: {tasks:first 5}",
+    "transfer-untaught": "left out of the meta tasks, as they have no examples to train on: {tasks:first 5}",
+    "transfer-undrawable": "left out of the targets, as they have too few examples: {tasks:first 5}",
+    "transfer-nothing": "no task can be a {what}; name others, or build the suite of more examples",
+    "transfer-same": "a target is never its own meta task, and there is no other one: {task!r}",
+    "transfer-by-targets": (
+        "name the targets with --targets: the suite has no folds, and with --by {tag} all tasks that are no targets "
+        "are meta tasks"
+    ),
+    "transfer-budget": (
+        "a budget of {budget:,} steps is too small for {meta:meta task}, {targets:target} and one seed, which take "
+        "{needed:step}: {parts}; give --budget {needed} or more, or fewer steps"
+    ),
+    "transfer-size": (
+        "{meta:meta task} x {targets:target} ({pairs:pair}), {seeds:seed}: {steps:step} of training, of {budget:,} "
+        "in the budget"
+    ),
+    "transfer-dropped": (
+        "dropped to fit the budget: {dropped_meta:meta task}, {dropped_targets:target}, {dropped_seeds:seed}; all "
+        "would take {needed:step}"
+    ),
+    "transfer-unchosen": (
+        "nothing is chosen: two targets are needed, each with more than {count:meta task} measured on it"
+    ),
 }
 PROMPTS = {  # notes beside a prompt that is shown
     "prompt-of": "item {item!r}, learner {learner!r}, shots {shots}, seed {seed}, hash {hash}",
@@ -530,8 +577,8 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, PROMPTS, ASKING, REPORTS, FINDINGS,
-    LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS,
+    FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

@@ -19,13 +19,14 @@ BUILD = partial(build, "natural-instructions")
 
 def test_our_own_tasks_are_the_default():
     made = BUILD()
-    assert len(made.tasks) == 12
-    assert [len(made.folds["default"][role]) for role in ("train", "test")] == [6, 6]
+    assert len(made.tasks) == 25
+    assert [len(made.folds["default"][role]) for role in ("train", "test")] == [16, 6]
+    assert [len(made.folds["xlingual"][role]) for role in ("train", "test")] == [16, 3]
     assert [fault for fault in check(made) if fault.is_error] == []
 
 
 def test_only_a_folder_goes_with_it(tmp_path: Path):
-    with pytest.raises(UsageError, match="unknown key 'fields' of benchmark 'natural-instructions'; known: from, test"):
+    with pytest.raises(UsageError, match=r"unknown key 'fields' of benchmark .*; known: from, scored, test"):
         BUILD(fields=["title:text"])
     with pytest.raises(SourceError, match="no such folder"):
         BUILD(str(tmp_path / "none"))
@@ -61,13 +62,13 @@ def test_tasks_without_a_file_are_counted_once(tmp_path: Path):
 def test_the_demo_asks_the_test_tasks_in_three_encodings(tmp_path: Path):
     made = plan(load("natural-instructions-demo")[0], tmp_path)
     tasks = {cell.task for cell in made.cells}
-    assert tasks == set(made.suite.folds["default"]["test"])
+    assert tasks == {*made.suite.tasks_with("test")}
     assert {cell.learner for cell in made.cells} == {
         "no-instruction", "definition", "definition+2", "copy-input", "copy-demonstration",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("wanted", "count"), [("@train", 6), ("@default/test", 6), ("@test", 6), ("task9001*", 1)])
+@pytest.mark.parametrize(("wanted", "count"), [("@train", 16), ("@default/test", 6), ("@test", 9), ("task9001*", 1)])
 def test_tasks_are_chosen_by_their_role_in_a_fold(tmp_path: Path, wanted: str, count: int):
     text = (
         "name: x\nsuite: {build: natural-instructions}\n"
@@ -79,7 +80,7 @@ def test_tasks_are_chosen_by_their_role_in_a_fold(tmp_path: Path, wanted: str, c
 
 def test_a_role_that_no_fold_has_is_refused(tmp_path: Path):
     text = "name: x\nsuite: {build: natural-instructions}\ntasks: ['@other/test']\nlearners: {copy-input: {}}"
-    with pytest.raises(StudyError, match="folds of the suite: default: '@other/test'"):
+    with pytest.raises(StudyError, match="folds of the suite: default, xlingual: '@other/test'"):
         plan(parse(text), tmp_path)
 
 
@@ -95,7 +96,7 @@ def test_tasks_and_categories_can_be_held_out_and_what_leaks_is_left_out():
         UsageError, match=r"--test matches no task and no category: 'Titel Generation' .did you mean Title"
     ):
         BUILD(test=("Titel Generation",))
-    with pytest.raises(UsageError, match="must not hold out all tasks: 12"):
+    with pytest.raises(UsageError, match="must not hold out all tasks: 25"):
         BUILD(test=("*",))
     with pytest.raises(UsageError, match="unknown key 'test' of benchmark 'quickstart'"):
         build("quickstart", test=("*",))

@@ -47,6 +47,17 @@ def test_the_tables_of_natural_instructions_are_whole():
     assert all(encoding(name.removeprefix("trained on ")) for name in encodings.values)
 
 
+def test_the_curves_of_figure_5_rise_with_tasks_and_size_and_not_with_instances():
+    paper = published("natural-instructions")
+    tasks, instances, sizes = (
+        next(iter(paper.by(over)[0].values.values())) for over in ("training tasks", "training instances", "parameters")
+    )
+    assert (tasks["128"], tasks["757"]) == (48.4, 54.3)  # as its text has them
+    assert [*sizes.values()] == [40.1, 42.1, 48.0, 54.3, 62.0]
+    assert [*tasks.values()] == sorted(tasks.values())
+    assert max(instances, key=lambda number: instances[number]) == "64"
+
+
 def test_cards_have_figures_of_what_cards_show():
     cards = {name: found for name in BENCHMARKS if (found := card(name))}
     assert list(cards) == ["csl", "natural-instructions"]

@@ -116,19 +116,19 @@ def test_show_gives_tsv_when_piped(taskloom, suite: Path):
 def test_show_tells_category_and_role_and_on_a_terminal_one_metric(taskloom, told: Path, monkeypatch):
     header, first, *_ = taskloom("show", told).out.splitlines()
     assert header.split("\t") == ["task", "category", "role", "output", "metrics", "examples"]
-    every = "rouge-l:published, rouge-l, exact-match:published, exact-match"
-    assert first.split("\t") == ["task9001_weather_data_to_text", "Data to Text", "train", "text", every, "all 36"]
+    every, both = "rouge-l:published, rouge-l, exact-match:published, exact-match", "default: train, xlingual: train"
+    assert first.split("\t") == ["task9001_weather_data_to_text", "Data to Text", both, "text", every, "all 36"]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setenv("COLUMNS", "160")
     wide = taskloom("show", told)
-    assert re.search(r"task9007\w+ +Word Analogy +test +text +rouge-l:published \+3 +test 48 *\n", wide.out)
+    assert re.search(r"task9007\w+ +Word Analogy +default: test +text +rouge-l:published \+3 +test 48 *\n", wide.out)
     assert "no room" not in wide.err
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "110")
     narrow = taskloom("show", told)
-    assert re.search(r"task9007\w+ +Word Analogy +test +test 48 *\n", narrow.out)
+    assert re.search(r"task9007\w+ +Word Analogy +default: test +test 48 *\n", narrow.out)
     assert "columns that do not fit: output, metrics;" in narrow.err
     monkeypatch.setattr("sys.stdout.isatty", lambda: False)
-    assert "role\ttest\n" in taskloom("show", told, "task9007_everyday_word_analogy").out
+    assert "role\tdefault: test\n" in taskloom("show", told, "task9007_everyday_word_analogy").out
 
 
 def test_roles_name_their_fold_where_there_are_several(taskloom, small_suite, tmp_path: Path):
@@ -189,11 +189,13 @@ def told(taskloom, tmp_path: Path) -> Path:
 
 def test_show_the_card_of_tags(taskloom, told: Path):
     lines = taskloom("show", told, "--card").out.splitlines()
-    assert lines[:2] == ["what\there\tpublished", "tasks\t12\t1616"]
-    assert lines[lines.index("language\ttasks") + 1] == "English\t10"
+    assert lines[:2] == ["what\there\tpublished", "tasks\t25\t1616"]
+    assert lines[lines.index("language\ttasks") + 1] == "English\t20"
     shown = json.loads(taskloom("show", told, "--card", "--json").out)
-    assert (shown["types"], shown["published"]["types"]) == (12, 76)
-    assert shown["spreads"]["languages"] == {"counts": {"English": 10, "Chinese": 1, "Spanish": 1}, "without": 0}
+    assert (shown["types"], shown["published"]["types"]) == (22, 76)
+    assert shown["spreads"]["languages"]["counts"] == dict(
+        [("English", 20), *((name, 1) for name in ("Chinese", "French", "German", "Italian", "Spanish"))]
+    )
 
 
 def test_the_card_as_a_page_is_written_again(taskloom, told: Path, suite: Path, tmp_path: Path):
@@ -203,18 +205,18 @@ def test_the_card_as_a_page_is_written_again(taskloom, told: Path, suite: Path, 
     assert page.read_text(encoding="utf-8").count("<svg") > 1  # labels and lengths
     ran = taskloom("show", told, "--card", "-o", page, "--json")
     assert page.read_text(encoding="utf-8").count("<svg") == 3
-    assert json.loads(ran.out)["tasks"] == 12
+    assert json.loads(ran.out)["tasks"] == 25
 
 
 def test_a_terminal_shows_the_first_names_with_bars(taskloom, told: Path, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setattr("taskloom.cli.listings.NAMES", 2)
     few, every = taskloom("show", told, "--card"), taskloom("show", told, "--card", "--all")
-    assert re.search(r"English +10 +█{24} *\n", few.out)
-    assert re.search(r"Chinese +1 +█{5}▌", few.out)
+    assert re.search(r"English +20 +█{24} *\n", few.out)
+    assert re.search(r"Chinese +1 +█{4}▌", few.out)
     assert "Spanish" not in few.out
-    assert "1 more language: --all shows them" in few.err
-    assert re.search(r"Spanish +1 +█{5}▌", every.out)
+    assert "4 more languages: --all shows them" in few.err
+    assert re.search(r"Spanish +1 +█{4}▌", every.out)
     assert "--all" not in every.err
 
 

@@ -19,11 +19,16 @@ KEYS += ",Domains,Positive Examples,Negative Examples,Instances,Instance License
 EXACT = {"Contributors": ["taskloom"], "URL": ["https://example.org/taskloom"], "Reasoning": []}
 CATEGORIES = {
     *("Answerability Classification", "Cause Effect Classification", "Coreference Resolution", "Data to Text"),
-    *("Dialogue Act Recognition", "Grammar Error Correction", "Keyword Tagging", "Overlap Extraction"),
-    *("Question Rewriting", "Sentiment Analysis", "Text Categorization", "Textual Entailment", "Title Generation"),
-    *("Translation", "Word Analogy"),
+    *("Dialogue Act Recognition", "Grammar Error Correction", "Intent Identification", "Keyword Tagging"),
+    *("Mathematics", "Named Entity Recognition", "Number Conversion", "Overlap Extraction", "Preposition Prediction"),
+    *("Program Execution", "Question Rewriting", "Question Understanding", "Sentiment Analysis", "Spam Classification"),
+    *("Text Categorization", "Textual Entailment", "Title Generation", "Translation", "Word Analogy"),
+    *("Word Relation Classification", "Word Semantics"),
 }
-LANGUAGES = {"task9004": "Spanish", "task9012": "Chinese"}  # the others are English
+LANGUAGES = {  # the others are English
+    **{"task9004": "Spanish", "task9012": "Chinese"},
+    **{"task9023": "German", "task9024": "French", "task9025": "Italian"},
+}
 LABELS = {
     "task9002": {"rain", "snow", "wind", "heat"},
     "task9003": {"positive", "negative"},
@@ -31,6 +36,12 @@ LABELS = {
     "task9006": {"yes", "no"},
     "task9010": {"entailment", "contradiction", "neutral"},
     "task9011": {"cause", "effect"},
+    "task9013": {"animal", "plant", "tool", "clothing"},
+    "task9015": {"person", "place", "time", "number"},
+    "task9016": {"light", "music", "heating", "alarm"},
+    "task9021": {"spam", "normal"},
+    "task9022": {"in", "on", "at", "with"},
+    "task9023": {"Ursache", "Folge"},
 }
 
 
@@ -39,16 +50,16 @@ def read(path: Path) -> dict[str, Any]:
     return task
 
 
-def split(name: str) -> list[str]:
-    return (FOLDER / "splits" / "default" / f"{name}_tasks.txt").read_text(encoding="utf-8").splitlines()
+def split(name: str, track: str) -> list[str]:
+    return (FOLDER / "splits" / track / f"{name}_tasks.txt").read_text(encoding="utf-8").splitlines()
 
 
-def side(name: str, key: str) -> set[str]:
-    return {value for task in split(name) for value in read(FOLDER / "tasks" / f"{task}.json")[key]}
+def side(name: str, key: str, track: str) -> set[str]:
+    return {value for task in split(name, track) for value in read(FOLDER / "tasks" / f"{task}.json")[key]}
 
 
-def texts(name: str) -> list[str]:
-    tasks = [read(FOLDER / "tasks" / f"{task}.json") for task in split(name)]
+def texts(name: str, track: str) -> list[str]:
+    tasks = [read(FOLDER / "tasks" / f"{task}.json") for task in split(name, track)]
     return [row["input"] for task in tasks for row in task["Instances"]]
 
 
@@ -160,15 +171,23 @@ def test_other_tasks_have_too_many_outputs_to_be_classification(path: Path) -> N
 
 
 def test_the_splits_name_exactly_the_files() -> None:
-    assert sorted(split("train") + split("test")) == [path.stem for path in PATHS]
-    assert len(PATHS) == 12
+    assert split("train", "default") == split("train", "xlingual")
+    tested = split("test", "default") + split("test", "xlingual")
+    assert sorted(split("train", "default") + tested) == [path.stem for path in PATHS]
+    assert len(PATHS) == 25
 
 
-def test_no_source_and_no_text_is_on_both_sides() -> None:
-    assert side("train", "Source").isdisjoint(side("test", "Source"))
-    assert not list(overlaps(texts("train"), texts("test")))
+@pytest.mark.parametrize("track", ["default", "xlingual"])
+def test_no_source_and_no_text_is_on_both_sides(track: str) -> None:
+    assert side("train", "Source", track).isdisjoint(side("test", "Source", track))
+    assert not list(overlaps(texts("train", track), texts("test", track)))
 
 
-def test_the_test_tasks_are_of_several_categories_none_of_them_trained_on() -> None:
-    assert len(side("test", "Categories")) == 6
-    assert side("train", "Categories").isdisjoint(side("test", "Categories"))
+@pytest.mark.parametrize(("track", "count"), [("default", 6), ("xlingual", 3)])
+def test_the_test_tasks_are_of_several_categories_none_of_them_trained_on(track: str, count: int) -> None:
+    assert len(side("test", "Categories", track)) == count
+    assert side("train", "Categories", track).isdisjoint(side("test", "Categories", track))
+
+
+def test_the_cross_lingual_track_is_tested_in_other_languages_than_english() -> None:
+    assert "English" not in side("test", "Output_language", "xlingual")

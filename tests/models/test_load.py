@@ -124,6 +124,15 @@ def why_refused(place: Path) -> str:
     return str(caught.value)
 
 
+def test_parameters_are_counted_without_loading_weights(folder: Path, tmp_path: Path) -> None:
+    opened: Any = weights(f"path:{folder}").open(tmp_path)
+    assert weights(f"path:{folder}").parameters() == sum(one.numel() for one in opened.net.parameters())
+    (file,) = folder.glob("*.safetensors")
+    file.write_bytes(b"no head")
+    assert weights(f"path:{folder}").parameters() is None
+    assert weights(f"path:{tmp_path}/none").parameters() is None
+
+
 def test_what_is_no_model_is_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:
     assert why_refused(tmp_path / "none") == f"neither a folder of safetensors nor a GGUF file: {tmp_path}/none"
     (tmp_path / "empty").mkdir()

@@ -42,7 +42,9 @@ class Padded:
 @pytest.mark.parametrize("family", new.FAMILIES)
 def test_nano_has_about_two_million_parameters_with_eight_thousand_words(family: str):
     name = f"{family}-nano"
-    assert 1.7e6 < new.parameters(new.net(name, Padded(name), seed=0)) < 2.3e6
+    count = new.parameters(new.net(name, Padded(name), seed=0))
+    assert 1.7e6 < count < 2.3e6
+    assert new.parameter_count(name, len(Padded(name))) == count
 
 
 @pytest.mark.parametrize(

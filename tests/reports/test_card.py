@@ -57,10 +57,10 @@ def test_published_figures_stand_beside_ours(embedded: Suite):
     made = card.sheet(embedded)
     rows = {str(row[0]): row[1:] for row in made.rows}
     assert made.columns == ("what", "here", "published")
-    assert rows["tasks"] == (12, 1616)
-    assert rows["tasks not only in English"] == (2, 576)
-    assert rows["instances"] == (482, "5M")
-    assert rows["sources"] == (9, None)
+    assert rows["tasks"] == (25, 1616)
+    assert rows["tasks not only in English"] == (5, 576)
+    assert rows["instances"] == (943, "5M")
+    assert rows["sources"] == (22, None)
     assert made.data["published"]["instances_per_task"] == 3106.0
     assert "33 domains are wider" in made.notes[-1]
 

@@ -203,6 +203,43 @@ def test_scores_go_over_a_setting_that_is_a_number_with_a_trend():
     assert nothing(Scaling(over="positive"), model={"model": "m"})
 
 
+def trained(model: str, tasks: int) -> dict[str, Any]:
+    return {"model": model, "base": "m", "training tasks": tasks, "trained": "all", "training": {"steps": 5}}
+
+
+def test_scores_over_training_stand_beside_the_published_curve_with_a_trend_of_its_own():
+    settings = {
+        "model": trained("tk-4", 4), "copy-input": trained("tk-1", 1), "copy-demonstration": trained("tk-2", 2)
+    }  # fmt: skip
+    (scaling,) = shown(Scaling(over="training tasks", paper="natural-instructions"), **settings)
+    ours, theirs = scaling.rows
+    assert scaling.columns == ("learner", "1", "2", "4", "8", "32", "128", "256", "512", "757")
+    assert (ours[0], theirs[0]) == ("m", "Tk-Instruct 3B, published")
+    assert theirs[4:] == (43.7, 45.6, 48.4, 51.2, 52.9, 54.3)
+    assert scaling.notes[2] == "Tk-Instruct 3B, published: 1.7 for each doubling of 1 + x, by a straight line (R² 0.97)"
+    assert any("not measured here" in note for note in scaling.notes)
+
+
+def test_what_makes_no_other_cells_is_drawn_once():
+    settings = {"model": trained("tk-4", 4), "copy-input": trained("tk-1", 1), "copy-demonstration": trained("all", 9)}
+    made = results(Scaling(over="training tasks"), **settings)
+    same = {(o.learner, o.task): o for o in made.outcomes}
+    outcomes = [
+        replace(same["model", o.task], learner=o.learner) if o.learner == "copy-demonstration" else o
+        for o in made.outcomes
+    ]
+    (scaling,) = checked(summarise(replace(made, outcomes=tuple(outcomes)), How(count=50)).figures)
+    assert scaling.columns == ("learner", "1", "4")
+    assert scaling.notes[2] == "m: 9 is not drawn: its cells are those of 4"
+
+
+def test_a_setting_that_is_not_known_yet_is_no_fault_and_is_not_drawn():
+    settings: dict[str, Any] = {"model": {"parameters": None}, "copy-input": {"parameters": None}}
+    assert not list(Scaling(over="parameters").faults(settings))
+    assert nothing(Scaling(over="parameters"), **settings)
+    assert list(Matrix(rows="parameters", columns="parameters").faults(settings))
+
+
 def test_all_forms_show_them_and_escape_them():
     views = (Beside(paper="natural-instructions"), Gain(), Agreement(x=EXACT, y=ROUGE))
     summary = summarise(results(*views), How(count=50))

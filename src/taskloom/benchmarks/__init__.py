@@ -55,7 +55,7 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
     ),
     "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",
-        "our own dozen",
+        "our own tasks",
         "natural_instructions:NaturalInstructions",
     ),
     "quickstart": BenchmarkRow("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),

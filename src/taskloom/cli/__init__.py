@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import ask, data, models, people, pretrain, runs, suites
+from . import ask, data, models, people, pretrain, runs, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -90,6 +90,13 @@ _verb(
     "taskloom run study.yaml --limit 4",
     "taskloom run study.yaml -w 2",
     "taskloom run natural-instructions --suite suites/mine --model smollm2",
+    under=STUDIES,
+)  # fmt: skip
+_verb(
+    app, transfer.transfer,
+    "taskloom transfer suites/films --budget 4000",
+    "taskloom transfer suites/csl --targets '*->category' --meta 'abstract->*' --seeds 5 --measure",
+    "taskloom transfer suites/mine --by category --model smollm2 --what lora --dry-run",
     under=STUDIES,
 )  # fmt: skip
 _verb(

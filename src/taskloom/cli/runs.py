@@ -40,6 +40,7 @@ Only = Annotated[
 Limit = Annotated[
     int, typer.Option(metavar="N", min=0, help="A trial: only N items of each episode, kept apart from the real run.")
 ]
+Workers = Annotated[int, typer.Option("--workers", "-w", metavar="N", min=1, help="The number of processes.")]
 OnSuite = Annotated[
     Path | None, typer.Option("--suite", metavar="SUITE", help="A suite's folder, instead of the study's.")
 ]
@@ -108,7 +109,7 @@ def plan(
     known = f"unknown until a run or a trial (`{_trial(prepared, only)}`)"
     shown["seconds"] = known if ahead.seconds is None else f"about {ahead.seconds:,.1f}, with one worker"
     console.pairs({**shown, **{f"tokens of {of.model}": _tokens(of) for of in ahead.tokens}})
-    _note_skipped(found)
+    note_skipped(found)
 
 
 def _tokens(of: TokenEstimate) -> str:
@@ -145,21 +146,33 @@ def run(
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
-    workers: Annotated[int, typer.Option("--workers", "-w", metavar="N", min=1, help="The number of processes.")] = 1,
+    workers: Workers = 1,
 ) -> None:
     """Run a study, or resume it, and write its report."""
-    from ..reports import render, summarise
     from ..studies.api import Overrides, prepare
 
     prepared = prepare(
-        study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit, get=_get_model
+        study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit, get=get_model
     )
-    found, folder = prepared.plan, prepared.folder
-    _note_skipped(found, briefly=True)
+    note_skipped(prepared.plan, briefly=True)
+    note_changed(prepared)
+    carry_out(prepared, workers)
+
+
+def note_changed(prepared: Prepared) -> None:
+    """Say that the folder has a run of another study, if so."""
     if prepared.is_changed:
         console.note(
-            f"the study has changed since the last run; cells of the old one stay in the ledger, not shown: {folder}"
+            "the study has changed since the last run; cells of the old one stay in the ledger, not shown: "
+            f"{prepared.folder}"
         )
+
+
+def carry_out(prepared: Prepared, workers: int) -> Results:
+    """Run what is missing, print the scores and write the report; end where something failed."""
+    from ..reports import render, summarise
+
+    found, folder = prepared.plan, prepared.folder
     try:
         with console.progress(found.study.name, detail=lambda: _training(folder)) as progress:
             done, gathered = prepared.run(workers=workers, progress=progress, stopping=_note_stopping)
@@ -172,7 +185,7 @@ def run(
     if gathered.outcomes or gathered.failures:
         summary = summarise(gathered)
         sys.stdout.write(render(summary, "terminal"))
-        page = folder / (f"trial-{limit}.html" if limit else REPORT)
+        page = folder / (f"trial-{prepared.limit}.html" if prepared.limit else REPORT)
         page.write_text(render(summary, "html"), encoding="utf-8")
         console.note(f"report: {page}")
     for name, reason in done.waiting.items():
@@ -184,6 +197,7 @@ def run(
             f"{counted(len(gathered.failures), 'cell')} failed; see the report for tracebacks; the same command retries"
         )
         raise typer.Exit(1)
+    return gathered
 
 
 def _end_interrupted() -> NoReturn:
@@ -206,7 +220,7 @@ def _note_stopping() -> None:
     )  # above the bar, if there is one
 
 
-def _get_model(name: str, model: Source) -> None:
+def get_model(name: str, model: Source) -> None:
     """Fetch a model unless it is in the cache, and show the progress."""
     with console.progress(f"fetching model {name}", of_bytes=True) as progress:
         model.get(progress)
@@ -329,7 +343,7 @@ def merge(
 UNSUPPORTED = ("output-unsupported", "examples-needed")  # what a learner can't do
 
 
-def _note_skipped(found: Plan, *, briefly: bool = False) -> None:
+def note_skipped(found: Plan, *, briefly: bool = False) -> None:
     """Print what is skipped, and why; briefly, learners that do not support a task are counted in one line."""
     able = {note: n for note, n in found.skipped.items() if note.code in UNSUPPORTED}
     texts = {str(note): n for note, n in found.skipped.items() if not briefly or note not in able}

@@ -45,8 +45,25 @@ def tasks(ctx: typer.Context, incomplete: str) -> list[str]:
     from ..suites.store import open_suite
 
     with suppress(Exception):  # `show` reports what can't be opened
-        return [name for name in open_suite(Path(ctx.params["suite"])).tasks if name.startswith(incomplete)]
+        return [name for name in open_suite(Path(_named_before(ctx, "suite"))).tasks if name.startswith(incomplete)]
     return []
+
+
+def tags(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete tags of tasks of the suite that is named before."""
+    from ..suites.store import open_suite
+
+    with suppress(Exception):  # `transfer` reports what can't be opened
+        found = open_suite(Path(_named_before(ctx, "suite"))).tasks.values()
+        return sorted({name for task in found for name in task.tags if name.startswith(incomplete)})
+    return []
+
+
+def trained_parts(incomplete: str) -> list[str]:
+    """Complete what of a model can be trained."""
+    from ..models.recipe import USUAL_RATES
+
+    return [name for name in USUAL_RATES if name != "none" and name.startswith(incomplete)]
 
 
 def encodings(incomplete: str) -> list[str]:

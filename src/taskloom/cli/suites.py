@@ -103,6 +103,12 @@ def build(
             metavar="FILE", help="A file of test rows; for task files: a task, pattern or category to hold out."
         ),
     ] = [],  # noqa: B006
+    scored: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="For task files: instances of a test task that are scored (100); others may train."
+        ),
+    ] = 0,
     on_error: Annotated[
         str,
         typer.Option(metavar="stop|skip", help="Rows with errors: stop and list them (default), or skip and count."),
@@ -130,7 +136,7 @@ def build(
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,
         "on_error": on_error, "file_encoding": file_encoding, "delimiter": delimiter, "test": test,
         "split": split, "pools": _assignments(pool), "train": train, "dev": dev,
-        "instruction": _instructions(instruction), "partitions": _assignments(partition),
+        "instruction": _instructions(instruction), "partitions": _assignments(partition), "scored": scored,
     }  # fmt: skip
     options = {name: value for name, value in wanted.items() if value} | _plain_values(_assignments(option))
     _refuse_flags(name, options)

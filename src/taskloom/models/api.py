@@ -131,6 +131,9 @@ class Endpoint:
         more: dict[str, Json] = {"revision": self.revision} if self.revision else {}
         return {"api": name, "at": url} | more | ({"body": dict(self.body)} if self.body else {})
 
+    def parameters(self) -> None:
+        """Say nothing: what is behind an address can't be known."""
+
     def get(self, progress: Progress | None = None) -> None:
         """Fetch nothing."""
 

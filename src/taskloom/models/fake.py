@@ -56,6 +56,9 @@ class Fake:
         """Name the fake."""
         return self.load
 
+    def parameters(self) -> None:
+        """Have none."""
+
     def get(self, progress: Progress | None = None) -> None:
         """Fetch nothing."""
 

@@ -26,7 +26,7 @@ from ..progress import Progress
 from ..sources import packages
 from . import LANGUAGE, Ability, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
-from .weight_files import CONFIG, FILES, WEIGHTS, content, refuse_uncovered
+from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_uncovered
 
 if TYPE_CHECKING:
     from .lm import LM
@@ -50,6 +50,9 @@ class Source(Protocol):
 
     def identity(self) -> Json:
         """Name the model by its content, without loading it."""
+
+    def parameters(self) -> int | None:
+        """Count its parameters, where that is known without loading or fetching it."""
 
     def get(self, progress: Progress | None = None) -> Path | None:
         """Fetch what is not here; give the folder where there is one."""
@@ -133,6 +136,11 @@ class Weights:
         found: dict[str, Json] = {"weights": digest(self.load)}
         found |= {"dtype": self.dtype} if self.dtype != "float32" else {}
         return found | ({"context": self.context} if self.context else {})
+
+    def parameters(self) -> int | None:
+        """Count the parameters of weights that are here."""
+        folder = _folder_here(self.load)
+        return parameters_in(folder) if folder else None
 
     def get(self, progress: Progress | None = None) -> Path:
         """Fetch and convert what is not here."""
@@ -265,6 +273,18 @@ def is_here(load: str) -> bool:
         except FetchError:
             return False
     return Path(load.removeprefix("path:")).exists()
+
+
+def _folder_here(load: str) -> Path | None:
+    """Give the folder of weights that need no fetching and no conversion, if there is one."""
+    if load.startswith("path:"):
+        return Path(load.removeprefix("path:"))
+    if not is_here(load):
+        return None
+    if load.startswith("hf:"):
+        return _hub(load, local=True)
+    of = packages.entry(NAMED[load].entry) if load in NAMED else _release(load)
+    return next(iter(converted(packages.sha256_of(of))), None)
 
 
 def digest(load: str) -> str:

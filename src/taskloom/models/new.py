@@ -66,6 +66,7 @@ class Family:
     goals: tuple[Goal, ...]  # what it can be pre-trained on, the usual first
     positions: int  # the most tokens that it is made for, unless told otherwise
     settings: Callable[[Size, int], dict[str, Any]]  # of transformers, for a size and a number of positions
+    count: Callable[[Size, int, int], int]  # parameters, for a size, a vocabulary and a number of positions
     config: str  # of transformers
     rate: float  # the usual learning rate of pre-training for a model 128 wide
     is_causal: bool = False
@@ -109,6 +110,30 @@ def _llama(size: Size, positions: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _t5_count(of: Size, vocabulary: int, positions: int) -> int:  # noqa: ARG001 (positions have no weights)
+    attention, forward = 4 * of.width**2, 2 * of.width * of.inner
+    layers = of.layers * (3 * attention + 2 * forward + 5 * of.width)
+    return vocabulary * of.width + layers + 2 * (32 * of.heads + of.width)  # 32 buckets of distances
+
+
+def _bart_layers(of: Size) -> int:
+    attention, forward = 4 * (of.width**2 + of.width), 2 * of.width * of.inner + of.inner + of.width
+    return of.layers * (3 * attention + 2 * forward + 5 * 2 * of.width)
+
+
+def _bart_count(of: Size, vocabulary: int, positions: int) -> int:
+    return of.width * (vocabulary + 2 * (positions + 2) + 2 * 2) + _bart_layers(of)  # two positions are for padding
+
+
+def _pegasus_count(of: Size, vocabulary: int, positions: int) -> int:
+    return of.width * (vocabulary + 2 * positions + 2 * 2) + _bart_layers(of)
+
+
+def _llama_count(of: Size, vocabulary: int, positions: int) -> int:  # noqa: ARG001
+    layer = 4 * of.width**2 + 3 * of.width * of.inner + 2 * of.width
+    return of.width * (vocabulary + 1) + of.layers * layer
+
+
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 ROLES = {"pad_token": PAD, "eos_token": END, "unk_token": UNKNOWN}
 SMALL = {"nano": Size(128, 2, 512, 4), "mini": Size(256, 4, 1024, 4), "small": Size(512, 6, 2048, 8, 0.1)}
@@ -116,7 +141,7 @@ FAMILIES: Mapping[str, Family] = {
     "t5": Family(  # Raffel et al. 2020, table 14
         SpecialTokens((PAD, END, UNKNOWN), ROLES, last=SENTINELS[::-1], end=END, start=PAD, mask=SENTINELS[0]),
         {**SMALL, "base": Size(768, 12, 3072, 12, 0.1), "large": Size(1024, 24, 4096, 16, 0.1)},
-        ("spans", "infilling", "gaps"), 512, _t5, "T5Config", 3e-3,
+        ("spans", "infilling", "gaps"), 512, _t5, _t5_count, "T5Config", 3e-3,
     ),
     "bart": Family(  # Lewis et al. 2020, section 2.1
         SpecialTokens(
@@ -124,7 +149,7 @@ FAMILIES: Mapping[str, Family] = {
             begin="<s>", end=END, start=END, mask="<mask>",
         ),
         {**SMALL, "base": Size(768, 6, 3072, 12, 0.1), "large": Size(1024, 12, 4096, 16, 0.1)},
-        ("infilling", "gaps"), 1024, _plain_bart, "BartConfig", 1e-3, learns_positions=True,
+        ("infilling", "gaps"), 1024, _plain_bart, _bart_count, "BartConfig", 1e-3, learns_positions=True,
     ),
     "pegasus": Family(  # Zhang et al. 2020, section 5
         SpecialTokens(
@@ -132,7 +157,7 @@ FAMILIES: Mapping[str, Family] = {
             mask="<mask_1>",
         ),
         {**SMALL, "base": Size(768, 12, 3072, 12, 0.1), "large": Size(1024, 16, 4096, 16, 0.1)},
-        ("gaps", "infilling"), 512, _pegasus, "PegasusConfig", 1e-3,
+        ("gaps", "infilling"), 512, _pegasus, _pegasus_count, "PegasusConfig", 1e-3,
     ),
     "llama": Family(  # base and large as GPT-2's first two sizes
         SpecialTokens((UNKNOWN, "<s>", END, PAD), {**ROLES, "bos_token": "<s>"}, begin="<s>", end=""),
@@ -140,7 +165,7 @@ FAMILIES: Mapping[str, Family] = {
             "nano": Size(128, 4, 384, 4), "mini": Size(256, 8, 768, 4), "small": Size(512, 8, 1536, 8),
             "base": Size(768, 12, 2048, 12), "large": Size(1024, 24, 2816, 16),
         },
-        ("causal",), 1024, _llama, "LlamaConfig", 1e-3, is_causal=True,
+        ("causal",), 1024, _llama, _llama_count, "LlamaConfig", 1e-3, is_causal=True,
     ),
 }  # fmt: skip
 NAMES = tuple(f"{family}-{size}" for family, of in FAMILIES.items() for size in of.sizes)
@@ -165,6 +190,16 @@ def size_of(name: str) -> Size:
     Size(width=128, layers=2, inner=512, heads=4, dropout=0.0)
     """
     return family_of(name).sizes[name.removeprefix(PREFIX).partition("-")[2]]
+
+
+def parameter_count(name: str, vocabulary: int, positions: int = 0) -> int:
+    """Count the parameters that a model will have with so many tokens.
+
+    >>> parameter_count("t5-nano", 8000)
+    1943296
+    """
+    family = family_of(name)
+    return family.count(size_of(name), vocabulary, positions or family.positions)
 
 
 def check_vocabulary(special: SpecialTokens, size: int) -> None:

@@ -68,6 +68,17 @@ class Pretraining:
         """Give the objective."""
         return new.goal_of(self.model, self.objective)
 
+    @property
+    def positions(self) -> int:
+        """Give the number of positions: where each has weights of its own, no more than are trained."""
+        family = new.family_of(self.model)
+        return self.length + 2 if family.learns_positions else family.positions
+
+    @property
+    def parameters(self) -> int:
+        """Count the parameters that it will have, where texts have enough words for the vocabulary."""
+        return new.parameter_count(self.model, self.vocabulary, self.positions)
+
     def id(self, corpus: Corpus) -> str:
         """Name the model by all that determines it."""
         return fingerprint("pretrain", VERSION, declared(self), corpus.digest)

@@ -42,7 +42,7 @@ def make(how: Pretraining, corpus: Corpus, part: Path, watch: Watch) -> tuple[di
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     lessons = _lessons(how, corpus, part / "tokenizer")
-    net = new.net(how.model, lessons.tokenizer, seed=how.seed, positions=_positions(how))
+    net = new.net(how.model, lessons.tokenizer, seed=how.seed, positions=how.positions)
     net.to(device_for("auto"))
     before = _perplexity(net, lessons.held_out)
     learnt = _trained(net, lessons.learnt, how, replace(watch, keep=part / "checkpoints"))
@@ -86,18 +86,12 @@ def _tokenizer(how: Pretraining, texts: list[str], folder: Path) -> Any:
     if rank() == 0 and not folder.is_dir():
         kind = next((kind for kind in new.KINDS if kind == how.tokenizer), None) or tokenizers.likely_kind(texts)
         family = new.family_of(how.model)
-        made = tokenizers.train(kind, texts, how.vocabulary, family.special, context=_positions(how))
+        made = tokenizers.train(kind, texts, how.vocabulary, family.special, context=how.positions)
         with scratch_beside(folder) as scratch:
             made.save_pretrained(scratch / "made")
             replace_folder(scratch / "made", folder)
     wait_for_others()
     return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-
-
-def _positions(how: Pretraining) -> int:
-    """Give the number of positions: where each has weights of its own, no more than are trained."""
-    family = new.family_of(how.model)
-    return how.length + 2 if family.learns_positions else family.positions
 
 
 def _trained(net: Any, objective: TextObjective, how: Pretraining, watch: Watch) -> Learnt:

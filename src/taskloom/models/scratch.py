@@ -42,6 +42,9 @@ class Scratch:
         """Name the architecture, with what is usual for it."""
         return {"new": self.load, "version": VERSION, "rate": usual_rate(self.load), **asdict(new.size_of(self.load))}
 
+    def parameters(self) -> None:
+        """Say nothing: it depends on the vocabulary, which pre-training makes."""
+
     def get(self, progress: Progress | None = None) -> None:
         """Fetch nothing."""
 

@@ -26,6 +26,7 @@ class Trained(Recipe):
     tasks: tuple[str, ...] = ("@train",)  # names, patterns, or a role of the fold that asks about the task
     folds: tuple[str, ...] = ("*",)  # names or patterns of folds: one of them must ask about the task
     most: int | Literal["all"] = 100  # examples of each task
+    sample: int = 0  # tasks that are drawn of these, by the seed of the draw; 0: all
     encoding: str = ""  # of instructions; none: the default template
     dev: int = 0  # examples that are held out for early stopping
     apart: Literal["target", "study"] = "target"  # from whose records its own are kept apart
@@ -40,7 +41,7 @@ class Trained(Recipe):
     def __post_init__(self) -> None:
         Recipe.__post_init__(self)
         check_choices(self, apart=("target", "study"), goal=("answers", "texts"))
-        check_integers(self, {"dev": 0})
+        check_integers(self, {"dev": 0, "sample": 0})
         if self.goal != "texts" and (given := [name for name in OF_TEXTS if name in declared(self)]):
             raise UsageError(Note.of("options-of-texts", names=given))
         if self.goal == "texts" and (given := [name for name in OF_ANSWERS if name in declared(self)]):

@@ -14,7 +14,7 @@ from ..scores.reduce import Array, mean
 from ..stats import Contrast, Estimate, holm, sign_ps, swap_p
 from ..studies.results import Outcome
 from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
-from .intervals import SHARE, Parts, Resampled, TaskMean, each_task, over_tasks, task_means, together
+from .intervals import SHARE, Parts, Resampled, TaskMean, each_task, instances, over_tasks, task_means, together
 
 ENOUGH = 12  # episodes; where there are as many, and tasks share no records, whole episodes change sides in a test
 SIDES = 100  # changes of sides for each contrast of a family, so that what Holm corrects is fine enough
@@ -111,7 +111,13 @@ def _parts(pair: _Pair) -> Parts | None:
 
 
 def combination(
-    shares: Mapping[str, float], metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How | None = None
+    shares: Mapping[str, float],
+    metric: str,
+    shots: Shots,
+    outcomes: Iterable[Outcome],
+    how: How | None = None,
+    *,
+    over: str = "tasks",
 ) -> Estimate:
     """Give a sum of learners' scores, each times its share, on the episodes that all have answered."""
     how = how or How()
@@ -121,11 +127,24 @@ def combination(
     first, *others = answers.values()
     same = [p for p in first if all(p in found and found[p].items == first[p].items for found in others)]
     drawn = draw({name: {place: found[place] for place in same} for name, found in answers.items()}, how)
-    summed = {
-        task: replace(episodes, values=sum((shares[name] * drawn[name][task].values for name in drawn), np.zeros(1)))
-        for task, episodes in drawn[next(iter(drawn))].items()
-    }
-    return over_tasks(task_means(summed, how), how).intervals()[0]
+    means = task_means(combined(dict.fromkeys(drawn[next(iter(drawn))], shares), drawn), how)
+    return over_tasks(means, how, instances(means) if over == "instances" else None).intervals()[0]
+
+
+def combined(shares: Mapping[str, Mapping[str, float]], drawn: Mapping[str, Drawn]) -> dict[str, Episodes]:
+    """Sum learners' scores up on each task, each times its share there, in the episodes that all have answered."""
+    found = {}
+    for task, parts in shares.items():
+        first, *others = (drawn[name][task] for name in parts)
+        same = [
+            p for p, a in first.answers.items() if all(p in o.answers and o.answers[p].items == a.items for o in others)
+        ]
+        values = sum(
+            (share * drawn[name][task].values[:, _places(drawn[name][task], same)] for name, share in parts.items()),
+            np.zeros(1),
+        )
+        found[task] = Episodes({place: first.answers[place] for place in same}, values, first.linked)
+    return found
 
 
 # --- what both have answered -----------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def heat(rows: Sequence[tuple[str, Sequence[float | None], str]], columns: Seque
     top = 14 + round(7.2 * max(map(len, columns), default=0))
     left = LEFT + min(200, round(6.8 * max((len(name) for name, _, _ in rows), default=0))) + 8
     step = (RIGHT - left) / max(1, len(columns))
-    heads = [_upright(left + (n + 0.5) * step + 4, top - 6, name) for n, name in enumerate(columns)]
+    heads = [upright(left + (n + 0.5) * step + 4, top - 6, name) for n, name in enumerate(columns)]
     drawn = []
     for number, (name, values, style) in enumerate(rows):
         y = top + number * 24
@@ -210,7 +210,8 @@ def _strip(name: str, found: Mapping[str, Estimate], styles: Mapping[str, str], 
     return text_at(LEFT, top + 15, name, "name") + "".join(marks)
 
 
-def _upright(x: float, y: float, text: str) -> str:
+def upright(x: float, y: float, text: str) -> str:
+    """Write a text that is read from below."""
     return f'<text class="tick" transform="translate({x:.1f} {y}) rotate(-90)">{escape(text)}</text>'
 
 

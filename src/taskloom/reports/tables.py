@@ -16,6 +16,7 @@ from ..episodes import shots_text
 from ..messages import Note, money, text_of
 from ..studies.costs import Cost
 from ..studies.results import Failure
+from ..suites.leaks import LEAKAGE
 from ..texts import counted
 from .class_tables import class_tables
 from .classes import class_reports, shared_errors
@@ -236,12 +237,22 @@ def _training_row(of: TrainingRow) -> list[str]:
     ]  # fmt: skip
 
 
-def training_note(summary: Summary) -> str:
-    """Say what the numbers about training are of."""
+def training_notes(summary: Summary) -> tuple[str, ...]:
+    """Say what the numbers about training are of, and what is known of leaks; the certificate is the suite's."""
     where = processor(summary.results)
     measured = f"seconds are of the machine of the run ({where})" if where else ""
     means = "tokens, steps, seconds and the final loss are means per cell; peak memory is of the whole process"
-    return "; ".join(filter(None, [means, measured]))
+    known = [*map(str, summary.results.taught)]
+    return ("; ".join(filter(None, [means, measured])), *known, *(_certificate(summary) if known else ()))
+
+
+def _certificate(summary: Summary) -> Iterator[str]:
+    """Give the lines of the suite's certificate against leaks that are about the folds of what was asked."""
+    folds = {fold for task in summary.tasks for fold in summary.results.suite.folds_with(task)}
+    lines = summary.about.get(LEAKAGE)
+    for line in lines if isinstance(lines, list) else ():
+        if isinstance(line, str) and line.partition(": ")[0] in folds:
+            yield f"leakage certificate, {line}"
 
 
 def _cost(of: Cost) -> list[str]:
@@ -302,7 +313,7 @@ def terminal(summary: Summary) -> str:
             _show(
                 Figure(
                     title="training", columns=tuple(columns), rows=tuple(map(tuple, rows)),
-                    notes=(training_note(summary),),
+                    notes=training_notes(summary),
                 ),
                 FEW,
             )  # fmt: skip
@@ -359,7 +370,8 @@ def markdown(summary: Summary) -> str:
     if found := failures(summary):
         parts += ["## Failures", _md_table(FAILURE_COLUMNS, found), f"{TRACEBACKS}."]
     if summary.training.rows:
-        parts += ["## Training", _md_table(*training(summary)), f"{_md(training_note(summary))}."]
+        parts += ["## Training", _md_table(*training(summary))]
+        parts += ["\n".join(f"- {_md(note)}" for note in training_notes(summary))]
     parts += ["## Compute cost", _md_table(*costs(summary))] if summary.counts.done else []
     parts += ["## Run it again", f"    {' '.join(summary.command.split())}", f"Suite: `{summary.fingerprint}`"]
     return "\n\n".join(part for part in parts if part) + "\n"

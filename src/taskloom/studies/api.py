@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
-from ..learners import Learner, settings
+from ..learners import Learner
 from ..messages import Note
 from ..models.trained import Trained
 from ..progress import Progress
@@ -228,10 +228,11 @@ def keep_plan(plan: Plan, ledger: Ledger, limit: int = 0) -> None:
         study=plan.study.name,
         learners={name: repr(of) for name, of in plan.learners.items()},
         baselines=plan.baselines,
-        settings={name: settings(of) for name, of in plan.learners.items()},
+        settings=plan.settings,
         digests={name: plan.suite.digest(name) for name in dict.fromkeys(cell.task for cell in plan.cells)},
         skipped=[(note.to_json(), count) for note, count in plan.skipped.items()],
         dropped=[note.to_json() for note in plan.dropped],
+        taught=[note.to_json() for note in plan.taught],
     )
     text = canonical(asdict(about))
     ledger.keep_plan(

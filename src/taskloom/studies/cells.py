@@ -47,9 +47,9 @@ class Cell:
 
 
 def bases(models: Mapping[str, Source | Trained], name: str) -> tuple[str, ...]:
-    """Give the models that a model is trained from, the first base first, and itself."""
+    """Give the models that a model is trained from, the first base first, and itself; a circle ends where it began."""
     found = [name]
-    while isinstance(of := models.get(found[0]), Trained):
+    while isinstance(of := models.get(found[0]), Trained) and of.train not in found:
         found.insert(0, of.train)
     return tuple(found)
 

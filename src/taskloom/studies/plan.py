@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from ..core import Labels, Suite, Task
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
-from ..learners import BASELINES, Learner, can_do, learner, settings
+from ..learners import BASELINES, Learner, can_do, learner
 from ..messages import Note
 from ..models import LANGUAGE, Ability
 from ..models.load import Source, source
@@ -25,10 +25,11 @@ from ..suites.linked import refuse_broken
 from ..suites.verify import verify
 from .cells import Cell, Naming, bases
 from .metrics import all_metrics, metric_faults
+from .model_settings import settings_of, taught_notes
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
-from .training import faults_of, meant
-from .views import view_faults, view_metrics, view_name
+from .training import faults_of, meant, untrainable
+from .views import Settings, view_faults, view_metrics, view_name
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
@@ -51,6 +52,8 @@ class Plan:
     skipped: Skipped
     dropped: tuple[Note, ...]  # classes that the sampler drops, task by task
     verified: str  # what of the suite's data was compared with its names, see `suites.verify`
+    settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # of learners and of their models
+    taught: tuple[Note, ...] = ()  # what is known of leaks, model by model
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -113,6 +116,8 @@ def plan(
     return Plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
         to_run=to_run, skipped=dict(skipped), dropped=tuple(dropped), verified=verified,
+        settings=settings_of(learners, models, naming.training.known),
+        taught=taught_notes(suite, models, naming.training.known),
     )  # fmt: skip
 
 
@@ -120,20 +125,19 @@ def _made(study: Study, faults: StudyFaults) -> tuple[dict[str, Learner], dict[s
     """Make the learners of a study and find their models; note their faults, and those of views and of its suite."""
     learners = _learners(study, faults)
     models = _models(study, learners, faults)
-    _check_views(study, learners, faults)
+    if len(learners) == len(study.learners):  # of those that are themselves at fault, nothing is said
+        _check_views(study, settings_of(learners, models, {}), faults)
     if study.build:
         check_options(study, faults)
     return learners, models
 
 
-def _check_views(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
-    """Note which views can't be drawn, whatever the results; of learners that are themselves at fault, nothing."""
-    if len(learners) == len(study.learners):
-        known = {name: settings(of) for name, of in learners.items()}
-        for at, view in enumerate(study.views):
-            for option, fault in view_faults(view, known):
-                place = study.places.get(("view", f"{at} {option}")) or study.places.get(("view", str(at)), "")
-                faults.add(place, f"view {view_name(view)!r}: {fault}")
+def _check_views(study: Study, known: Settings, faults: StudyFaults) -> None:
+    """Note which views can't be drawn, whatever the results."""
+    for at, view in enumerate(study.views):
+        for option, fault in view_faults(view, known):
+            place = study.places.get(("view", f"{at} {option}")) or study.places.get(("view", str(at)), "")
+            faults.add(place, f"view {view_name(view)!r}: {fault}")
 
 
 def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> list[str]:
@@ -262,7 +266,8 @@ def _check_models(
     for name, of in models.items():
         if isinstance(of, Trained):
             place = study.places.get(("model", name), "")
-            for fault in (*faults_of(of, suite), *_base_faults(models, name, of)):
+            of_tasks = (*faults_of(of, suite), *untrainable(of, suite, study, [*parts]))
+            for fault in (*of_tasks, *_base_faults(models, name, of)):
                 faults.add(place, f"model {name!r}: {fault}")
     for task, part in parts.items():
         for name, learner_ in part.items():

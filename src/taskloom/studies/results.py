@@ -115,6 +115,7 @@ class Results:
     training_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by model and code: what was cut
     metrics: tuple[str, ...] = ()  # that the study names; none: the tasks' own
     dropped: tuple[Note, ...] = ()  # classes that take no part, task by task
+    taught: tuple[Note, ...] = ()  # what is known of leaks into what is asked about, trained model by trained model
 
     def metrics_of(self, task: str) -> tuple[str, ...]:
         """Name the metrics that a task is scored by."""
@@ -156,6 +157,7 @@ class PlanAbout:
     digests: Mapping[str, str]  # of the tasks
     skipped: Sequence[tuple[Mapping[str, Any], int]]  # notes, and how often each
     dropped: Sequence[Mapping[str, Any]] = ()  # notes
+    taught: Sequence[Mapping[str, Any]] = ()  # notes on what trained models may know of the tasks
 
     def notes(self) -> dict[Note, int]:
         """Give what was skipped when the plan was made."""
@@ -207,6 +209,7 @@ def read_results(
         training_counts=reading.training_counts(planned),
         metrics=tuple(metrics),
         dropped=tuple(Note.from_json(note) for note in about.dropped),
+        taught=tuple(Note.from_json(note) for note in about.taught),
         ledger=ledger.path,
         not_run=frozenset((one.learner, one.task, one.shots) for one in waiting),
         record=_record(ledger, trial),

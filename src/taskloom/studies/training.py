@@ -18,10 +18,11 @@ from ..models import Lesson
 from ..models.corpus import Corpus, gathered
 from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
+from ..suites.instructions import leaking_tasks
 from .study import Study, chosen_tasks, named
 
 # Options of a trained model that do not name it: its base does, and what it is taught.
-KEPT_APART = ("train", "tasks", "folds", "most", "apart", "texts", "field")
+KEPT_APART = ("train", "tasks", "folds", "most", "sample", "apart", "texts", "field")
 
 
 class TrainingError(TaskloomError):
@@ -67,6 +68,7 @@ class Training:
         if of.texts:
             return Taught("", {}, self._key(of, {"texts": self._outside(of).digest}))
         fold, tasks = self._tasks(model, of, target)
+        tasks = _sampled(model, of, tasks, seed)
         targets = self.asked if of.apart == "study" else (target,)
         avoid = frozenset[int]().union(*(self._avoided(name, seed) for name in targets))
         try:
@@ -134,7 +136,10 @@ class Training:
         found = [name for role in roles for name in self.suite.folds[folds[0]].get(role, ())]
         if not found:
             raise TrainingError(Note.of("nothing-to-train-on", model=model, task=target, fold=folds[0]))
-        return folds[0], [name for name in self.suite.tasks if name in {*found, *names}]
+        able = {name for name in found if self.suite.taught_pool(name) is not None}
+        if not able:
+            raise TrainingError(Note.of("all-are-scored", model=model, fold=folds[0], tasks=len(found)))
+        return folds[0], [name for name in self.suite.tasks if name in {*able, *names}]
 
     def _avoided(self, target: str, seed: int) -> frozenset[int]:
         """Give the records of all episodes of the target with this seed, at the settings that take most of them."""
@@ -160,6 +165,15 @@ class Training:
             pools = self.suite.pools[task].values()
             self.records[task] = frozenset(int(group) for pool in pools for group in pool.groups())
         return self.records[task]
+
+
+def _sampled(model: str, of: Trained, tasks: Sequence[str], seed: int) -> list[str]:
+    """Draw so many of the tasks as a model wants; those of fewer are among those of more."""
+    if of.sample > len(tasks):
+        raise TrainingError(Note.of("sample-too-large", model=model, sample=of.sample, tasks=len(tasks)))
+    places = zip(range(of.sample or len(tasks)), shuffled(len(tasks), "training tasks", seed), strict=False)
+    kept = {tasks[place] for _, place in places}
+    return [name for name in tasks if name in kept]
 
 
 def _held_out(records: Sequence[int], count: int, seed: int) -> frozenset[int]:
@@ -208,6 +222,17 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
             encoding(of.encoding)
         except TaskloomError as error:
             yield str(error)
+
+
+def untrainable(of: Trained, suite: Suite, study: Study, asked: Sequence[str]) -> Iterator[str]:
+    """Say so where no fold that asks about tasks of a study has any to train on: a track without training tasks."""
+    roles, plain = _split(suite, of) if not of.texts else ([], [])
+    named_in = folds_named(suite, study.tasks)
+    every = dict.fromkeys(fold for task in asked for fold in named_in.get(task) or suite.folds_with(task))
+    folds = [fold for fold in every if any(fnmatchcase(fold, text) for text in of.folds)]
+    if folds and roles and not plain and not any(suite.folds[fold].get(role) for fold in folds for role in roles):
+        leaks = sum(len(leaking_tasks(suite, fold).get(role, ())) for fold in folds for role in roles)
+        yield str(Note.of("track-without-training", roles=roles, folds=folds, leaks=leaks))
 
 
 def folds_named(suite: Suite, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -25,6 +25,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "scaling": "scaling:Scaling",
     "learning": "learning:Learning",
     "ladder": "ladder:Ladder",
+    "transfer": "transfer:Transfer",
     "bridge": "bridge:Bridges",
     "meta-gain": "meta_gain:MetaGain",
     "composition": "composition:Composition",

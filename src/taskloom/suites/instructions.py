@@ -63,12 +63,14 @@ def _without_used(roles: Mapping[str, tuple[str, ...]], used: set[str]) -> dict[
 # --- suites ----------------------------------------------------------------------------------------------------------
 
 
-def suite(files: Sequence[TaskFile], found: Splits, *, id: str, about: Mapping[str, Json] | None = None) -> Suite:
+def suite(
+    files: Sequence[TaskFile], found: Splits, *, id: str, about: Mapping[str, Json] | None = None, scored: int = TEST
+) -> Suite:
     """Make a suite of task files: of test tasks the first instances are scored, and the others may be learnt from."""
     folds = folds_of(found, [file.name for file in files])
     tested = {name for roles in folds.values() for name in roles.get("test", ())}
     tasks = {file.name: task(file) for file in files}
-    pools = {file.name: _pools(tasks[file.name], file, is_tested=file.name in tested) for file in files}
+    pools = {file.name: _pools(tasks[file.name], file, scored if file.name in tested else 0) for file in files}
     kept = {file.name: odd for file in files if (odd := _odd(file, tasks[file.name]))}
     lists: Json = {track: {name: list(names) for name, names in part.items()} for track, part in found.items()}
     kept_about: dict[str, Json] = dict(about or {}) | {KEPT: kept, KEPT_SPLITS: lists}
@@ -100,9 +102,9 @@ def _is_english(tags: Mapping[str, Sequence[str]]) -> bool:
     return {*tags["input_language"], *tags["output_language"]} <= {"English"}
 
 
-def _pools(of: Task, file: TaskFile, *, is_tested: bool) -> dict[str, Pool]:
+def _pools(of: Task, file: TaskFile, scored: int) -> dict[str, Pool]:
     examples = [_example(of, number, instance) for number, instance in enumerate(file.content[INSTANCES])]
-    parts = {"train": examples[TEST:], "test": examples[:TEST]} if is_tested else {"all": examples}
+    parts = {"train": examples[scored:], "test": examples[:scored]} if scored else {"all": examples}
     return {name: rows.pool(of, part, but=EMPTY) for name, part in parts.items() if part or name != "train"}
 
 

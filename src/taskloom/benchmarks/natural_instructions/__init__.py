@@ -1,6 +1,6 @@
 """Super-NaturalInstructions: tasks given as instructions, from a folder of task files with its splits.
 
-Where no folder is named, the dozen tasks are taken that come with taskloom.
+Where no folder is named, the tasks are taken that come with taskloom.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class NaturalInstructions:
     """The suite of a folder of task files, which say themselves what they hold."""
 
     version: ClassVar[int] = 1
-    source: str = key("", name="from", path=True)  # a folder; none: our own dozen
+    source: str = key("", name="from", path=True)  # a folder; none: our own tasks
     test: tuple[str, ...] = ()  # the tasks to hold out, by name, pattern or category; none: as the splits say
+    scored: int = instructions.TEST  # instances of a test task, the first of its file; the others may be trained on
 
     def build(self) -> Suite:
         """Build the suite."""
@@ -41,7 +42,10 @@ class NaturalInstructions:
         if self.test:
             splits = {"held-out": held_out(files, self.test)}
         id_ = folder.absolute().name if self.source else NAME
-        made = without_leaks(instructions.suite(files, splits, id=id_, about={"benchmark": NAME}))
+        if self.scored < 1:
+            raise UsageError(f"scored must be an integer >= 1: {self.scored}")
+        told = instructions.suite(files, splits, id=id_, about={"benchmark": NAME}, scored=self.scored)
+        made = without_leaks(told)
         notes = "; ".join([*_notes(files, splits), *_untrained(made)])
         return replace(made, about={**made.about, "note": notes}) if notes else made
 

@@ -16,8 +16,8 @@ def training(summary: Summary) -> str:
     if not summary.training.rows:
         return ""
     shown = table(*tables.training(summary), "figures names")
-    note = f'<p class="legend">{escape(tables.training_note(summary))}.</p>'
-    inside = f"{shown}{note}{_losses(summary)}"
+    notes = "".join(f'<p class="legend">{escape(note)}.</p>' for note in tables.training_notes(summary))
+    inside = f"{shown}{notes}{_losses(summary)}"
     return f'<section id="training"><h2>Training</h2>{inside}</section>'
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...benchmarks.published import published
+from ...ids import Json
 from ...stats import Estimate
 from ...studies.views import Settings, naming
 from .. import numbers, svg
@@ -26,12 +27,16 @@ class Matrix:
         """Name learners that would lie on each other."""
         taken: dict[tuple[str, str], str] = {}
         for name, found in settings.items():
-            if self.rows in found and self.columns in found:
+            if self._is_placed(found):
                 other = taken.setdefault((str(found[self.rows]), str(found[self.columns])), name)
                 if other != name:
                     yield f"{other!r} and {name!r} share a cell of the matrix of {self.rows} and {self.columns}"
         if not taken:
             yield f"no learner has both settings of the matrix: {self.rows!r} and {self.columns!r}"
+
+    def _is_placed(self, settings: Mapping[str, Json]) -> bool:
+        """Tell whether a learner has both settings; one that is not known is none."""
+        return settings.get(self.rows) is not None and settings.get(self.columns) is not None
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Lay scores by the first metric out by two settings, above published rows."""
@@ -39,12 +44,13 @@ class Matrix:
         at = {
             (str(found[self.rows]), str(found[self.columns])): ours[name]
             for name, found in settings.items()
-            if name in ours and self.rows in found and self.columns in found
+            if name in ours and self._is_placed(found)
         }
         if not at:
             return
-        rows, columns = (list(dict.fromkeys(names)) for names in zip(*at, strict=True))
         tables = [f for f in published(self.paper).by(self.columns) if f.metric == data.first] if self.paper else []
+        order = [name for f in tables for found in f.values.values() for name in found]
+        rows, columns = (_ordered(names, order) for names in zip(*at, strict=True))
         over = tables[0].over if tables else "tasks"
         here = {row: [_score_at(at, row, column, over) for column in columns] for row in rows}
         theirs = {f"{n}, published": [v.get(c) for c in columns] for f in tables for n, v in f.values.items()}
@@ -61,6 +67,12 @@ class Matrix:
             points=points,
             plot=_heat(here, theirs, columns, about, points=points),
         )
+
+
+def _ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Put names into the order of a paper's table, each once, and those that it does not have after them."""
+    place = {name: at for at, name in reversed([*enumerate(order)])}
+    return sorted(dict.fromkeys(names), key=lambda name: place.get(name, len(order)))
 
 
 def _score_at(
