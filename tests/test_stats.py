@@ -244,7 +244,7 @@ def test_a_line_has_the_slope_interval_and_r_squared_of_the_textbook(rng: np.ran
 
 def test_r_squared_may_be_zero_where_the_correlation_may_be():
     found = line([0, 1, 2, 3, 4], [1, 3, 2, 1, 2]).r_squared
-    assert (found.value, found.low) == (pytest.approx(0.0), 0.0)
+    assert (found.value, found.low) == pytest.approx((0.0, 0.0))
     assert 0.5 < found.high < 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -75,6 +76,10 @@ def figures(results: Results) -> list[Figure]:
     return list(found)
 
 
+def table(figure: Figure) -> list[Any]:
+    return list(figure.rows)
+
+
 @pytest.fixture(scope="module")
 def composed() -> Callable[..., Results]:
     tasks = [declared(n, Text(), ["token-accuracy"], kind=[k], level=["atomic"]) for n, k in ATOMS.items()]
@@ -95,7 +100,7 @@ def composed() -> Callable[..., Results]:
 def test_a_composition_has_a_line_over_the_mean_of_its_parts(composed):
     *_, figure = figures(composed(Composition()))
     assert figure.columns == ("composition", "tasks", "slope", "intercept", "r2")
-    ((name, tasks, *fit),) = figure.rows
+    ((name, tasks, *fit),) = table(figure)
     assert (name, tasks) == ("chaining", "4*")
     means = [(RIGHT[x] + RIGHT[y]) / 2 / ITEMS for x, y in CHAINS.values()]
     expected = line(means, [((RIGHT[x] + RIGHT[y]) // 2 + 1) / ITEMS for x, y in CHAINS.values()])
@@ -110,18 +115,18 @@ def test_a_composition_has_a_line_over_the_mean_of_its_parts(composed):
 
 def test_means_by_level_stand_beside_the_published_ones(composed):
     levels, compositions, *_ = figures(composed(Composition(paper="taskbench")))
-    found = {row[:2]: row[2:] for row in levels.rows}
+    found = {row[:2]: row[2:] for row in table(levels)}
     tasks, here, published = found["atomic", "32-shot fine-tuning"]
     assert (tasks, published) == (4, "33.6 ± 3.8")
     assert here.value == pytest.approx(sum(RIGHT.values()) / 4 / ITEMS)
     assert found["word", "full prompt-tuning"] == (None, None, "28.1 ± 2.4")
-    assert [row[0] for row in levels.rows][::4] == ["atomic", "word", "sequence"]  # as the paper has them
-    assert {row[0] for row in compositions.rows} == {"chaining", "map"}
+    assert [row[0] for row in table(levels)][::4] == ["atomic", "word", "sequence"]  # as the paper has them
+    assert {row[0] for row in table(compositions)} == {"chaining", "map"}
 
 
 def test_regressions_stand_beside_the_published_ones(composed):
     *_, figure = figures(composed(Composition(paper="taskbench")))
-    assert figure.rows[0][-3:] == (1.34, 0.07, 0.57)
+    assert table(figure)[0][-3:] == (1.34, 0.07, 0.57)
     (none,) = figures(composed(Composition(), change=lambda o: replace(o, learner="lora")))[2:]
     assert none.title.endswith("32-shot lora")
 
@@ -129,7 +134,7 @@ def test_regressions_stand_beside_the_published_ones(composed):
 def test_too_few_tasks_have_no_line_and_all_forms_of_report_say_so(composed):
     made = composed(Composition(paper="taskbench"))
     few = replace(made, outcomes=tuple(o for o in made.outcomes if o.task not in ("a(b)", "b(c)")))
-    assert figures(few)[-1].rows[0][2:5] == (None, None, None)
+    assert table(figures(few)[-1])[0][2:5] == (None, None, None)
     for form in ("terminal", "md", "json", "html"):
         assert "chaining" in render(summarise(few, HOW), form)
 
@@ -162,12 +167,12 @@ def test_the_easier_function_is_the_one_that_is_learnt_better_by_itself(masses: 
     outcomes += [graded(task, masses[task.id]) for task in pairs]
     made = results_of(suite_of([*atoms, *pairs]), outcomes, Distribution(paper="taskbench"))
     means, each = figures(made)
-    assert [row[2] for row in means.rows] == [2, 2]  # a and c are learnt equally well
-    easier, harder, apart = means.rows[0][3:]
+    assert [row[2] for row in table(means)] == [2, 2]  # a and c are learnt equally well
+    easier, harder, apart = table(means)[0][3:]
     assert (easier.value, harder.value, apart.value) == pytest.approx((0.45, 0.15, 0.3))
     assert isinstance(apart, Estimate)
-    assert each.rows[1][2:4] == ("a", "b")
-    assert each.rows[1][4:] == pytest.approx((50.0, 10.0))
+    assert table(each)[1][2:4] == ("a", "b")
+    assert table(each)[1][4:] == pytest.approx((50.0, 10.0))
     assert any("equal ones: 1 pair" in note for note in means.notes)
     assert any("13 and 8 %" in note for note in means.notes)
 
@@ -182,8 +187,8 @@ def test_learning_by_a_tag_has_a_curve_for_each_value(composed):
 
     made = composed(Learning(by="kind", only="level=atomic", paper="taskbench"), change=looked)
     curves, reached = figures(made)
-    assert [row[0] for row in curves.rows] == ["fine-tuning, lexical", "fine-tuning, random"]
-    assert [row[1].value for row in curves.rows] == pytest.approx([0.7, 0.15])
-    assert [row[1:4] for row in reached.rows] == [("0", "not by 10", "not by 10"), ("not by 10",) * 3]
+    assert [row[0] for row in table(curves)] == ["fine-tuning, lexical", "fine-tuning, random"]
+    assert [row[1].value for row in table(curves)] == pytest.approx([0.7, 0.15])
+    assert [row[1:4] for row in table(reached)] == [("0", "not by 10", "not by 10"), ("not by 10",) * 3]
     assert any("memorises 1,000 examples" in note for note in curves.notes)
     assert [fault for _, fault in view_faults(Learning(only="atomic"), {})]
