@@ -19,7 +19,7 @@ from ..figures import Figure, ReportData, Value
 from ..leaderboards import mean_scores
 
 FEW = 20  # tasks; what is said of fewer is flagged, as the paper does
-LEAST = 3  # tasks that a line needs
+LEAST = 4  # tasks that a line needs, for r squared to have an interval
 LEVEL, COMPOSITION, PARTS = "level", "composition", "parts"  # tags of tasks
 SEPARATORS = " (+separators)"
 LINE = ("slope", "intercept", "r2")
