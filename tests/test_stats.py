@@ -230,7 +230,22 @@ def test_a_line_has_the_slope_interval_and_r_squared_of_the_textbook(rng: np.ran
     assert (slope.value, slope.low, slope.high) == pytest.approx(
         (expected.slope, expected.slope - reach, expected.slope + reach)
     )
-    assert (found.intercept, found.r_squared) == pytest.approx((expected.intercept, expected.rvalue**2))
+    reach = reference.t.ppf(0.975, 10) * expected.intercept_stderr
+    assert (found.intercept.value, found.intercept.low) == pytest.approx(
+        (expected.intercept, expected.intercept - reach)
+    )
+    r = reference.pearsonr(x, y)
+    ends = r.confidence_interval(0.95)
+    explained = found.r_squared
+    assert (explained.value, explained.low, explained.high) == pytest.approx(
+        (r.statistic**2, ends.low**2, ends.high**2)
+    )
+
+
+def test_r_squared_may_be_zero_where_the_correlation_may_be():
+    found = line([0, 1, 2, 3, 4], [1, 3, 2, 1, 2]).r_squared
+    assert (found.value, found.low) == pytest.approx((0.0, 0.0))
+    assert 0.5 < found.high < 1
 
 
 def test_bad_points_are_refused_or_nan():
@@ -242,7 +257,7 @@ def test_bad_points_are_refused_or_nan():
         correlation([1, 2], [1])
     with pytest.raises(StatsError, match="NaN"):
         line([1, math.nan], [1, 2])
-    assert math.isnan(line([1, 2, 3], [5, 5, 5]).r_squared)
+    assert math.isnan(line([1, 2, 3], [5, 5, 5]).r_squared.value)
 
 
 @pytest.mark.parametrize(

@@ -318,11 +318,11 @@ def anova(groups: Mapping[str, Sequence[float] | Array], *, level: float = 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line through points: y = intercept + slope x."""
+    """A straight line through points: y = intercept + slope x, and the share of the variance of y that it explains."""
 
     slope: Estimate
-    intercept: float
-    r_squared: float
+    intercept: Estimate
+    r_squared: Estimate
 
 
 def correlation(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
@@ -338,7 +338,15 @@ def correlation(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level
 
 
 def line(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float = 0.95) -> Line:
-    """Fit a straight line by least squares; the interval of its slope is Student's."""
+    """Fit a straight line by least squares (Draper and Smith 1998, chapter 1).
+
+    The intervals of slope and intercept are Student's with n - 2 degrees of freedom. That of r squared is Fisher's of
+    r, squared (Cohen et al. 2003, 2.8).
+
+    >>> fit = line([0, 1, 2, 3], [1, 3, 2, 4])
+    >>> round(fit.slope.value, 6), round(fit.intercept.value, 6), round(fit.r_squared.value, 6)
+    (0.8, 1.3, 0.64)
+    """
     from scipy import stats
 
     ours, theirs = _points(x, y)
@@ -346,10 +354,19 @@ def line(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float
         raise StatsError(f"a line needs two different x or more, and {len(ours)} points have one x")
     fit = stats.linregress(ours, theirs)
     freedom = len(ours) - 2
-    reach = float(stats.t.ppf((1 + level) / 2, freedom) * fit.stderr) if freedom else math.nan
-    explained = float(fit.rvalue) ** 2 if np.ptp(theirs) else math.nan
-    slope = Estimate(float(fit.slope), float(fit.slope) - reach, float(fit.slope) + reach, len(ours))
-    return Line(slope, float(fit.intercept), explained)
+    factor = float(stats.t.ppf((1 + level) / 2, freedom)) if freedom else math.nan
+    ends = [
+        (float(fit.slope), factor * float(fit.stderr)),
+        (float(fit.intercept), factor * float(fit.intercept_stderr)),
+    ]
+    slope, intercept = (Estimate(value, value - reach, value + reach, len(ours)) for value, reach in ends)
+    return Line(slope, intercept, _squared(correlation(ours, theirs, level=level)))
+
+
+def _squared(r: Estimate) -> Estimate:
+    """Square an estimate with its interval, which starts at 0 where it holds 0."""
+    ends = sorted((r.low**2, r.high**2))
+    return Estimate(r.value**2, 0.0 if r.low < 0 < r.high else ends[0], ends[1], r.n)
 
 
 def _points(x: Sequence[float] | Array, y: Sequence[float] | Array) -> tuple[Array, Array]:

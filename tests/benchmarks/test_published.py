@@ -18,7 +18,20 @@ from taskloom.suites.cards import TaskCard
 def test_figures_are_points_of_metrics_that_we_have(name: str):
     for figures in published(name).figures:
         assert figures.where
-        assert all(0 <= value <= 100 for row in figures.values.values() for value in row.values())
+        if figures.metric:
+            assert all(0 <= value <= 100 for row in figures.values.values() for value in row.values())
+
+
+def test_the_tables_of_taskbench_are_whole():
+    paper = published("taskbench")
+    (levels,), (slopes,), (explained,) = (paper.by(by) for by in ("level", "composition slope", "composition r2"))
+    assert [list(row.values()) for row in levels.values.values()] == [
+        [46.9, 39.5, 21.5], [42.6, 28.1, 11.5], [33.6, 22.2, 5.7], [32.4, 21.7, 6.9],
+    ]  # fmt: skip
+    assert {len(row) for row in slopes.values.values()} == {8}
+    assert all(list(figures.values) == list(levels.values) for figures in paper.figures)
+    above = [name for row in explained.values.values() for name in ("chaining", "union") if row[name] > 0.5]
+    assert len(above) == 8  # as the text says
 
 
 def test_the_tables_of_natural_instructions_are_whole():

@@ -130,7 +130,7 @@ def test_every_form_of_report_has_both_views(tuned, read_page):
 
 
 def test_learning_is_scored_as_final_answers_are(tuned):
-    query, support = figures(tuned(Learning()))
+    query, support, reached = figures(tuned(Learning()))
     assert query.columns == ("learner", "step 0", "step 10", "step 100")
     assert [row[0] for row in query.rows] == ["full", "lora"]
     made = tuned()
@@ -138,6 +138,7 @@ def test_learning_is_scored_as_final_answers_are(tuned):
     final = {s.learner: s.score for s in board.standings}
     assert [row[3] for row in query.rows] == [final["full"], final["lora"]]  # the same value and the same interval
     assert "memorisation" in support.title
+    assert [row[1:4] for row in reached.rows] == [("0", "0", "0"), ("0", "not by 100", "not by 100")]
     assert "lowest validation loss, not of the last step: lora" in query.notes[-1]
 
 
@@ -146,7 +147,7 @@ def test_steps_that_only_some_episodes_reached_are_not_drawn_and_named(tuned):
         early = o.learner == "lora" and o.seed == 0
         return replace(o, looks=tuple(look for look in o.looks if look.step < 100)) if early else o
 
-    query, _ = figures(tuned(Learning(), change=stopped))
+    query, *_ = figures(tuned(Learning(), change=stopped))
     assert {row[0]: row[3] is None for row in query.rows} == {"full": False, "lora": True}
     assert any("lora: not drawn at step 100" in note for note in query.notes)
 

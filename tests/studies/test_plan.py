@@ -146,6 +146,14 @@ def test_tasks_are_named_by_role_or_by_fold_and_role_and_folds_may_have_slashes(
     assert {cell.task for cell in plan(study(tmp_path / "suite", [wanted]), tmp_path).cells} == tasks
 
 
+def test_tasks_are_named_by_a_tag(tmp_path: Path):
+    own = [replace(task(name), tags={"level": (level,)}) for name, level in (("a", "word"), ("b", "atomic"))]
+    suite(tmp_path / "suite", *own)
+    assert {cell.task for cell in plan(study(tmp_path / "suite", ["@level=atomic"]), tmp_path).cells} == {"b"}
+    with pytest.raises(StudyError, match="unknown tag of tasks: '@level=atomc'; did you mean @level=atomic"):
+        plan(study(tmp_path / "suite", ["@level=atomc"]), tmp_path)
+
+
 def test_a_fold_of_a_suite_without_folds_is_refused(tmp_path: Path):
     suite(tmp_path / "suite", task("a"))
     with pytest.raises(StudyError, match="no fold has such tasks; folds of the suite: none: '@f/test'"):

@@ -20,7 +20,7 @@ class Figures:
 
     where: str
     by: str  # "" for all tasks together, category, or a setting of learners
-    metric: str  # that of ours which was meant
+    metric: str  # that of ours which was meant; none where figures are no scores
     values: Mapping[str, Mapping[str, float]]
     notes: tuple[str, ...]
     over: str = "tasks"  # what they are means over: tasks, or instances

@@ -108,9 +108,16 @@ def _key(swatches: Mapping[str, str]) -> str:
     return f'<ul class="key">{"".join(shown)}</ul>'
 
 
-def scatter(series: Mapping[str, Sequence[Point]], about: str, *, x: str, y: str, size: int = 420) -> str:
-    """Draw points of several series in a square, where both sides have one scale, beside the line on which x is y."""
-    values = [v for points in series.values() for point in points for v in (point.x, point.y)]
+def scatter(
+    series: Mapping[str, Sequence[Point]], about: str, *, x: str, y: str, size: int = 420,
+    lines: Mapping[str, tuple[float, float]] | None = None,
+) -> str:  # fmt: skip
+    """Draw points of several series in a square, where both sides have one scale, beside the line on which x is y.
+
+    A series may have a line of its own: its slope and intercept.
+    """
+    fits = {name: _ends(points, lines[name]) for name, points in series.items() if lines and name in lines}
+    values = [v for points in (*series.values(), *fits.values()) for point in points for v in (point.x, point.y)]
     low, high = span(values)
     across, up = scale(low, high, 46, RIGHT - 8), scale(low, high, size - FOOT, 12)
     marks = ticks(low, high)
@@ -121,6 +128,7 @@ def scatter(series: Mapping[str, Sequence[Point]], about: str, *, x: str, y: str
     ]
     even = f'<line class="even" x1="{across(low):.1f}" y1="{up(low):.1f}" x2="{across(high):.1f}" y2="{up(high):.1f}"/>'
     drawn = [_points(points, hue, across, up) for hue, points in enumerate(series.values())]
+    drawn += [_line(fits[name], hue, across, up) for hue, name in enumerate(series) if name in fits]
     named = [text_at(RIGHT, size - 1, x, "tick", "end"), text_at(50, 12, y, "tick")]
     return drawing(about, (WIDTH, size), [*grid, even, *labels, *named, *drawn])
 
@@ -176,6 +184,18 @@ def _points(points: Sequence[Point], hue: int, across: Scale, up: Scale) -> str:
         for p in points
     )
     return f'<g class="hue{hue % HUES}">{"".join(shown)}</g>'
+
+
+def _ends(points: Sequence[Point], line: tuple[float, float]) -> list[Point]:
+    """Give the ends of a line that goes as far as its points do."""
+    slope, intercept = line
+    ends = (min(p.x for p in points), max(p.x for p in points))
+    return [Point(x, slope * x + intercept, "") for x in ends]
+
+
+def _line(points: Sequence[Point], hue: int, across: Scale, up: Scale) -> str:
+    places = " ".join(f"{across(p.x):.1f},{up(p.y):.1f}" for p in points)
+    return f'<g class="hue{hue % HUES}"><polyline class="line" points="{places}"/></g>'
 
 
 def _strip(name: str, found: Mapping[str, Estimate], styles: Mapping[str, str], top: int, at: Scale) -> str:

@@ -119,7 +119,7 @@ class Study:
     name: str
     suite: str = ""  # a folder, or nothing where it is built
     build: str = ""  # a benchmark
-    source: str = ""  # that it is built from
+    source: str | tuple[str, ...] = ""  # that it is built from; several where a benchmark takes them
     build_options: Mapping[str, Any] = field(default_factory=dict)  # as `taskloom.build` takes them
     tasks: tuple[str, ...] = ("*",)  # names, or patterns such as abstract->*
     protocol: StudyProtocol = field(default_factory=StudyProtocol)
@@ -163,7 +163,7 @@ def _suite(node: Node, key: str, default: Mapping[str, Any]) -> Mapping[str, Any
     if isinstance(value, str) and value:
         return {"suite": value}
     part = node.mapping(key) if isinstance(value, Mapping) else node.below({}, "", node.place(key))
-    found = {"build": part.take("build", str, ""), "source": part.take("from", str, "")}
+    found = {"build": part.take("build", str, ""), "source": part.take("from", str | tuple[str, ...], "")}
     if not found["build"]:
         node.fault(key, f"suite must be a folder or {{build: BENCHMARK}}: {short(value)}")
     options = {str(name): value for name, value in part.values.items() if name not in part.known}

@@ -261,9 +261,15 @@ def folds_named(suite: Suite, tasks: Sequence[str]) -> dict[str, tuple[str, ...]
 
 
 def meant(suite: Suite, text: str) -> list[str]:
-    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one."""
+    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one.
+
+    `@TAG=VALUE` stands for the tasks with a tag of that value, such as `@level=atomic`.
+    """
     if text in suite.tasks or not text.startswith("@"):
         return [text]
+    tag, tagged, value = text.removeprefix("@").partition("=")
+    if tagged:
+        return _with_tag(suite, tag, value)
     fold, _, name = text.removeprefix("@").rpartition("/")
     role = next((role for role in ROLES if role == name), None)
     if role is None:
@@ -274,3 +280,12 @@ def meant(suite: Suite, text: str) -> list[str]:
     if not names:
         raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
     return list(names)
+
+
+def _with_tag(suite: Suite, tag: str, value: str) -> list[str]:
+    """Give the tasks that have a tag of some value."""
+    found = [name for name, task in suite.tasks.items() if value in task.tags.get(tag, ())]
+    if not found:
+        known = {f"@{name}={one}" for task in suite.tasks.values() for name, some in task.tags.items() for one in some}
+        raise UnknownNameError("tag of tasks", f"@{tag}={value}", sorted(known))
+    return found

@@ -28,6 +28,8 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "transfer": "transfer:Transfer",
     "bridge": "bridge:Bridges",
     "meta-gain": "meta_gain:MetaGain",
+    "composition": "composition:Composition",
+    "distribution": "distribution:Distribution",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -94,3 +95,47 @@ def test_functions_must_be_named():
     assert not takes_several("taskbench")
     with pytest.raises(UsageError, match="SOURCE is missing: functions, such as"):
         build("functions")
+
+
+def test_taskbench_has_permuted_versions_of_its_atoms_and_pairs_of_them():
+    permuted = build("taskbench", which="permuted", facts="")
+    names = [name for name in permuted.tasks if not name.startswith("permuted")]
+    assert {*permuted.tasks} == {*names, *(f"permuted{{0}}({name})" for name in names)}
+    assert {task.tags["level"] for name, task in permuted.tasks.items() if name in names} == {("atomic",)}
+    pairs = build("taskbench", which="pairs", facts="")
+    matched = [task for task in pairs.tasks.values() if task.output.kind == "ranking"]
+    assert "match(synonyms[eng](0),antonyms[eng](0))" in pairs.tasks
+    assert all(part in pairs.tasks for task in matched for part in task.tags["parts"])
+    assert not any("is{" in name for name in pairs.tasks)  # predicates have no outputs to weigh
+
+
+STUDY = """
+name: small
+suite:
+  build: functions
+  from: {functions}
+  facts: ""
+tasks: ["@level=atomic", "@composition=union", "@composition=match"]
+baselines: false
+metrics: [token-accuracy, mass@1, mass@2]
+protocol: {{seeds: 1, shots: [8], query: 12, looks: [0, 2]}}
+models: {{pupil: {{load: "fake:pupil"}}}}
+learners:
+  fine-tuning: {{tune: {{model: pupil, steps: 2}}}}
+  in-context: {{in-context: {{model: pupil}}}}
+views: [{{learning: {{by: kind}}}}, {{composition: {{paper: taskbench}}}}, {{distribution: {{paper: taskbench}}}}]
+"""
+
+
+def test_a_study_of_functions_is_one_file_and_one_command(taskloom, tmp_path):
+    parts = ["antonyms[eng](0)", "synonyms[eng](0)", "random{0}[eng](0)"]
+    unions = [f"union({a},{b})" for a, b in itertools.combinations(sorted(parts), 2)]
+    functions = [*parts, *unions, "match(antonyms[eng](0),synonyms[eng](0))", "map{antonyms[eng](0)}(S)"]
+    file = tmp_path / "small.yaml"
+    file.write_text(STUDY.format(functions=json.dumps(functions)), encoding="utf-8")
+    ran = taskloom("run", file, "-o", tmp_path / "run")
+    assert ran.code == 0, ran.err
+    assert "14 cells done, 0 failed" in ran.out + ran.err  # the map is not asked about
+    for title in ("while learning, on support items", "Steps to memorise", "Adaptability by level", "32-shot"):
+        assert title in ran.out
+    assert "fine-tuning, random" in ran.out

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from importlib import resources
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,12 +17,25 @@ from ...schema import key
 from ...suites.functions import catalogue, layout
 from ...suites.functions.build import Collected, wanted_of
 from ...suites.functions.evaluate import is_predicate, outputs, rows_of
-from ...suites.functions.forms import canonical
+from ...suites.functions.forms import canonical, type_of
 from ...suites.functions.knowledge import Asking, Factual
-from ...suites.functions.language import FACTS, Combined, Function, WordFunction, atoms, kind_of, written
+from ...suites.functions.language import (
+    FACTS,
+    Atom,
+    Combined,
+    Function,
+    Match,
+    Permuted,
+    Predicate,
+    WordFunction,
+    atoms,
+    kind_of,
+    written,
+)
 from ...suites.functions.parse import parse
 from ..functions import FunctionOptions, word_functions
 
+Which: TypeAlias = Literal["all", "permuted", "pairs"]
 NAME = "taskbench"
 LANGUAGES = ("eng", "spa")
 OTHERS = 60  # compositions of facts beside those of the paper
@@ -42,6 +56,18 @@ def paper_functions() -> list[Function]:
     return list(dict.fromkeys(canonical(parse(name)) for name in paper_names()))
 
 
+def permuted(of: Sequence[Atom]) -> list[Function]:
+    """Give atoms, then each of them with its answers dealt out at random (paper, appendix E)."""
+    return [*of, *(Permuted(0, atom) for atom in of)]
+
+
+def pairs(of: Sequence[Atom]) -> list[Function]:
+    """Give relations, then each two that take and give words of the same kinds (paper, appendix D)."""
+    relations = [atom for atom in of if not isinstance(atom, Predicate)]
+    fitting = [pair for pair in itertools.combinations(relations, 2) if type_of(pair[0]) == type_of(pair[1])]
+    return [*relations, *(Match(*pair) for pair in fitting)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskBench(FunctionOptions):
     """The suite of the paper's functions and of others, or of the published files."""
@@ -49,11 +75,24 @@ class TaskBench(FunctionOptions):
     version: ClassVar[int] = 1
     source: str = key("", name="from", path=True)  # a folder of the published files; none: the suite is made
     most: int = 500  # tasks
+    which: Which = "all"  # or atoms with their permuted versions, or with pairs of them to tell apart
 
     def build(self) -> Suite:
         """Build the suite."""
         if self.source:
             return layout.read(Path(self.source))
+        return self._versions() if self.which != "all" else self._whole()
+
+    def _versions(self) -> Suite:
+        """Build the paper's atoms, with other versions of them."""
+        known = list(dict.fromkeys(atom for of in paper_functions() for atom in atoms(of)))
+        asking, found = self.asking(), Collected()
+        facts = [atom for atom in known if kind_of(atom) == "factual"]
+        shop = self.shop(self.lexical(), asking.add(facts).facts() if asking else None)
+        found.add(wanted_of(permuted(known) if self.which == "permuted" else pairs(known), "paper"), shop, self.most)
+        return self.suite(found, shop, NAME)
+
+    def _whole(self) -> Suite:
         paper, found = paper_functions(), Collected()
         asking = self.asking()
         named, others = _ask(asking, paper, self.least) if asking else ([], [])

@@ -165,7 +165,7 @@ def _trend(data: ReportData, label: str, names: Mapping[float, str], over: str) 
 def _line(values: Mapping[float, float]) -> str:
     """Tell the trend of published scores, whose uncertainty is not known."""
     fit = line(_logarithms(values), list(values.values()))
-    return f"{fit.slope.value:.1f} for each doubling of 1 + x, by a straight line (R² {fit.r_squared:.2f})"
+    return f"{fit.slope.value:.1f} for each doubling of 1 + x, by a straight line (R² {fit.r_squared.value:.2f})"
 
 
 def _logarithms(values: Mapping[float, object]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
