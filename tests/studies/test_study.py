@@ -124,7 +124,7 @@ def test_unknown_baselines_and_metrics_are_named_with_the_nearest():
         parse(text)
     told = refused.value.faults
     assert [fault.partition("; ")[2] for fault in told] == [
-        "did you mean majority?", "did you mean rouge-l?", "did you mean accuracy?",
+        "did you mean majority?", "did you mean rouge-l?", "did you mean token-accuracy or accuracy?",
     ]  # fmt: skip
     with pytest.raises(StudyError):
         written(replace(parse(GOOD), baselines=("majorty",)))
