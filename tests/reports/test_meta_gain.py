@@ -75,7 +75,7 @@ def test_an_outcome_names_the_partition_that_its_model_was_trained_in(results: R
 
 
 def test_gains_are_the_paired_contrasts_of_the_partition(results: Results, summary: Summary):
-    rows = {(row[0], row[3]): row for row in figure(summary, "gain of meta-training by partition").rows}
+    rows = {(row[0], row[3]): row for row in figure(summary, "Gain of meta-training by partition").rows}
     assert {*rows} == {("1-1", 0), ("1-1", 1), ("2-1", 0), ("2-1", 1), ("3-2", 1)}
     assert rows["1-1", 0][5] is None  # without examples, the base is not asked
     assert rows["1-1", 0][7] is None
@@ -88,7 +88,7 @@ def test_gains_are_the_paired_contrasts_of_the_partition(results: Results, summa
 
 
 def test_published_figures_stand_beside(summary: Summary):
-    found = figure(summary, "gain of meta-training by partition")
+    found = figure(summary, "Gain of meta-training by partition")
     at = found.columns.index("T5-base, published")
     rows = {(row[0], row[3]): row[at] for row in found.rows}
     assert rows["1-1", 1] == "9.3 → 28.8 (+19.5)"
@@ -106,14 +106,14 @@ def test_the_papers_own_arithmetic():
 
 
 def test_means_by_kind_of_bridge_show_the_papers(summary: Summary):
-    found = figure(summary, "mean gain of meta-training by kind of bridge")
+    found = figure(summary, "Mean gain of meta-training by kind of bridge")
     rows = {row[0]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
     assert {*rows} == {"single-leap", "two-leap", "broken"}
     assert rows["single-leap"]["T5-base, published"] == "+11.7"
 
 
 def test_a_bridge_is_compared_with_the_broken_one_of_its_target(summary: Summary):
-    (row,) = figure(summary, "bridges against broken ones").rows
+    (row,) = figure(summary, "Bridges against broken ones").rows
     assert row[:3] == ("2-1 against 3-2", "abstract->category", 1)
 
 

@@ -47,7 +47,8 @@ def figures(summary: Summary) -> str:
 def _figure(figure: Figure) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in figure.notes)
     plot = f"<figure>{figure.plot}</figure>" if figure.plot else ""
-    below = folded("As a table", table(*tables.figure_table(figure), "n")) if figure.rows else ""
+    listed = table(*tables.figure_table(figure), "n") if figure.rows else ""
+    below = folded("As a table", listed) if listed and plot else listed  # what is drawn can be read there
     return (
         f'<section class="figure"><h3>{escape(figure.title)}</h3>{plot}<ul class="notes">{notes}</ul>{below}</section>'
     )

@@ -104,7 +104,7 @@ def _by_partition(gains: Sequence[_Gain], tables: Sequence[Figures], metric: str
         where = (gain.fold, gain.target, gain.shape, gain.shots, gain.learner)
         rows.append((*where, gain.few, gain.meta, gain.contrast, p, *printed))
     drawn = [_row(gain) for gain in gains if gain.contrast]
-    about, axis = f"gain of meta-training by partition: {metric}", f"gain, points of {metric}"
+    about, axis = f"Gain of meta-training by partition: {metric}", f"gain, points of {metric}"
     return Figure(
         title=about,
         columns=(
@@ -156,7 +156,7 @@ def _by_shape(
         rows.append((shape, shots, learner, len(some), one, numbers.p_value(one.p), *printed))
     if rows:
         yield Figure(
-            title=f"mean gain of meta-training by kind of bridge: {metric}",
+            title=f"Mean gain of meta-training by kind of bridge: {metric}",
             columns=("bridge", "shots", "learner", "partitions", "gain", "p", *(f"{m}, published" for m in models)),
             rows=tuple(rows),
             notes=(
@@ -186,7 +186,7 @@ def _against_broken(data: ReportData, gains: Sequence[_Gain], metric: str) -> It
     ]
     if rows:
         yield Figure(
-            title=f"bridges against broken ones, on the same target: {metric}",
+            title=f"Bridges against broken ones, on the same target: {metric}",
             columns=("partitions", "target", "shots", "bridged", "broken", "difference", "p"),
             rows=tuple(rows),
             notes=("paired, on the same items; p is corrected for all rows (Holm)",),
