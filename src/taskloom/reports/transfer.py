@@ -52,13 +52,20 @@ class Gains:
     def mean(self, shares: Shares) -> Estimate:
         """Sum scores up on each target, each times its share, and give the mean over targets."""
         found = over_tasks(task_means(combined(shares, self.drawn), self.how), self.how)
-        return _varied(found.differences(ANY, [None])[0])
+        return _varied(found.differences(self._reach(shares), [None])[0])
 
     def each(self, shares: Shares) -> dict[str, Estimate]:
         """Sum scores up on each target, each times its share."""
         means = task_means(combined(shares, self.drawn), self.how)
-        found = each_task(means.values(), self.how).differences(ANY, [None] * len(means))
+        found = each_task(means.values(), self.how).differences(self._reach(shares), [None] * len(means))
         return dict(zip(means, map(_varied, found), strict=True))
+
+    def _reach(self, shares: Shares) -> tuple[float, float]:
+        """Say how low and how high a sum of scores can be, where these are shares of one."""
+        if not {*shares} <= self.in_points:
+            return ANY
+        sums = [[sum(one for one in parts.values() if one * side > 0) for side in (-1, 1)] for parts in shares.values()]
+        return min((low for low, _ in sums), default=-1.0), max((high for _, high in sums), default=1.0)
 
     def gain_of(self, learners: Sequence[str]) -> dict[str, float]:
         """Give the shares of the mean gain of some learners."""
