@@ -61,11 +61,16 @@ class Gains:
         return dict(zip(means, map(_varied, found), strict=True))
 
     def _reach(self, shares: Shares) -> tuple[float, float]:
-        """Say how low and how high a sum of scores can be, where these are shares of one."""
-        if not {*shares} <= self.in_points:
-            return ANY
-        sums = [[sum(one for one in parts.values() if one * side > 0) for side in (-1, 1)] for parts in shares.values()]
-        return min((low for low, _ in sums), default=-1.0), max((high for _, high in sums), default=1.0)
+        """Say how low and how high a sum of scores can be on any of these targets."""
+        ends = [self._ends(target, parts) for target, parts in shares.items()]
+        return min((low for low, _ in ends), default=-math.inf), max((high for _, high in ends), default=math.inf)
+
+    def _ends(self, target: str, parts: Mapping[str, float]) -> tuple[float, float]:
+        given = (a.metric.bounds for found in self.answers.values() for place, a in found.items() if place[0] == target)
+        least, most = next(given, ANY)
+        low, high = (sum(share * (ends[0] if share > 0 else ends[1]) for share in parts.values() if share)
+                     for ends in ((least, most), (most, least)))  # fmt: skip
+        return low, high
 
     def gain_of(self, learners: Sequence[str]) -> dict[str, float]:
         """Give the shares of the mean gain of some learners."""
