@@ -372,7 +372,8 @@ def test_a_report_shows_what_was_trained_and_how_it_was_learnt(study: Callable[.
     assert all(0 < row.loss < 10 and row.seconds > 0 for row in rows.values())
     tuned = [o for o in found.outcomes if o.looks]
     assert all(0 < o.cost.fitting < o.cost.seconds for o in tuned)
-    query, support, ladder = told.figures
+    query, support, memorised, ladder = told.figures
+    assert memorised.columns[0] == "learner"
     assert query.columns == support.columns == ("learner", "step 0", "step 10")
     assert {row[0]: row[2] for row in ladder.rows}["few"] == rows["few, 4 shots"].parameters
     final = next(s.score for s in told.leaderboards[-1].standings if s.learner == "few")
