@@ -166,3 +166,10 @@ def test_partitions_of_ones_own_take_the_place_of_the_published(tmp_path: Path):
     own = {"mine": "discipline + abstract -> keywords => title->category"}
     suite = build(write_jsonl(tmp_path / "r.jsonl", ROW), partitions=own)
     assert suite.folds == {"mine": {"train": ("abstract+discipline->keywords",), "test": ("title->category",)}}
+
+
+def test_partitions_have_names_each_its_own(tmp_path: Path, taskloom):
+    source = str(write_jsonl(tmp_path / "r.jsonl", ROW))
+    for given in (["=title->category => abstract->title"], ["abstract->keywords => abstract->title"], ["a=x", "a=y"]):
+        options = [word for text in given for word in ("--partition", text)]
+        assert taskloom("build", "csl", source, *options, "-o", tmp_path / "suite").code == 2

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from taskloom.core import Example, Item, Labels, Ranking, Suite, Task
+from taskloom.episodes import Sampler, draw
 from taskloom.errors import StudyError, UnknownNameError, UsageError
 from taskloom.reports.transfer_runs import transfer, with_chosen
+from taskloom.sources.table import Field
 from taskloom.studies.api import prepare, study_and_text
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.plan import plan
 from taskloom.studies.transfer import TransferMap, TransferOptions, transfer_map, transfer_study, with_sets
-from taskloom.suites import rows
+from taskloom.suites import fields, rows
 from taskloom.suites.store import open_suite
 
 PUPIL = TransferOptions(model="fake:pupil", query=4)
@@ -242,3 +244,16 @@ def test_equal_sets_share_a_model(suite: Suite, papers: Path, small: Callable[..
     assert added["+abstract->title & abstract->category"].options["model"] == "+abstract->title & abstract->category"
     one = with_sets(study, {"title->abstract": [("+abstract->title",)]})
     assert (one.learners, one.models) == (study.learners, study.models)  # it is there already
+
+
+def test_many_classes_leave_room_for_items_that_are_asked_about():
+    of = (Field("title", "text"), Field("kind", "label"), Field("note", "text"))
+    some = [{"id": f"{n}", "title": f"title {n}", "kind": f"k{n % 10}", "note": f"note {n}"} for n in range(60)]
+    suite = fields.suite(fields.records(of, some), id="many")
+    how = replace(PUPIL, query=0, targets=("title->kind",), meta=("title->note",), shots=4)
+    study, _ = transfer_study(suite, "suites/many", how)
+    query = study.protocol.sampler.query
+    assert isinstance(query, int)
+    draw(suite, "title->kind", Sampler(shots=4, query=query))  # what is planned can be drawn
+    with pytest.raises(UsageError):
+        replace(how, measure=True, choose=0)

@@ -114,3 +114,11 @@ def test_lists_count_as_texts():
     of = (Field("terms", "list"), Field("label", "label"))
     rows = [{"id": f"{n}", "terms": ["oak", "elm"], "label": "a"} for n in range(2)]
     assert fields.records(of, rows).table[GROUP].to_pylist() == ["0", "0"]
+
+
+def test_a_trial_holds_out_no_more_than_half_of_what_it_is_taught(suite: Suite):
+    meta = trained({"train": "base", "tasks": ["abstract->title"], "most": 10, "dev": 4, "patience": 1})
+    training = Training(suite, parse(STUDY), limit=2)
+    taught, held_out = training.lessons(meta, training.taught("meta", meta, "abstract->label", 0), 0)
+    assert taught
+    assert len(held_out) <= 1
