@@ -60,7 +60,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def parameters_in(folder: Path) -> int | None:
-    """Count the parameters of a folder's safetensors by what their heads say; None where there is none to be read."""
+    """Count the parameters of a folder's safetensors from the headers of the files; None where no file can be read."""
     found = 0
     for file in sorted(folder.glob(f"*{WEIGHTS}")):
         with file.open("rb") as handle:

@@ -26,7 +26,7 @@ class Choice:
     target: str
     chosen: tuple[str, ...]  # by the other targets
     random: tuple[str, ...]  # as many, drawn by the target's name
-    best: tuple[str, ...]  # by the target itself, which nobody knows before
+    best: tuple[str, ...]  # by the gains on the target itself, in hindsight
     among: tuple[str, ...]
 
 

@@ -30,10 +30,10 @@ class Learning:
     by: str = ""  # a tag of tasks, such as kind: each of its values has a curve of its own
     only: str = ""  # tasks with a tag of some value, such as level=atomic
     paper: str = naming("paper", default="")
-    finding: str = "learning"  # which of the paper's is told
+    finding: str = "learning"  # the paper's finding that is shown
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
-        """Name a choice of tasks that is none; what has no looks is not drawn."""
+        """Name an invalid choice of tasks; what has no looks is not drawn."""
         if self.only and not all(self.only.partition("=")):
             yield f"only must be TAG=VALUE, such as level=atomic: {self.only!r}"
 

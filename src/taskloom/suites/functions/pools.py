@@ -34,7 +34,7 @@ class Asks:
     source: str
     target: str
     seed: int = 0  # of the outputs that are taught
-    other: str = ""  # a second function, whose outputs are told apart
+    other: str = ""  # a second function, whose outputs are distinguished
 
 
 @dataclass(frozen=True)
