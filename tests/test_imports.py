@@ -21,6 +21,7 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
+    {"sampler", "stocks", "presets"},
     {"episodes", "priors", "prompts", "choices", "scores", "models"},
     {"templates"},
     {"encodings"},

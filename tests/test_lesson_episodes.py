@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from taskloom.core import Example, Item, Labels, Suite, Task, Text
+from taskloom.errors import EpisodeError
 from taskloom.lesson_episodes import drawable, episode_lessons
 from taskloom.models import Lesson
 from taskloom.models.trained import Trained
@@ -124,9 +125,22 @@ def test_a_template_of_any_words_shows_the_drawn_labels() -> None:
         ((), {}, False),
         (range(24), {"shots": (2, 2)}, True),
         (range(13), {"shots": (2, 2)}, False),
-        (range(24), {"ways": (13, 0)}, False),
+        (range(24), {"ways": (13, 0)}, True),  # all there are
     ],
 )
 def test_an_episode_takes_classes_with_enough_examples(rows: Any, how: Any, able: bool) -> None:
     assert drawable(suite(), "topics", rows, Trained(train="x", episodes=1, **how)) == able
     assert drawable(suite(), "texts", (0,), Trained(train="x", episodes=1))
+
+
+def test_in_the_place_of_an_episode_that_can_not_be_drawn_another_is() -> None:
+    task = Task(id="twins", instruction="", output=Labels(("a", "b", "c")), metrics=())
+    golds = ["a", "b", *"cccc"]  # the only examples of a and b are one record
+    examples = [Example(Item(str(n), {"text": str(n)}), (gold,), f"r{max(1, n)}") for n, gold in enumerate(golds)]
+    made = Suite(id="s", tasks={"twins": task}, pools={"twins": {"all": rows.pool(task, examples)}})
+    how = Trained(train="x", episodes=20, ways=2, shots=1, template="choices")
+    found = [lesson for _, lesson in episode_lessons(made, {"twins": range(6)}, how, seed=0)]
+    assert len(found) == 40
+    assert {frozenset(options(lesson)) for lesson in found} == {frozenset("ac"), frozenset("bc")}
+    with pytest.raises(EpisodeError):
+        list(episode_lessons(made, {"twins": range(2)}, how, seed=0))

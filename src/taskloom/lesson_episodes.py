@@ -6,17 +6,22 @@ never seen: meta-training on episodes, as of UniFew.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 
 from .core import Answer, Example, Ints, Pool, Suite
-from .episodes import DRAWN, Deck, Draw, Sampler
-from .ids import fingerprint, raw_bits, shuffled
+from .episodes import Deck, Draw
+from .errors import EpisodeError
+from .ids import fingerprint, shuffled
 from .lessons import lesson_of
 from .models import Lesson
 from .models.trained import Trained
+from .sampler import DRAWN, Between, Sampler
+from .stocks import NO_CLASS
 from .templates import Prompting, template
+
+TRIES = 20  # episodes in a row that can't be drawn
 
 
 def episode_lessons(
@@ -27,11 +32,11 @@ def episode_lessons(
     Each episode is of one of the tasks, all being as likely. How many classes it has, which, and their examples are
     drawn of the rows that are taught.
     """
-    stacks = [_Stack.of(suite, name, chosen, of) for name, chosen in rows.items()]
-    draws = [_drawn(stacks, of, seed, index) for index in range(min(of.episodes, most or of.episodes))]
+    stacks = [_Stack.of(suite, name, chosen) for name, chosen in rows.items()]
+    draws = list(islice(_draws(stacks, of, seed), min(of.episodes, most or of.episodes)))
     read = {stack.name: stack.read([one for one in draws if one.task == stack.name]) for stack in stacks}
     for one in draws:
-        prompting = _prompting(suite, one, of, seed)
+        prompting = _prompting(suite, one, of)
         for row in one.rows["support"]:
             record, example = read[one.task][row]
             if lesson := lesson_of(prompting, example, seed):
@@ -39,30 +44,31 @@ def episode_lessons(
 
 
 def drawable(suite: Suite, name: str, rows: Sequence[int], of: Trained) -> bool:
-    """Tell whether an episode can be drawn of rows of a task; one without classes has its examples alone."""
-    able = _Stack.of(suite, name, rows, of).able
-    return bool(rows) and (able is None or able >= of.ways[0])
+    """Tell whether episodes can be drawn of rows of a task: two classes have enough examples, or it has no classes."""
+    able = _Stack.of(suite, name, rows).able(of.shots[0])
+    return bool(rows) and (able is None or able > 1)
 
 
-def _drawn(stacks: Sequence[_Stack], of: Trained, seed: int, index: int) -> Draw:
-    stack = stacks[next(shuffled(len(stacks), "task of lessons", seed, index))]
-    way = _way(stack.able, of, seed, index) if stack.able is not None else 0
-    how = Sampler(shots=DRAWN, least=of.shots[0], most=of.shots[1], ways=way, query=0)
-    return stack.deck.draw(how, seed=seed, index=index)
+def _draws(stacks: Sequence[_Stack], of: Trained, seed: int) -> Iterator[Draw]:
+    """Draw episodes; in the place of one that can't be, for classes that share their records, the next is drawn."""
+    ways = Between(least=of.ways[0], most=of.ways[1])
+    how = Sampler(shots=DRAWN, least=of.shots[0], most=of.shots[1], ways=ways, label_order="shuffled", query=0)
+    failed = 0
+    for index in count():
+        stack = stacks[next(shuffled(len(stacks), "task of lessons", seed, index))]
+        try:
+            yield stack.deck.draw(how, seed=seed, index=index)
+            failed = 0
+        except EpisodeError:
+            failed += 1
+            if failed == TRIES:
+                raise
 
 
-def _way(able: int, of: Trained, seed: int, index: int) -> int:
-    """Draw a number of classes, of those that have enough examples."""
-    least, most = of.ways
-    sizes = min(most or able, able) - least + 1
-    return least + ((next(raw_bits("ways of lessons", seed, index)) * sizes) >> 64)
-
-
-def _prompting(suite: Suite, drawn: Draw, of: Trained, seed: int) -> Prompting:
+def _prompting(suite: Suite, drawn: Draw, of: Trained) -> Prompting:
     """Put the task into words, with the classes of the episode alone as its labels."""
     task, words = suite.task(drawn.task), template(of.template)
-    labels = [drawn.labels[place] for place in shuffled(len(drawn.labels), "options", seed, drawn.index)]
-    return Prompting(task.narrowed(labels), words, len(labels)) if labels else Prompting(task, words)
+    return Prompting(task.narrowed(drawn.labels), words, len(drawn.labels)) if drawn.labels else Prompting(task, words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +78,21 @@ class _Stack:
     name: str
     pool: _Chosen
     deck: Deck
-    able: int | None  # classes with enough records; None where the task has none
 
     @classmethod
-    def of(cls, suite: Suite, name: str, rows: Sequence[int], of: Trained) -> _Stack:
+    def of(cls, suite: Suite, name: str, rows: Sequence[int]) -> _Stack:
         taught = suite.taught_pool(name)
         assert taught is not None  # or no rows would be chosen
         pool = _Chosen(taught, tuple(rows), fingerprint("chosen", taught.digest, list(rows)))
         pools = {"train": pool, "test": pool}  # two, so that no record is set aside to ask about
         deck = Deck(Suite(id=suite.id, tasks={name: suite.task(name)}, pools={name: pools}), name)
-        return cls(name, pool, deck, pool.able(of.shots[0]))
+        return cls(name, pool, deck)
+
+    def able(self, least: int) -> int | None:
+        """Count the classes that have so many records; None where there are no classes."""
+        (stock, *_) = self.deck.stocks.values()
+        sizes = [size for label, size in stock.counts.items() if label != NO_CLASS]
+        return sum(size >= least for size in sizes) if sizes else None
 
     def read(self, draws: Sequence[Draw]) -> dict[int, tuple[int, Example]]:
         """Read what was drawn, each row once: its record and its example."""
@@ -100,12 +111,6 @@ class _Chosen:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def able(self, least: int) -> int | None:
-        """Count the classes that have so many records; None where there are no classes."""
-        pairs = {*zip(self.labels().tolist(), self.groups().tolist(), strict=True)}
-        sizes = Counter(label for label, _ in pairs if label >= 0)
-        return sum(size >= least for size in sizes.values()) if sizes else None
 
     def labels(self) -> Ints:
         labels: Ints = self.pool.labels()[list(self.rows)]

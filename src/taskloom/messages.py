@@ -189,8 +189,8 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
     ),
     "no-episode": (
-        "model {model} is not trained for task {task}: an episode takes {ways} classes with {shots:example} each, and "
-        "so many are not taught; raise `most`, or name other `tasks`: {tasks}"
+        "model {model} is not trained for task {task}: an episode takes 2 classes with {shots:example} each, which are "
+        "not taught; raise `most`, or name other `tasks`: {tasks}"
     ),
     "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
     "training-failed": "training of model {model} failed|: cell {cell}",
@@ -341,6 +341,10 @@ EPISODES = {
     "sizes-not-whole": "sizes must be integers: {sampler}",
     "sizes-negative": "sizes must be >= 0: {sampler}",
     "shots-out-of-order": "least must be <= most: {least}, {most}",
+    "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
+    "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "among-and-base": "among and base can't both be set: shots are chosen from a list, or are powers of {base}",
+    "no-powers": "base must have a power from least to most: {base}, {least}, {most}",
     "too-few-classes": (
         "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
         "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "

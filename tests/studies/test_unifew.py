@@ -172,9 +172,9 @@ def test_held_out_lessons_share_no_record_with_those_that_are_taught(study: Call
 
 
 def test_a_model_whose_tasks_give_no_episode_is_skipped_with_the_reason(study: Callable[..., Path]):
-    made = planned(study(("episodes: 20", "episodes: 20, ways: [4, 0]")))
+    made = planned(study(("episodes: 20", "episodes: 20, shots: [20, 20]")))
     assert {note.code for note in made.skipped} == {"no-episode"}
-    assert {dict(note.values)["tasks"] for note in made.skipped} == {("nli@train",)}
+    assert {dict(note.values)["tasks"] for note in made.skipped} == {("kinds@train",)}
     assert "meta" not in {cell.learner for cell in made.cells}
 
 

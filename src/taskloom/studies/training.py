@@ -29,7 +29,7 @@ from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
 from ..suites.instructions import leaking_tasks
 from ..templates import TEMPLATES, template, words_of
-from .study import Study, chosen_tasks, named
+from .study import Study, StudyProtocol, chosen_tasks, named
 
 # Options of a trained model that do not name it: its base does, and what it is taught.
 KEPT_APART = ("train", "tasks", "folds", "most", "sample", "apart", "texts", "field")
@@ -66,7 +66,7 @@ class Training:
         self.known: dict[tuple[str, str, int], Taught] = {}
         self.avoided: dict[tuple[str, int], frozenset[int]] = {}
         self.rows: dict[tuple[str, int | str, int, frozenset[int], int], tuple[int, ...]] = {}
-        self.drawable: dict[tuple[str, tuple[int, ...], int, int], bool] = {}
+        self.drawable: dict[tuple[str, tuple[int, ...], int], bool] = {}
         self.records: dict[str, frozenset[int]] = {}  # by task
         self.able: dict[tuple[str, int | str], list[int]] = {}  # rows with an answer, which are read once
 
@@ -92,9 +92,7 @@ class Training:
         if not any(rows.values()):
             raise TrainingError(Note.of("no-record-left", model=model, task=target))
         if few := [task for task, chosen in rows.items() if of.episodes and not self._drawable(task, chosen, of)]:
-            raise TrainingError(
-                Note.of("no-episode", model=model, task=target, ways=of.ways[0], shots=of.shots[0], tasks=few)
-            )
+            raise TrainingError(Note.of("no-episode", model=model, task=target, shots=of.shots[0], tasks=few))
         content: list[Json] = [
             [self.suite.digest(task), shown_tags(self.suite.tasks[task], of.encoding), list(chosen)]
             for task, chosen in rows.items()
@@ -170,7 +168,7 @@ class Training:
         if (target, seed) not in self.avoided:
             protocol, deck, found = self.protocol.of(target), Deck(self.suite, target), set[int]()
             for shots in _largest(protocol.shots):
-                for index in range(max(protocol.shots.values())):
+                for index in _indices(protocol, shots):
                     with suppress(EpisodeError):  # that episode is skipped
                         found |= deck.groups(deck.draw(protocol.drawing(shots), seed=seed, index=index))
             self.avoided[target, seed] = frozenset(found)
@@ -189,7 +187,7 @@ class Training:
         return self.rows[key]
 
     def _drawable(self, task: str, rows: tuple[int, ...], of: Trained) -> bool:
-        key = (task, rows, of.ways[0], of.shots[0])
+        key = (task, rows, of.shots[0])
         if key not in self.drawable:
             self.drawable[key] = drawable(self.suite, task, rows, of)
         return self.drawable[key]
@@ -234,6 +232,14 @@ def _largest(settings: Mapping[Shots, int]) -> list[Shots]:
     numbers = [shots for shots in settings if isinstance(shots, int)]
     largest: list[Shots] = [max(numbers, default=0)] if numbers or ALL in settings else []
     return [DRAWN, *largest] if DRAWN in settings else largest
+
+
+def _indices(protocol: StudyProtocol, shots: Shots) -> Iterable[int]:
+    """Number the episodes that are drawn as those of a setting are."""
+    if not protocol.own_episodes:
+        return range(max(protocol.shots.values()))
+    alike = [other for other in protocol.shots if (other == DRAWN) == (shots == DRAWN)]
+    return [index for other in alike for index in protocol.episodes(other)]
 
 
 def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:
