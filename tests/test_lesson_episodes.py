@@ -138,7 +138,7 @@ def test_in_the_place_of_an_episode_that_can_not_be_drawn_another_is() -> None:
     golds = ["a", "b", *"cccc"]  # the only examples of a and b are one record
     examples = [Example(Item(str(n), {"text": str(n)}), (gold,), f"r{max(1, n)}") for n, gold in enumerate(golds)]
     made = Suite(id="s", tasks={"twins": task}, pools={"twins": {"all": rows.pool(task, examples)}})
-    how = Trained(train="x", episodes=20, ways=2, shots=1, template="choices")
+    how = Trained(train="x", episodes=20, ways=(2, 2), shots=(1, 1), template="choices")
     found = [lesson for _, lesson in episode_lessons(made, {"twins": range(6)}, how, seed=0)]
     assert len(found) == 40
     assert {frozenset(options(lesson)) for lesson in found} == {frozenset("ac"), frozenset("bc")}

@@ -54,7 +54,7 @@ def test_a_model_is_tuned_on_the_support_and_asked_in_every_way(kind: str) -> No
     lm = model(kind)
     for answers in ("score", "choose", "generate"):
         tools = Toolbox({}, lambda _: lm)
-        how = Tune(model="x", template="choices", answers=answers, lr=1e-2, steps=30, longest=8)  # type: ignore[arg-type]
+        how = Tune(model="x", template="choices", answers=answers, lr=1e-2, steps=30, longest=8)
         predictor = how.fit(SAME, SUPPORT, (), seed=0, tools=tools)
         found = predictor.predict([example.item for example in SUPPORT])
         assert [one.answer for one in found] == [label for *_, label in PAIRS]  # type: ignore[union-attr]
@@ -68,7 +68,7 @@ def test_a_model_is_asked_in_context_with_or_without_examples(kind: str, support
     tools = Toolbox({}, lambda _: lm)
     lm = model(kind)
     for answers in ("score", "generate"):
-        how = InContext(model="x", template="choices", answers=answers, tokens=4)  # type: ignore[arg-type]
+        how = InContext(model="x", template="choices", answers=answers, tokens=4)
         (found,) = how.fit(SAME, support, (), seed=0, tools=tools).predict([SUPPORT[0].item])
         assert isinstance(found, Response)
         assert found.answer in ("equivalent", "not_equivalent", *((None,) if answers == "generate" else ()))
