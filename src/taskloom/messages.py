@@ -138,7 +138,7 @@ COUNTS = {  # of events that learners count
     "answer-picked": "answers extracted from a longer output",
     "reply-empty": "empty replies",
     "demonstration-is-item": "demonstrations dropped: same as the item to answer",
-    "lesson-cut": "lessons whose beginning was cut to fit the context",
+    "lesson-cut": "lessons cut to fit the context",
     "lesson-answer-cut": "lessons whose answer was cut to fit the context",
     "checkpoint-unwritten": "checkpoints that could not be written",
     "look-not-reached": "looks at steps that training did not reach",
@@ -187,6 +187,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     ),
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
+    ),
+    "no-episode": (
+        "model {model} is not trained for task {task}: an episode takes 2 classes with {shots:example} each, which are "
+        "not taught; raise `most`, or name other `tasks`: {tasks}"
     ),
     "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
     "training-failed": "training of model {model} failed|: cell {cell}",
@@ -309,6 +313,9 @@ LEARNERS = {
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
+    "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
+    "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
+    "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",
     "goal-needs-new": "`goal: texts` needs an architecture without weights, such as new:t5-nano, as base: {base!r}",
     "new-needs-texts": "an architecture without weights is pre-trained first: set `goal: texts`: {base!r}",
     "weights-not-drawn": "an architecture without weights can't be asked; train it in `models`: {model!r}",
