@@ -39,7 +39,7 @@ def test_a_study_is_read_as_it_is_written():
 
 
 texts = st.text(st.characters(exclude_categories=()), max_size=30)  # half characters, too
-keys = texts.filter(lambda text: text not in ("tasks", "shots", "optional"))  # which stand beside a learner
+keys = texts.filter(lambda text: text not in ("tasks", "shots", "episodes", "optional"))  # which stand beside a learner
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
     st.none() | st.booleans() | numbers | texts,
