@@ -21,7 +21,7 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
-    {"episodes", "priors", "prompts", "scores", "models"},
+    {"episodes", "priors", "word_counts", "prompts", "scores", "models"},
     {"templates"},
     {"encodings"},
     {"lessons"},
