@@ -18,7 +18,7 @@ from ..options import check_choices, check_integers
 from ..texts import readable
 from . import Learner, Predictor, Response, Tools
 from .baselines import ANY_GOLD, golds_of, refuse_none, several, text_of
-from .choices import chosen, log_softmax
+from .likeliest import chosen, log_softmax
 
 Closeness: TypeAlias = Literal["euclidean", "cosine"]
 VECTORS: frozenset[Ability] = frozenset({"vectors"})

@@ -16,7 +16,7 @@ from ..models.recipe import BUDGETS, Recipe
 from ..options import check_choices, check_integers, settle_number
 from . import Learner, Predictor, Response, Tools
 from .baselines import Fitting, golds_of, one_against_rest, refuse_none, several, text_of
-from .choices import chosen, logs_of
+from .likeliest import chosen, logs_of
 from .prototype import ByVectors
 
 

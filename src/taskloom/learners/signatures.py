@@ -17,7 +17,7 @@ from ..options import settle_number
 from ..texts import tokens
 from . import Learner, Predictor, Response, Tools
 from .baselines import golds_of, refuse_none, text_of
-from .choices import chosen, log_softmax
+from .likeliest import chosen, log_softmax
 from .prototype import VECTORS
 
 LEAST_ENTROPY = 1e-3
