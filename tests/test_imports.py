@@ -22,7 +22,7 @@ LAYERS = [
     {"sources"},
     {"suites"},
     {"sampler", "stocks", "presets"},
-    {"episodes", "priors", "prompts", "choices", "scores", "models"},
+    {"episodes", "priors", "word_counts", "prompts", "choices", "scores", "models"},
     {"templates"},
     {"encodings"},
     {"lessons"},

@@ -164,6 +164,9 @@ FUNCTIONS = {  # of words, that can't be read or built
 COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
     "prompt-cut": "prompts cut to fit the context",
+    "text-cut": "texts cut to fit the encoder",
+    "text-without-words": "items without a word",
+    "nothing-to-contrast": "no training: the support has no pair of texts to contrast",
     "input-cut": "inputs cut to fit the context",
     "instruction-cut": "instructions cut to fit the context",
     "answer-cut": "answers cut at the maximum number of tokens",
@@ -188,6 +191,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
     "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
     "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "vectors-unable": (
+        "needs a model that gives vectors, and {model!r} gives none; name an encoder, such as minilm, or weights on "
+        "this machine"
+    ),
     "chat-score-unable": (
         "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
         "endpoint takes completions: {model!r}"
@@ -355,6 +362,7 @@ LEARNERS = {
     "dev-and-patience": "early stopping needs examples and patience: dev {dev}, patience {patience}",
     "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
+    "words-missing": "no pool to count words of; a Toolbox gets them by `words`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
     "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
     "template-unknown": "a template is a text with slots such as {{text}}, or one of taskloom's; {hint}: {name!r}",
@@ -447,6 +455,22 @@ WEIGHTS = {
     "gradient-not-finite": "training stopped: the gradient is {norm} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
+    "encoder-unreadable": "can't be loaded as an encoder ({reason}): {path}",
+    "encoder-incomplete": "can't be loaded as an encoder (weights of {part} are missing): {path}",
+    "sentence-module-unsupported": (
+        "encoders with {module} are not supported; those with cls, mean or lasttoken pooling are: {path}"
+    ),
+    "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
+    "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "vectors-not-kept": (
+        "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
+        "or name another folder in TASKLOOM_CACHE, and run again: {path}"
+    ),
+    "vectors-lost": (
+        "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
+    ),
+    "vectors-not-finite": "the encoder gave a vector with NaN or infinity for text {text!r}",
+    "vectors-unfit": "the encoder gave vectors of shape {found}, and must give {wanted}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
     "weights-elsewhere": (
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "

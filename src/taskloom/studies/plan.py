@@ -281,6 +281,8 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     """Say what a model can't do, and what to do about it."""
     if lacking == {"chat-score"}:
         return Note.of("chat-score-unable", model=model)
+    if "vectors" in lacking:
+        return Note.of("vectors-unable", model=model)
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
@@ -308,7 +310,7 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
 def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
     """Say why a model can't be trained from its base."""
     base = models[of.train]
-    if "train" not in _can(models, name):
+    if not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
         yield f"its base can't be trained: {bases(models, name)[0]!r}"
     elif isinstance(base, Scratch) != (of.goal == "texts"):
         yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
@@ -322,7 +324,8 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
     """Say what a model can do: what its base can, and what pre-training has made of it."""
     chain = [models[model] for model in bases(models, name)]
-    made = LANGUAGE if any(isinstance(of, Trained) and of.goal == "texts" for of in chain) else frozenset()
+    pretrained = any(isinstance(of, Trained) and of.goal == "texts" for of in chain)
+    made = LANGUAGE | {"vectors"} if pretrained else frozenset()
     return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made
 
 
