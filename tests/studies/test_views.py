@@ -39,6 +39,7 @@ views: [{views}]
         ("matrix: {rows: learner, columns: learner}", "'nearest' and 'again' share a cell"),
         ("by: {tags: [input]}", "view 'by': no task of the study has tag 'input'; did you mean inputs"),
         ("learning: {by: kind}", "view 'learning': no task of the study has tag 'kind'; known: inputs"),
+        ("episodes: {by: transfer}", "view 'episodes': no task of the study has tag 'transfer'"),
         ("by: {draw: [ways]}", "draw must be way or shots or support or balance"),
         ("by: {tags: [inputs], against: nearst}", "unknown learner: 'nearst'; did you mean nearest"),
         ("by", "name tags of tasks, or what is drawn"),
@@ -54,7 +55,7 @@ def test_the_studies_of_instructions_can_be_planned_and_use_every_view(tmp_path:
     instructions = [name for name in names() if name.startswith("natural-instructions")]
     used = {view_name(view) for name in instructions for view in load(name)[0].views}
     trained = {"learning", "ladder", "transfer", "bridge", "meta-gain"}  # nothing is trained in them
-    drawn = {"by"}  # nor drawn at random
+    drawn = {"by", "episodes"}  # nor drawn at random
     assert used == set(VIEWS) - trained - drawn - {"composition", "distribution"}  # nor composed
     for name in instructions:
         study, _ = load(name)

@@ -31,6 +31,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "composition": "composition:Composition",
     "distribution": "distribution:Distribution",
     "by": "by:By",
+    "episodes": "episodes:EpisodeStatistics",
 }
 
 
