@@ -32,6 +32,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "distribution": "distribution:Distribution",
     "by": "by:By",
     "episodes": "episodes:EpisodeStatistics",
+    "calibration": "calibration:Calibration",
 }
 
 
