@@ -58,6 +58,38 @@ ROWS = {  # of a table, that are dropped or repaired
     "row-filtered": "rows that do not match {where}",
     "row-unmapped": "rows with an unknown {column}",
     "row-of-split": "rows of split {value!r}",
+    "row-split-unknown": "rows whose split is unknown",
+    "row-unlabelled": "rows without a label",
+    "row-of-label": "rows of labels that are no classes of the data set",
+    "row-empty": "rows without a text or a mention",
+    "row-duplicate": "duplicate rows",
+    "row-beyond": "rows beyond the first {most:,} of a label",
+    "row-leaking": "{phase} rows with a text that is held out",
+}
+LABELLED = {  # data sets
+    "field-column-missing": "no column for {field} ({wanted:or}); name it in `columns`; found: {columns} ({place})",
+    "labels-unknown": (
+        "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
+        "or `drop`"
+    ),
+    "labels-without-examples": (
+        "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
+        "`labels`"
+    ),
+    "labels-too-few": "data set {name!r} has {found:label}, and {wanted} are to be dealt out",
+    "labels-unfit": "data sets that differ from their declarations, {count:fault}:",
+    "data-sets-empty": "no examples were read: {names}",
+    "labels-mixed": "labels of data set {name!r} must be all named, or all numbers",
+    "data-sets-not-found": "no data set was found in {folders} (looked for: {names:first 24})",
+    "data-set-not-found": "not found: {names}",
+    "data-set-unused": "found without rows of the splits that are used: {names}",
+    "data-set-not-fetched": "not fetched: {name} ({reason})",
+    "declaration-unfit": "the declaration of a data set has errors: {place}",
+    "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
+    "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
+    "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
+    "leak-text": "{task} and {other} share {count:text}",
+    "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
 TABLES = {  # that can't be read as they are
     "of-source": "{reason}{dropped} (file: {source})",
@@ -138,7 +170,7 @@ COUNTS = {  # of events that learners count
     "answer-picked": "answers extracted from a longer output",
     "reply-empty": "empty replies",
     "demonstration-is-item": "demonstrations dropped: same as the item to answer",
-    "lesson-cut": "lessons whose beginning was cut to fit the context",
+    "lesson-cut": "lessons cut to fit the context",
     "lesson-answer-cut": "lessons whose answer was cut to fit the context",
     "checkpoint-unwritten": "checkpoints that could not be written",
     "look-not-reached": "looks at steps that training did not reach",
@@ -187,6 +219,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     ),
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
+    ),
+    "no-episode": (
+        "model {model} is not trained for task {task}: an episode takes 2 classes with {shots:example} each, which are "
+        "not taught; raise `most`, or name other `tasks`: {tasks}"
     ),
     "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
     "training-failed": "training of model {model} failed|: cell {cell}",
@@ -310,6 +346,9 @@ LEARNERS = {
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
+    "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
+    "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
+    "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",
     "goal-needs-new": "`goal: texts` needs an architecture without weights, such as new:t5-nano, as base: {base!r}",
     "new-needs-texts": "an architecture without weights is pre-trained first: set `goal: texts`: {base!r}",
     "weights-not-drawn": "an architecture without weights can't be asked; train it in `models`: {model!r}",
@@ -584,8 +623,8 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS,
-    FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
+    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

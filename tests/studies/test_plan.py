@@ -256,6 +256,16 @@ def test_baselines_that_no_task_can_use_are_no_part_of_a_plan_unless_they_are_na
     assert Note.of("output-unsupported", learner="copy-input", kind="labels") in named.skipped
 
 
+def test_a_learner_takes_the_first_episodes_of_each_setting_alone_where_it_says_so(tmp_path: Path):
+    made = study(labelled(tmp_path / "suite", {"cs": 9, "hep": 9}), nearest=StudyLearner(learner="nearest"),
+                 costly=StudyLearner(learner="tfidf-linear", episodes=2))  # fmt: skip
+    protocol = replace(ONE, shots={1: 3, 2: 3}, seeds=(0, 7), own_episodes=True)
+    cells = plan(replace(made, protocol=protocol), tmp_path).cells
+    found = {name: {(c.shots, c.seed, c.index) for c in cells if c.learner == name} for name in ("nearest", "costly")}
+    assert found["costly"] == {(s, seed, i) for s, i in [(1, 0), (1, 1), (2, 3), (2, 4)] for seed in (0, 7)}
+    assert found["nearest"] == {(s, seed, i) for s in (1, 2) for i in range(3 * s - 3, 3 * s) for seed in (0, 7)}
+
+
 def test_a_baseline_under_another_name_is_one_too(tmp_path: Path):
     folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
     made = study(folder, chance=StudyLearner(learner="random", options={"prior": "pool"}))

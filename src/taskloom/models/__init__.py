@@ -13,6 +13,7 @@ from .recipe import Learnt, Recipe, Watch
 # What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation, and
 # choose to write one of some answers and nothing else.
 Ability: TypeAlias = Literal["generate", "score", "chat-score", "choose", "vectors", "train"]
+Side: TypeAlias = Literal["start", "end"]
 WORKER = "TASKLOOM_WORKER"  # in its environment, the number of a worker: models choose an accelerator by it
 LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score", "choose"})
 
@@ -51,6 +52,7 @@ class Decoding:
     temperature: float = 0.0
     seed: int = 0  # of the draws, where there is a temperature
     only: tuple[str, ...] = ()  # texts, one of which is written; none: any text
+    keeps: Side = "end"  # of a prompt that does not fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Lesson:
     item: str
     prompt: str
     answer: str
+    keeps: Side = "end"  # of a prompt that does not fit
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ..errors import ModelError
 from ..messages import Note
 from ..texts import without_surrogates
-from . import Decoding, Lesson, Odds, Prompt, Reply, Usage, prompt_text, turns
+from . import Decoding, Lesson, Odds, Prompt, Reply, Side, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
@@ -76,7 +76,7 @@ class LM:
         if not prompts:
             return []
         whole = self._encode([framed(self.tokenizer, prompt) for prompt in prompts])
-        ids = [self._cut(row, self._room(decoding.tokens)) for row in whole]
+        ids = [self._cut(row, self._room(decoding.tokens), decoding.keeps) for row in whole]
         given = [[*self.virtual, *row] for row in ids]
         writing = _Writing(self, prompts, decoding)
         computed = self.engine.generate(given, decoding.tokens, writing.step)
@@ -90,7 +90,7 @@ class LM:
         self,
         prompts: Sequence[Prompt],
         options: Sequence[Sequence[str]],
-        decoding: Decoding,  # noqa: ARG002 (as all models)
+        decoding: Decoding,
     ) -> list[Odds | None]:
         """Say how likely each option is after its prompt; prompt and option are tokenised together."""
         if not prompts:
@@ -98,7 +98,7 @@ class LM:
         texts = [framed(self.tokenizer, prompt) for prompt in prompts]
         split = self._together(texts, options) if self.is_causal else self._apart(texts, options)
         room = self._room(max(len(ids) for _, each in split for ids in each))
-        asked = [(self._cut(context, room), each) for context, each in split]
+        asked = [(self._cut(context, room, decoding.keeps), each) for context, each in split]
         given = [([*self.virtual, *context], each) for context, each in asked]
         logs, computed = self.engine.score(given)
         self._note(sum(len(c) + sum(map(len, each)) for c, each in given), 0, computed)
@@ -121,7 +121,7 @@ class LM:
     def lesson_pairs(self, lessons: Sequence[Lesson]) -> tuple[list[tuple[Ids, Ids]], dict[str, int]]:
         """Give what is read and written in lessons, as tokens that fit, and count what was cut for that.
 
-        What is written ends with the model's end; of a prompt that is too long the beginning is cut.
+        What is written ends with the model's end; of a prompt that is too long one end is cut, as the lesson says.
         """
         prompts, answers = [lesson.prompt for lesson in lessons], [[lesson.answer] for lesson in lessons]
         split = self._together(prompts, answers) if self.is_causal else self._apart(prompts, answers)
@@ -129,9 +129,9 @@ class LM:
         most = self.context // 2 if self.is_causal else self.context
         found: list[tuple[Ids, Ids]] = []
         counts = {"lesson-cut": 0, "lesson-answer-cut": 0}
-        for context, (answer,) in split:
+        for lesson, (context, (answer,)) in zip(lessons, split, strict=True):
             written = [*answer, *end][:most]
-            read = self._cut(context, self._room(len(written)))
+            read = self._cut(context, self._room(len(written)), lesson.keeps)
             found.append(([*self.virtual, *read], written))
             counts["lesson-cut"] += len(read) < len(context)
             counts["lesson-answer-cut"] += len(written) < len(answer) + len(end)
@@ -178,8 +178,10 @@ class LM:
         known = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.engine.pad)
         return [next(i for i in known if i is not None)]
 
-    def _cut(self, ids: Ids, room: int) -> Ids:
-        """Cut the beginning of what does not fit: what is asked for stands at the end."""
+    def _cut(self, ids: Ids, room: int, keeps: Side) -> Ids:
+        """Cut the beginning of what does not fit, or its end but for the last token: a line end, or the model's own."""
+        if keeps == "start" and len(ids) > room:
+            return [*ids[: room - 1], ids[-1]]
         return ids[max(0, len(ids) - room) :]
 
     def _room(self, written: int) -> int:

@@ -47,6 +47,7 @@ class Bench:
     run: Path  # its folder
     workers: int = 1
     decks: dict[str, Deck] = field(default_factory=dict)
+    drawn: dict[str, Draw] = field(default_factory=dict)  # the last one by its id: cells of an episode come together
     priors: dict[str, Priors] = field(default_factory=dict)
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
 
@@ -209,12 +210,16 @@ def drawn_for(bench: Bench, cell: Cell) -> Draw:
 
 def _whole_draw(bench: Bench, cell: Cell) -> Draw:
     """Draw the episode that the plan named."""
+    if cell.draw in bench.drawn:
+        return bench.drawn[cell.draw]
     if cell.task not in bench.decks:
         bench.decks[cell.task] = Deck(bench.suite, cell.task)
     how = sampler(bench.study, cell.task, cell.shots)
     drawn = bench.decks[cell.task].draw(how, seed=cell.seed, index=cell.index)
     if drawn.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
+    bench.drawn.clear()
+    bench.drawn[drawn.id] = drawn
     return drawn
 
 

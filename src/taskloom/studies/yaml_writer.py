@@ -78,7 +78,7 @@ def _written_protocol(protocol: StudyProtocol, around: StudyProtocol | None = No
 
 
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
-    where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
+    where = {"tasks": chosen.tasks, "shots": chosen.shots, "episodes": chosen.episodes, "optional": chosen.optional}
     default = StudyLearner(learner=chosen.learner)
     return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
 
