@@ -255,6 +255,7 @@ SCORES = {
     "no-task": "there are no tasks",
     "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
     "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
+    "view-tag-missing": "view {view!r}: no task of the study has tag {tag!r}; {hint}",
     "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
     "labels-missing": "metric needs a task with labels: {metric!r}",
     "depth-too-small": "depth must be >= 1: {metric!r}",

@@ -144,7 +144,12 @@ def standard_error_interval(values: Sequence[float] | Array, *, level: float = 0
 
 def interval_of(mean: float, deviation: float, n: int, *, level: float = 0.95) -> Estimate:
     """Give the standard-error interval of a mean that is known with its deviation, as papers print them."""
-    reach = NormalDist().inv_cdf((1 + level) / 2) * deviation / math.sqrt(n)
+    return mean_interval(mean, deviation / math.sqrt(n), n, level=level)
+
+
+def mean_interval(mean: float, error: float, n: int, *, level: float = 0.95) -> Estimate:
+    """Give the interval of a mean that is known with its standard error: 1.96 errors to either side at 95 %."""
+    reach = NormalDist().inv_cdf((1 + level) / 2) * error
     return Estimate(mean, mean - reach, mean + reach, n)
 
 
