@@ -30,6 +30,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "meta-gain": "meta_gain:MetaGain",
     "composition": "composition:Composition",
     "distribution": "distribution:Distribution",
+    "values": "values:Values",
 }
 
 
