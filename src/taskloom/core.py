@@ -6,7 +6,6 @@ a `Pool` holds its examples, and a `Suite` is tasks, pools, folds (splits over t
 
 from __future__ import annotations
 
-import math
 import sys
 from array import array
 from collections import Counter
@@ -483,23 +482,6 @@ def _words_faults(answer: object) -> Iterator[Note]:
         yield Note.of("words-expected", given=repr(answer)[:LONGEST_SHOWN])
     elif not places or not all(place and all(word.strip() for word in place) for place in places):
         yield Note.of("empty-output")
-
-
-def sound_rankings(answers: Iterable[Any]) -> bool:
-    """Tell at once that rankings have no fault; where this is not seen, `faults_of` says what is wrong, if anything.
-
-    >>> sound_rankings([(("a", 1.0), ("b", 2.0))]), sound_rankings([(("a", 1.0), ("a", 2.0))])
-    (True, False)
-    """
-    for answer in answers:
-        if type(answer) is not tuple or {*map(type, answer)} != {tuple} or {*map(len, answer)} != {2}:
-            return False
-        names, grades = [name for name, _ in answer], [grade for _, grade in answer]
-        if {*map(type, names)} != {str} or len({*names}) < len(names):
-            return False
-        if {*map(type, grades)} != {float} or not math.isfinite(sum(grades)):
-            return False
-    return True
 
 
 def _is_pair(value: object) -> bool:

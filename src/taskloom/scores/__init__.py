@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .. import __version__
-from ..core import Answer, Fields, Labels, Output, Ranking, Words, faults_of, sound_rankings
+from ..core import Answer, Fields, Labels, Output, Words, faults_of
 from ..errors import ScoreError, UnknownNameError
 from ..ids import fingerprint
 from ..messages import Note
@@ -53,7 +53,7 @@ class Metric(Protocol):
         """Score one answer; None is one that could not be parsed, and gets the worst unit."""
 
     def units(self, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Array | None:  # noqa: ARG002
-        """Score many answers at once; None of a metric that scores them one by one."""
+        """Score many answers at once, and refuse any fault; None of a metric that scores them one by one."""
         return None
 
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
@@ -256,17 +256,27 @@ def score(
         raise ScoreError(Note.of("nothing-to-score"))
     if missing := [at for at, right in enumerate(gold) if not right]:
         raise ScoreError(Note.of("items-without-gold", count=len(missing), of=len(gold), items=missing[:10]))
-    ready, codes = of.prepared(gold), unusable_codes(output, answers)
-    read = [
-        answer if not code or (ready.reads_any_text and isinstance(answer, str)) else None
-        for answer, code in zip(answers, codes, strict=True)
-    ]
-    units = ready.units(gold, read)
+    ready = of.prepared(gold)
+    units, codes = _at_once(ready, gold, answers), [unusable_code(output, a) if not a else "" for a in answers]
     if units is None:
-        units = np.array([*_one_by_one(ready, gold, read, codes)], dtype=np.float64)
+        codes = [unusable_code(output, answer) for answer in answers]
+        read = [
+            answer if not code or (ready.reads_any_text and isinstance(answer, str)) else None
+            for answer, code in zip(answers, codes, strict=True)
+        ]
+        units = ready.units(gold, read)
+        units = np.array([*_one_by_one(ready, gold, read, codes)], dtype=np.float64) if units is None else units
     unusable = Counter(codes)
     del unusable[""]
     return Scored(of, units, dict(unusable))
+
+
+def _at_once(of: Metric, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Array | None:
+    """Score answers that have no fault; where one has, they must be looked at one by one."""
+    try:
+        return of.units(gold, answers)
+    except ScoreError:
+        return None
 
 
 def _one_by_one(
@@ -279,13 +289,6 @@ def _one_by_one(
         except UnusableError as error:
             codes[at] = error.note.key
             yield of.unit(right, None)
-
-
-def unusable_codes(output: Output | None, answers: Sequence[Answer | None]) -> list[str]:
-    """Give the code of each answer; rankings without a fault, which are long, are seen at once."""
-    if isinstance(output, Ranking) and sound_rankings([answer for answer in answers if answer is not None]):
-        return ["unparsable" if answer is None else "" for answer in answers]
-    return [unusable_code(output, answer) for answer in answers]
 
 
 def unusable_code(output: Output | None, answer: Answer | None) -> str:

@@ -7,16 +7,15 @@ means leave out, and `published` 0, as trec_eval.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..core import Answer
+from ..core import Answer, is_finite
 from ..errors import ScoreError
 from ..messages import Note
 from . import Metric
@@ -24,6 +23,8 @@ from . import reduce as reduced
 from .match import Variant
 from .reduce import Array
 from .text import terms_of
+
+Graded: TypeAlias = dict[str, float]  # candidates with their scores or grades
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,69 +62,93 @@ def _is_relevant(grade: Array, level: int) -> Array:
 
 def judge(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Judged:
     """Order the candidates of each answer by score, the higher first, of equals the later name; and look up grades."""
-    grades = [_graded(right) for right in gold]
-    found = [_scored(answer) for answer in answers]
-    names, scores, query = list(chain.from_iterable(found)), _numbers(found), _queries(found)
-    if np.isnan(scores).any():
-        wrong = next(one for one in found if any(map(math.isnan, one.values())))
-        raise ScoreError(Note.of("grade-not-finite", given=repr(list(wrong.items())[:10])))
-    looked_up: Iterable[Any] = chain.from_iterable(map(own.get, one) for own, one in zip(grades, found, strict=True))
-    grade = np.array([*looked_up], dtype=np.float64)[_order(query, scores, names)]  # None is NaN
-    return Judged(
-        len(found), query, _ranks(query), np.nan_to_num(grade), ~np.isnan(grade), _queries(grades), _numbers(grades)
-    )
-
-
-def _numbers(found: Sequence[dict[str, float]]) -> Array:
-    return np.array([*chain.from_iterable(one.values() for one in found)], dtype=np.float64)
-
-
-def _queries(found: Sequence[dict[str, float]]) -> Array:
-    return np.repeat(np.arange(len(found)), np.fromiter(map(len, found), np.int64, len(found)))
-
-
-def _ranks(query: Array) -> Array:
-    """Count from 0 in each query; those of one query stand together."""
-    return np.arange(len(query)) - np.searchsorted(query, query)
+    found, graded = [_scored(answer) for answer in answers], [_graded(right) for right in gold]
+    query, gold_query, gold_grades = _queries(found), _queries(graded), _numbers(graded)
+    names, gold_names = [*chain.from_iterable(found)], [*chain.from_iterable(graded)]
+    if names == gold_names and np.array_equal(query, gold_query):  # all candidates in the order of the gold answers
+        grade = gold_grades
+    else:
+        looked_up = chain.from_iterable(map(own.get, one) for own, one in zip(graded, found, strict=True))
+        grade = np.array([*looked_up], dtype=np.float64)  # None is NaN
+    grade = grade[_order(query, _scores(found), names)]
+    known = ~np.isnan(grade)
+    return Judged(len(found), query, _ranks(query), np.where(known, grade, 0), known, gold_query, gold_grades)
 
 
 def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
-    """Sort by query, then by score in single precision, the higher first, then by name, the later first.
-
-    A float's bits, taken for an integer, are in its order where it is positive and in reverse where it is not.
-    """
+    """Sort by query, then by score in single precision, the higher first, then by name, the later first."""
     with np.errstate(over="ignore"):
-        bits = (scores.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)  # -0.0 is 0.0
-    key = (query << 32) - np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-    order = np.argsort(key)
-    same = np.flatnonzero(np.diff(key[order]) == 0)
+        single = scores.astype(np.float32)
+    order = _descending(query, single)
+    best = single[order]
+    same = np.flatnonzero((best[1:] == best[:-1]) & (query[1:] == query[:-1]))
     for run in np.split(same, np.flatnonzero(np.diff(same) > 1) + 1) if len(same) else ():
         tied = slice(run[0], run[-1] + 2)
         order[tied] = sorted(order[tied].tolist(), key=names.__getitem__, reverse=True)
     return order
 
 
-def _graded(gold: tuple[Answer, ...]) -> dict[str, float]:
+def _descending(query: Array, values: Array) -> Array:
+    """Give the places of values from the highest to the lowest in each query; queries of one size are sorted at once."""
+    sizes = np.bincount(query)
+    starts, order = np.cumsum(sizes) - sizes, np.empty(len(query), dtype=np.int64)
+    for size in np.unique(sizes):
+        places = starts[sizes == size][:, None] + np.arange(size)  # (queries, size)
+        order[places] = np.take_along_axis(places, np.argsort(-values[places], axis=1), axis=1)
+    return order
+
+
+def _ranks(query: Array) -> Array:
+    """Count from 0 in each query; those of one query stand together."""
+    sizes = np.bincount(query)
+    return np.asarray(np.arange(len(query)) - (np.cumsum(sizes) - sizes)[query])
+
+
+def _graded(gold: tuple[Answer, ...]) -> Graded:
+    """Give the grade of each candidate; gold answers were checked when their pool was made."""
     if len(gold) != 1:
         raise ScoreError(Note.of("one-ranking-expected", given=repr(gold)))
-    return _pairs(gold[0])
+    try:
+        return dict(gold[0])  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ScoreError(Note.of("pairs-expected", given=repr(gold[0]))) from None
 
 
-def _scored(answer: Answer | None) -> dict[str, float]:
-    """Give the score of each candidate; no answer ranks nothing."""
-    if answer is None:
-        return {}
-    found = _pairs(answer)
-    if len(found) < len(answer):  # type: ignore[arg-type]
-        twice = Counter(str(name) for name, _ in answer).most_common(1)[0][0]  # type: ignore[union-attr, misc]
-        raise ScoreError(Note.of("candidate-twice", given=repr(twice)))
-    return found
+def _scored(answer: Answer | None) -> Graded:
+    """Give the score of each candidate; no answer ranks nothing, and what is no ranking is refused."""
+    pairs: Any = answer or ()
+    if type(pairs) is tuple and not {*map(type, pairs)} - {tuple}:
+        try:
+            found: Graded = dict(pairs)
+            "".join(found)  # the quickest way to see that names are texts
+        except (TypeError, ValueError):
+            found = {}
+        if len(found) == len(pairs):
+            return found
+        if twice := [name for name, count in Counter(pair[:1] for pair in pairs).items() if count > 1]:
+            raise ScoreError(Note.of("candidate-twice", given=repr(*twice[0])))
+    raise ScoreError(Note.of("pairs-expected", given=repr(answer)))
 
 
-def _pairs(answer: Answer) -> dict[str, float]:
-    if not isinstance(answer, tuple) or not set(map(type, answer)) <= {tuple} or not set(map(len, answer)) <= {2}:  # type: ignore[arg-type]
-        raise ScoreError(Note.of("pairs-expected", given=repr(answer)))
-    return dict(answer)  # type: ignore[arg-type]
+def _scores(found: Sequence[Graded]) -> Array:
+    """Give the scores of all rankings; what is no finite number is refused."""
+    values = [*chain.from_iterable(map(dict.values, found))]
+    try:
+        numbers = np.array(values if {*map(type, values)} <= {float, int} else [np.nan], dtype=np.float64)
+    except OverflowError:  # an integer of hundreds of digits
+        numbers = np.array([np.inf])
+    if not np.isfinite(numbers).all():
+        wrong = next(of for of in found if not all(map(is_finite, of.values())))
+        raise ScoreError(Note.of("grade-not-finite", given=repr([*wrong.items()][:10])))
+    return numbers
+
+
+def _numbers(found: Sequence[Graded]) -> Array:
+    return np.array([*chain.from_iterable(map(dict.values, found))], dtype=np.float64)
+
+
+def _queries(found: Sequence[Graded]) -> Array:
+    return np.repeat(np.arange(len(found)), [*map(len, found)])
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
@@ -173,11 +198,9 @@ class Ndcg(RankMetric):
         """Divide the gain by that of the best ranking."""
         script = self.share > 0 and self.variant == "published"
         query, grade = (of.query, of.grade) if script else (of.gold_query, of.gold_grade)
-        above = grade > 0
-        query, grade = query[above], grade[above]
-        order, rank, depth = np.lexsort((-grade, query)), _ranks(query), self._depth(of)
+        best, rank, depth = grade[_descending(query, grade)], _ranks(query), self._depth(of)
         discounts = _discounts(int(max(rank.max(initial=0), of.rank.max(initial=0))) + 1, delay=0 if script else 1)
-        ideal = np.bincount(query, grade[order] * discounts[rank] * (rank < depth[query]), of.count)
+        ideal = np.bincount(query, np.maximum(best, 0) * discounts[rank] * (rank < depth[query]), of.count)
         gain = of.totals(np.maximum(of.grade, 0) * discounts[of.rank] * (of.rank < depth[of.query]))
         return reduced.ratio(gain, ideal)
 
