@@ -259,6 +259,8 @@ SCORES = {
     "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
     "labels-missing": "metric needs a task with labels: {metric!r}",
     "depth-too-small": "depth must be >= 1: {metric!r}",
+    "share-too-large": "a depth in percent must be <= 100: {metric!r}",
+    "level-wrong": "level must be an integer >= 1, as in p@5:level=3, not {given!r}: {metric!r}",
     "option-unknown": "unknown options of metric {name!r}, {options}: {metric!r}",
     "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
     "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
@@ -270,6 +272,11 @@ SCORES = {
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
+    "score-nothing": "name a suite and a file of predictions, or --qrels and --run, or a suite and --embeddings",
+    "score-together": "can't be given together: {given}",
+    "score-alone": "{given} needs {needed}",
+    "no-documents-ranked": "suite {suite!r} has no task that ranks documents of a store, so vectors can't be scored",
+    "vectors-missing": "{count:document} without a vector: {ids:first 10}",
 }
 TRANSFER = {  # maps of what transfers to what
     "transfer-unsupported": "left out, as models can't be tuned on their outputs: {tasks:first 5}",
@@ -373,6 +380,10 @@ LEARNERS = {
     "input-not-shown": "the template does not show these inputs; add {{text}}, or their names in braces: {fields}",
     "instruction-slot-unknown": "unknown slot {{{slot}}} in the instruction; {hint}",
     "slot-unknown": "unknown slot {{{slot}}} in the template; {hint}",
+    "probe-shape": "a probe needs vectors, one in each row, and has an array of shape {shape}",
+    "probe-not-finite": "NaN or infinite values in row {rows:first 5}",
+    "probe-lengths": "numbers differ: {vectors:vector}, {targets:target}",
+    "probe-one-class": "a probe needs two classes, and all of {count:vector} are of one",
 }
 EPISODES = {
     "prior-empty": (
