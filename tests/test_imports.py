@@ -26,6 +26,7 @@ LAYERS = [
     {"encodings"},
     {"lessons"},
     {"stats"},
+    {"sample_sizes"},
     {"learners", "benchmarks"},
     {"studies"},
     {"reports"},

@@ -11,12 +11,17 @@ from functools import cache
 from sys import intern
 from typing import TypeAlias
 
+from .errors import UsageError
+from .messages import Note
+
 CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 SPACELESS = (  # other writing without spaces, where vowel signs go with their letter: Thai and Lao, Burmese, Khmer
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F)
 )  # fmt: skip
 UNSPACED = ("zh", "ja", "th", "lo", "my", "km")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+UNITS = (86_400, 3600, 60, 1)  # seconds of a day, an hour, a minute and a second
+TIME = re.compile("".join(rf"(?:(\d{{1,9}}(?:\.\d{{1,9}})?){unit})?" for unit in "dhms"), re.ASCII)
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows it, UTF-8 does not
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
@@ -60,6 +65,19 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def seconds_of(time: str) -> float:
+    """Read a time as people type it.
+
+    >>> seconds_of("90m"), seconds_of("1h30m"), seconds_of("45s"), seconds_of("2d"), seconds_of("1.5h")
+    (5400.0, 5400.0, 45.0, 172800.0, 5400.0)
+    """
+    found = TIME.fullmatch(time.replace(" ", ""))
+    seconds = sum(float(number or 0) * size for number, size in zip(found.groups(), UNITS, strict=True)) if found else 0
+    if not seconds:
+        raise UsageError(Note.of("time-expected", given=time))
+    return seconds
 
 
 def number_text(number: float) -> str:
