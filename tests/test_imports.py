@@ -21,6 +21,7 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
+    {"sampler", "stocks", "presets"},
     {"episodes", "priors", "prompts", "scores", "models"},
     {"templates"},
     {"encodings"},

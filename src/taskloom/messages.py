@@ -368,6 +368,10 @@ EPISODES = {
     "sizes-not-whole": "sizes must be integers: {sampler}",
     "sizes-negative": "sizes must be >= 0: {sampler}",
     "shots-out-of-order": "least must be <= most: {least}, {most}",
+    "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
+    "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "among-and-base": "among and base can't both be set: shots are chosen from a list, or are powers of {base}",
+    "no-powers": "base must have a power from least to most: {base}, {least}, {most}",
     "too-few-classes": (
         "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
         "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "

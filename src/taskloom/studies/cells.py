@@ -84,11 +84,11 @@ class Naming:
             known = {name: of for name, of in part.items() if all(self._is_named(model) for model in of.models)}
             able = self._able(known, self.suite.tasks[task])
             protocol = self.study.protocol.of(task)
-            for shots, episodes in protocol.shots.items():
+            for shots in protocol.shots:
                 if shots not in self.drawable[task]:
                     continue
                 fit, draws = self._fit(able, self.suite.tasks[task], shots), protocol.drawing(shots)
-                for seed, index in product(protocol.seeds, range(episodes)):
+                for seed, index in product(protocol.seeds, protocol.episodes(shots)):
                     drawn = draw_id(self.suite, task, draws, seed=seed, index=index)
                     where = {"task": task, "shots": shots, "seed": seed, "index": index, "draw": drawn}
                     for name, training in product(fit, protocol.training or (seed,)):

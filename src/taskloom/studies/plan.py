@@ -422,7 +422,7 @@ def _trials(protocol: StudyProtocol) -> Iterator[tuple[list[Shots], Sampler]]:
         yield [*numbers], protocol.drawing(max(numbers))
     if DRAWN in protocol.shots:
         how = protocol.drawing(DRAWN)
-        yield [DRAWN], replace(how, most=how.least)
+        yield [DRAWN], replace(how, among=(how.needed,), base=0)
     if ALL in protocol.shots:
         yield [ALL], protocol.drawing(ALL)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -28,7 +28,7 @@ from ..models.corpus import Corpus, gathered
 from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
 from ..suites.instructions import leaking_tasks
-from .study import Study, chosen_tasks, named
+from .study import Study, StudyProtocol, chosen_tasks, named
 
 # Options of a trained model that do not name it: its base does, and what it is taught.
 KEPT_APART = ("train", "tasks", "folds", "most", "sample", "apart", "texts", "field")
@@ -157,7 +157,7 @@ class Training:
         if (target, seed) not in self.avoided:
             protocol, deck, found = self.protocol.of(target), Deck(self.suite, target), set[int]()
             for shots in _largest(protocol.shots):
-                for index in range(max(protocol.shots.values())):
+                for index in _indices(protocol, shots):
                     with suppress(EpisodeError):  # that episode is skipped
                         found |= deck.groups(deck.draw(protocol.drawing(shots), seed=seed, index=index))
             self.avoided[target, seed] = frozenset(found)
@@ -209,6 +209,14 @@ def _largest(settings: Mapping[Shots, int]) -> list[Shots]:
     numbers = [shots for shots in settings if isinstance(shots, int)]
     largest: list[Shots] = [max(numbers, default=0)] if numbers or ALL in settings else []
     return [DRAWN, *largest] if DRAWN in settings else largest
+
+
+def _indices(protocol: StudyProtocol, shots: Shots) -> Iterable[int]:
+    """Number the episodes that are drawn as those of a setting are."""
+    if not protocol.own_episodes:
+        return range(max(protocol.shots.values()))
+    alike = [other for other in protocol.shots if (other == DRAWN) == (shots == DRAWN)]
+    return [index for other in alike for index in protocol.episodes(other)]
 
 
 def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:

@@ -174,6 +174,8 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
         sets={name: _set_answers(name, responses, trial, drawn) for name, responses in sets.items()},
         counts=tools.counts,
         outputs={QUERY: kept} if kept else {},
+        sizes=drawn.sizes,
+        chance=drawn.chance,
         scores={score_key(name, given.metric): (given.units, given.unusable) for name, given in scored.items()},
         cost=_cost(bench, before, time.perf_counter() - start, tools.fitting, len(trial.query)),
     )
