@@ -41,6 +41,9 @@ PLANNING = {  # how a budget is spent
         "the cost is unknown of: {names}; measure it now with --pilot, or run the study (a trial cuts training short, "
         "and counts only where nothing is trained)"
     ),
+    "budget-missing": "{option} needs a budget, such as --budget 2h",
+    "budget-of-trial": "a trial has no budget: leave out --limit or --budget: {limit}",
+    "plot-file-unknown": "a plot can be written to a file that ends in {forms:or}: {path}",
     "pilot-failed": "{count:cell} of the pilot failed ({reason}); see: taskloom report {folder}",
     "loading-unknown": "the time to load models is not known, and not taken off; --pilot measures it",
     "accuracy-assumed": (
@@ -60,6 +63,10 @@ PLANNING = {  # how a budget is spent
         "larger budget is needed for {least:.0%}"
     ),
     "items-scarce": "no more than {most:test item} can be drawn for an episode; more time only buys more episodes",
+    "items-repeated": (
+        "each test item is asked about {times} times or so: episodes are not independent, and the intervals of the "
+        "report, which know of that, will be wider"
+    ),
     "budget-short": "the budget of {budget} is too small: {episodes:episode} with one test item each take {needed}",
     "budget-too-small": (
         "the budget of {budget} is too small: {episodes:episode} with one test item each take {needed}, of which "

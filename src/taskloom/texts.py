@@ -67,6 +67,20 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def time_text(seconds: float) -> str:
+    """Write a time with its units, to the second, or to the minute where it is long.
+
+    >>> time_text(0.0123), time_text(45), time_text(119), time_text(5400), time_text(172800)
+    ('0.0123 s', '45 s', '1 min 59 s', '1 h 30 min', '48 h')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, left = divmod(round(seconds / 60), 60)
+    parts = {"h": hours, "min": left} if hours else {"min": minutes, "s": rest}
+    return " ".join(f"{number:,} {unit}" for unit, number in parts.items() if number)
+
+
 def seconds_of(time: str) -> float:
     """Read a time as people type it.
 

@@ -25,14 +25,16 @@ from ..sample_sizes import (
     simulate,
     total_seconds,
 )
-from ..texts import counted, duration
+from ..texts import counted, time_text
 from .api import Prepared
 from .kinds import Kind, KnownKinds
 from .study import StudyProtocol
 
 ROUND = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 45, 60, 75, 90, 120, 150, 200, 300, 450, 600, 800, 1000)
+LEAST, MOST = 1000, 4000  # repetitions of one accuracy, and those of all
 TRIED = 9  # numbers of episodes that are simulated
 TINY = 1e-9
+REPEATED = 5  # times that an item is asked about, from which episodes are far from independent
 OTHERS = (0.5, 2)  # budgets that are looked at beside the one that is asked for, as multiples of it
 
 
@@ -143,16 +145,19 @@ class _Demand:
         )  # fmt: skip
 
 
-def study_budget(prepared: Prepared, seconds: float, *, repetitions: int = 1000) -> StudyBudget:
-    """Say how many episodes, and test items in each, give the narrowest intervals of a study within a budget."""
+def study_budget(prepared: Prepared, seconds: float, *, repetitions: int = 0) -> StudyBudget:
+    """Say how many episodes, and test items in each, give the narrowest intervals of a study within a budget.
+
+    Of few accuracies, more repetitions are made unless it is said how many.
+    """
     known, protocol = KnownKinds(prepared), prepared.plan.study.protocol
     kinds, training, loading = known.kinds(), known.training(), known.loading()
     demand = _Demand(
         kinds=kinds, fixed=training + loading, multiple=_multiple(protocol), most=known.most(),
-        repetitions=repetitions,
+        repetitions=repetitions or max(LEAST, MOST // len({kind.variation.accuracy for kind in kinds})),
     )  # fmt: skip
     if seconds < demand.least:
-        told = {"budget": duration(seconds), "fixed": duration(demand.fixed), "needed": duration(demand.least)}
+        told = {"budget": time_text(seconds), "fixed": time_text(demand.fixed), "needed": time_text(demand.least)}
         raise UsageError(Note.of("budget-too-small", episodes=demand.fewest, **told))
     sizes = demand.sizes(seconds)
     return StudyBudget(
@@ -169,6 +174,8 @@ def _warnings(best: SampleSize, most: int) -> Iterator[Note]:
         yield Note.of("coverage-low", share=best.coverage.value, least=LEAST_COVERAGE, episodes=best.episodes)
     if best.items == most:
         yield Note.of("items-scarce", most=most)
+    if (times := best.episodes * best.items / most) >= REPEATED:
+        yield Note.of("items-repeated", times=round(times))
 
 
 # --- the lines of a study --------------------------------------------------------------------------------------------

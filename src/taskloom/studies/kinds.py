@@ -55,8 +55,8 @@ class KnownKinds:
         self.loaded, self.variations = "", Variations()
         if (prepared.folder / LEDGER).is_file():
             with Ledger(prepared.folder / LEDGER) as ledger:
-                self.real = [Spent(*cost) for cost in ledger.costs(trials=False)]
-                self.trials = [one for cost in ledger.costs() if not (one := Spent(*cost)).cost.trained]
+                self.real = _warm([Spent(*cost) for cost in ledger.costs(trials=False)])
+                self.trials = _warm([one for cost in ledger.costs() if not (one := Spent(*cost)).cost.trained])
                 self.trained = [Spent(*cost) for cost in ledger.costs("train", trials=False)]
                 self.loaded = ledger.about(LOADING)
             self.variations = measured_variations(open_run(prepared.folder))
@@ -120,6 +120,15 @@ class KnownKinds:
             yield Note.of("deviation-assumed", points=points, least=LEAST_EPISODES, count=count, of=len(kinds))
         if any(kind[1:] not in known.apart for kind in kinds):
             yield Note.of("difference-assumed", correlation=CORRELATION, least=LEAST_EPISODES)
+
+
+def _warm(spent: Sequence[Spent]) -> list[Spent]:
+    """Leave out the first cell of each learner that has others: it waits for what is imported and compiled once."""
+    first: dict[str, int] = {}
+    for place, one in enumerate(spent):
+        first.setdefault(one.learner, place)
+    counts = Counter(one.learner for one in spent)
+    return [one for place, one in enumerate(spent) if first[one.learner] != place or counts[one.learner] == 1]
 
 
 def run_once(plan: Plan) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""A pilot: the first episode of a few tasks, for each learner and number of shots, to know what a study costs.
+"""A pilot: the first episodes of a few tasks, for each learner and number of shots, to know what a study costs.
 
 Its cells are those of the real run, which finds them done; training is not cut short, as it is in a trial.
 """
@@ -19,22 +19,22 @@ from .ledger import Ledger
 from .plan import Plan
 from .run import Done
 
-TASKS = 3  # of each learner and number of shots
+TASKS, EPISODES = 3, 2  # of each learner and number of shots, and of each of these tasks
 
 
 def pilot_cells(plan: Plan) -> tuple[Cell, ...]:
-    """Choose the first cell of a few tasks, for each learner and number of shots, and the cells that train for it."""
-    first: dict[tuple[object, ...], dict[str, Cell]] = {}
+    """Choose the first cells of a few tasks, for each learner and number of shots, with those that train for them."""
+    cells: dict[tuple[object, ...], dict[str, list[Cell]]] = {}
     for cell in run_once(plan):
-        first.setdefault((cell.learner, cell.shots), {}).setdefault(cell.task, cell)
-    chosen = {cell.id for cells in first.values() for cell in _spread([*cells.values()])}
+        cells.setdefault((cell.learner, cell.shots), {}).setdefault(cell.task, []).append(cell)
+    chosen = {cell.id for of in cells.values() for own in _spread([*of.values()]) for cell in own[:EPISODES]}
     used = {id_ for cell in plan.to_run if cell.id in chosen for _, id_ in cell.uses}
     return tuple(cell for cell in plan.to_run if cell.id in chosen | used)
 
 
-def _spread(cells: list[Cell]) -> list[Cell]:
+def _spread(tasks: list[list[Cell]]) -> list[list[Cell]]:
     """Take a few, from the first to the last."""
-    return [cells[(len(cells) - 1) * at // max(1, TASKS - 1)] for at in range(TASKS)] if len(cells) > TASKS else cells
+    return [tasks[(len(tasks) - 1) * at // (TASKS - 1)] for at in range(TASKS)] if len(tasks) > TASKS else tasks
 
 
 def run_pilot(

@@ -18,7 +18,7 @@ from ..scores import Scored
 from ..scores.reduce import Array, mean
 from .results import Outcome, Results
 
-LEAST_ANSWERS = 30  # by which an accuracy is known
+LEAST_ANSWERS = 100  # by which an accuracy is known
 LEAST_EPISODES = 10  # by which their deviation is known
 STEPS = 20  # to which accuracies are rounded: twentieths
 KindKey: TypeAlias = tuple[str, str, Shots]  # learner, task and shots
