@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "EpisodeCosts": "sample_sizes",
     "Learner": "learners",
     "Response": "learners",
     "StudyLearner": "studies.study",
@@ -17,6 +18,7 @@ _EXPORTS = {
     "StudyProtocol": "studies.study",
     "Sampler": "episodes",
     "Study": "studies.study",
+    "Variation": "sample_sizes",
     "build": "benchmarks",
     "check": "suites.check",
     "class_reports": "reports.classes",
@@ -27,6 +29,7 @@ _EXPORTS = {
     "open_suite": "suites.store",
     "render": "reports",
     "run": "studies.api",
+    "sample_size": "sample_sizes",
     "score": "scores",
     "shared_errors": "reports.classes",
     "show_prompt": "studies.prompting",

@@ -32,6 +32,47 @@ GENERAL = {
     "names-near": "did you mean {names:or}?",
     "names-known": "known: {names:first 12}",
 }
+PLANNING = {  # how a budget is spent
+    "time-expected": "a time must be numbers with the units d, h, m and s, such as 90m, 2h or 1h30m: {given!r}",
+    "cost-invalid": "seconds of an episode ({name}) must be a finite number >= 0: {given}",
+    "share-expected": "{name} must be a number from 0 to 1: {given}",
+    "design-too-small": "a simulation needs at least 2 episodes with an item each: {design}",
+    "cost-unknown": (
+        "the cost is unknown of: {names}; measure it now with --pilot, or run the study (a trial cuts training short, "
+        "and counts only where nothing is trained)"
+    ),
+    "budget-missing": "{option} needs a budget, such as --budget 2h",
+    "budget-of-trial": "a trial has no budget: leave out --limit or --budget: {limit}",
+    "plot-file-unknown": "a plot can be written to a file that ends in {forms:or}: {path}",
+    "pilot-failed": "{count:cell} of the pilot failed ({reason}); see: taskloom report {folder}",
+    "loading-unknown": "the time to load models is not known, and not taken off; --pilot measures it",
+    "accuracy-assumed": (
+        "assumed: an accuracy of 50 %, where intervals are widest, in {count:,} of {of:,} cases (learner, task and "
+        "shots), which have fewer than {least:answer}"
+    ),
+    "deviation-assumed": (
+        "assumed: a standard deviation of {points} points between the accuracies of episodes, in {count:,} of {of:,} "
+        "cases, which have fewer than {least:episode}"
+    ),
+    "difference-assumed": (
+        "assumed: a correlation of {correlation} between the accuracies of two models over the same episodes, where "
+        "no two were run on {least:episode}"
+    ),
+    "coverage-low": (
+        "too few episodes: 95 % intervals of {episodes:episode} hold the true value in {share:.0%} of studies only; a "
+        "larger budget is needed for {least:.0%}"
+    ),
+    "items-scarce": "no more than {most:test item} can be drawn for an episode; more time only buys more episodes",
+    "items-repeated": (
+        "each test item is asked about {times} times or so: episodes are not independent, and the intervals of the "
+        "report, which know of that, will be wider"
+    ),
+    "budget-short": "the budget of {budget} is too small: {episodes:episode} with one test item each take {needed}",
+    "budget-too-small": (
+        "the budget of {budget} is too small: {episodes:episode} with one test item each take {needed}, of which "
+        "{fixed} is for what is done once (training and loading models)"
+    ),
+}
 ANSWERS = {  # that can't be used, of a learner or as gold
     "unparsable": "unparsable",
     "empty-output": "empty output",
@@ -660,6 +701,8 @@ LEXICA = {  # words and facts
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
     REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS,
+    FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, PLANNING, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

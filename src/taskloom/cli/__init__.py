@@ -82,6 +82,7 @@ _verb(
     app, runs.plan,
     "taskloom plan study.yaml",
     "taskloom plan study.yaml --model hf:org/name",
+    "taskloom plan study.yaml --budget 2h --pilot",
     "taskloom plan quickstart --json",
     under=STUDIES,
 )  # fmt: skip

@@ -14,6 +14,7 @@ import typer
 from .. import console
 from ..messages import money
 from ..texts import counted
+from . import budget
 from . import shell_completion as complete
 from .arguments import AsJson, RunFolder, StudyName
 
@@ -79,12 +80,32 @@ def plan(
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
+    time: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="Say how many episodes and test items give the narrowest intervals in this time: 90m, 2h, 1h30m, 2d.",
+        ),
+    ] = "",
+    pilot: Annotated[
+        bool, typer.Option("--pilot", help="Run a few episodes now, to measure what --budget needs to know.")
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw width and coverage over episodes for --budget: .html or .svg."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study, count its cells and estimate the time of a run."""
+    """Check a study, count its cells, estimate the time of a run, or say how to spend a given time."""
     from ..studies.api import Overrides, prepare
 
-    prepared = prepare(study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit)
+    budget.check_options(time, limit, pilot=pilot, plot=plot)
+    get = get_model if pilot else None
+    prepared = prepare(study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit, get=get)
+    if time:
+        budget.plan_budget(prepared, time, pilot=pilot, plot=plot, as_json=as_json)
+        return
     found, ahead = prepared.plan, prepared.forecast()
     shown: dict[str, console.Value] = {
         "study": found.study.name,
