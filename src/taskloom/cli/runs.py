@@ -250,14 +250,14 @@ def report(
     check_form(to)
     gathered = open_run(run, limit=limit, metrics=metric)
     if to == ITEMS:
-        _write_items(gathered, output)
+        show_items(gathered, output)
     if plots or to != ITEMS:
-        _write_report(summarise(gathered), to, output, plots)
+        show_report(summarise(gathered), to, output, plots)
     if not gathered.outcomes and (trials := [n for n in trials_of(run) if n != limit]):
         console.note(f"only trials have results; show one with --limit {' or '.join(map(str, trials))}")
 
 
-def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
+def show_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
     """Write a report, and its plots where a folder for them is named."""
     from ..reports import FORMS, render
     from ..reports.plot_files import write_plots
@@ -272,7 +272,7 @@ def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | 
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
-def _write_items(gathered: Results, output: Path | None) -> None:
+def show_items(gathered: Results, output: Path | None) -> None:
     """Write a row for each answer, in the form of the file's ending, or CSV."""
     from ..reports.items import items_csv, write_items
 
