@@ -107,7 +107,8 @@ def test_classes_that_are_dropped_and_labels_that_other_episodes_show_are_noted(
 
 def test_two_pools_leave_no_label_in_another_episode(made_topics, tmp_path: Path):
     made = make_challenge(made_topics.study, tmp_path / "c")
-    assert [dict(note.values)["task"] for note in made.notes] == ["one-pool"]
+    (told,) = made.notes
+    assert dict(told.values)["tasks"] == ("one-pool",)
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------

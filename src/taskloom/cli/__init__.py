@@ -135,7 +135,10 @@ _verb(
     "taskloom ledger merge runs/all runs/first runs/second",
     "taskloom ledger merge runs/all/ledger.db other-machine.db",
 )  # fmt: skip
-app.add_typer(challenge_app, name="challenge", rich_help_panel=STUDIES)
+app.add_typer(
+    challenge_app, name="challenge", short_help="Freeze episodes for others to answer, and rank them.",
+    rich_help_panel=STUDIES,
+)  # fmt: skip
 _verb(
     challenge_app, challenge.make,
     "taskloom challenge make study.yaml -o challenges/topics",

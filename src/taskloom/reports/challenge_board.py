@@ -38,6 +38,7 @@ class ProtocolBoard:
 
     protocol: Protocol
     leaderboard: Leaderboard
+    tasks: tuple[str, ...]  # in the order of the challenge
     deviations: Mapping[tuple[str, str], float]  # task and submission -> standard deviation over episodes
 
     @property
@@ -58,10 +59,15 @@ def challenge_boards(results: Results, how: How | None = None) -> tuple[Protocol
         found.setdefault(at, []).append(o)
     metrics = list(dict.fromkeys(first.values()))
     order = sorted(found, key=lambda at: (list(PROTOCOLS).index(at[0]), metrics.index(at[1]), _few_first(at[2])))
-    return tuple(
-        ProtocolBoard(at[0], leaderboard(*at[1:], found[at], results.baselines, how), _deviations(at[1], found[at]))
-        for at in order
-    )
+    return tuple(_ranked(results, *at, found[at], how) for at in order)
+
+
+def _ranked(
+    results: Results, protocol: Protocol, metric: str, shots: Shots, outcomes: Sequence[Outcome], how: How | None
+) -> ProtocolBoard:
+    made = leaderboard(metric, shots, outcomes, results.baselines, how)
+    tasks = tuple(task for task in results.suite.tasks if task in made.tasks)
+    return ProtocolBoard(protocol, made, tasks, _deviations(metric, outcomes))
 
 
 def _few_first(shots: Shots) -> tuple[bool, tuple[int, int]]:
@@ -92,7 +98,7 @@ def board_rows(boards: Sequence[ProtocolBoard]) -> Iterator[dict[str, Any]]:
             own = {"episodes": s.episodes, "rank": s.rank or None, "groups": s.groups, "best": s.best}
             means = {"task": None, "submission": s.learner, **_numbers(s.score.value, s.score.low, s.score.high)}
             yield {**at, **means, "deviation": None, "n": s.score.n, **own, "baseline": s.baseline}
-            for task in (task for task, found in made.tasks.items() if s.learner in found):
+            for task in (task for task in board.tasks if s.learner in made.tasks[task]):
                 e, spread = made.tasks[task][s.learner], board.deviations[task, s.learner]
                 values = _numbers(e.value, e.low, e.high) | {"deviation": None if math.isnan(spread) else spread}
                 blank = dict.fromkeys(("episodes", "rank", "groups", "best"))
@@ -154,12 +160,12 @@ def _board(board: ProtocolBoard, about: Mapping[str, Submission], how: How) -> s
 def _table(board: ProtocolBoard, about: Mapping[str, Submission]) -> str:
     """Write a row for each submission, and a column for each task."""
     made, shades = board.leaderboard, Shades.of(board.leaderboard)
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("submission", "overall", *made.tasks))
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("submission", "overall", *board.tasks))
     order = sorted(made.standings, key=lambda s: s.baseline)
     rows = "".join(f"<tr>{_row(s, board, shades, about[s.learner])}</tr>" for s in order)
     letters = any(s.groups for s in made.standings)
     legend = ["overall: the mean over tasks", "sd: standard deviation over episodes"]
-    legend += ["submissions that share a letter are not significantly different"] if letters else []
+    legend += ["group: submissions that share a letter are not significantly different"] if letters else []
     listed = "".join(f"<li>{text}</li>" for text in legend)
     return (
         f'<div class="box"><table class="matrix"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
@@ -170,14 +176,14 @@ def _table(board: ProtocolBoard, about: Mapping[str, Submission]) -> str:
 def _row(s: Standing, board: ProtocolBoard, shades: Shades, about: Submission) -> str:
     made = board.leaderboard
     place = "baseline" if s.baseline else f"rank {s.rank}" if s.rank else "not ranked"
-    told = escape(" · ".join(filter(None, [place, about.model, about.date])))
-    letters = f"<sup>{escape(s.groups)}</sup>" if s.groups else ""
+    told = escape(" · ".join(filter(None, [place, about.model])))
+    letters = f"<small>group {escape(s.groups)}</small>" if s.groups else ""
     part = f"<small>{escape(tables.partly(s))}</small>" if s.missing else ""
     best = ' class="best"' if s.best else ""
     title = f"{counted(s.score.n, 'answer')}, {counted(s.episodes, 'episode')}"
-    head = f'<th scope="row"><b>{_linked(s.learner, about.url)}</b> <small>{told}</small></th>'
+    head = f'<th scope="row"><b>{_linked(s.learner, about.url)}</b><br><small>{told}</small></th>'
     overall = f'<td{best} title="{title}">{value(s.score, made.points)}{letters}{part}</td>'
-    return head + overall + "".join(_cell(task, s.learner, board, shades) for task in made.tasks)
+    return head + overall + "".join(_cell(task, s.learner, board, shades) for task in board.tasks)
 
 
 def _cell(task: str, name: str, board: ProtocolBoard, shades: Shades) -> str:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -236,18 +237,25 @@ def score(
     if missing := [at for at, right in enumerate(gold) if not right]:
         raise ScoreError(Note.of("items-without-gold", count=len(missing), of=len(gold), items=missing[:10]))
     unusable: Counter[str] = Counter()
-    units, ready = [], of.prepared(gold)
+    units, judge = [], partial(_judged, of.prepared(gold), output)
+    of_label = cache(judge) if isinstance(output, Labels) and not output.many else judge  # few labels, many answers
     for right, answer in zip(gold, answers, strict=True):
-        reason = unusable_code(output, answer)
-        is_read = not reason or (ready.reads_any_text and isinstance(answer, str))
-        try:
-            units.append(ready.unit(right, answer if is_read else None))
-        except UnusableError as error:
-            reason = error.note.key
-            units.append(ready.unit(right, None))
+        known = isinstance(answer, str) and isinstance(right, tuple)
+        unit, reason = (of_label if known else judge)(right, answer)
+        units.append(unit)
         unusable[reason] += 1
     del unusable[""]
     return Scored(of, np.array(units, dtype=np.float64), dict(unusable))
+
+
+def _judged(ready: Metric, output: Output | None, right: tuple[Answer, ...], answer: Answer | None) -> tuple[Any, str]:
+    """Give the unit of an answer, and the code of why it can't be used, if so."""
+    reason = unusable_code(output, answer)
+    is_read = not reason or (ready.reads_any_text and isinstance(answer, str))
+    try:
+        return ready.unit(right, answer if is_read else None), reason
+    except UnusableError as error:
+        return ready.unit(right, None), error.note.key
 
 
 def unusable_code(output: Output | None, answer: Answer | None) -> str:

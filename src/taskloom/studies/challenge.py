@@ -7,6 +7,7 @@ and questions stand in the order of their ids.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import re
@@ -267,6 +268,18 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector from looking at millions of new objects again and again: twice as fast."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def read_json(path: Path, most: int, **hooks: Any) -> Any:
     """Read a JSON file that is not ours: refuse one that is too large, no UTF-8 or no JSON, and say where."""
     if not path.is_file():
@@ -274,7 +287,8 @@ def read_json(path: Path, most: int, **hooks: Any) -> Any:
     if path.stat().st_size > most:
         raise ChallengeError(Note.of("file-too-large", most=most, path=path))
     try:
-        return json.loads(path.read_bytes().decode("utf-8-sig"), **hooks)
+        with _uncollected():
+            return json.loads(path.read_bytes().decode("utf-8-sig"), **hooks)
     except UnicodeDecodeError as error:
         raise ChallengeError(Note.of("not-utf", reason=error.reason, place=error.start, path=path)) from None
     except (ValueError, RecursionError) as error:

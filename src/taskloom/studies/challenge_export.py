@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def export_predictions(
             raise ChallengeError(Note.of("draws-differ", run=run, name=challenge.name))
         for name in learners or found.learners:
             for title, outcomes in _replicas(name, [o for o in found.outcomes if o.learner == name], draws):
-                meta = any(_is_meta_trained(ledger, o.cell) for o in outcomes[:1])
+                meta = is_meta_trained(ledger.key, outcomes[0].cell)
                 about = Submission(
                     name=title, protocol=protocol or ("meta-trained" if meta else "pretraining-only"),
                     model=found.learners[name], baseline=name in found.baselines,
@@ -90,12 +90,16 @@ def _exported(
     return Exported(about=about, answers=answers, outside=outside)
 
 
-def _is_meta_trained(ledger: Ledger, cell: str) -> bool:
-    """Tell whether a model that a cell used, or a base of it, was trained on tasks, and not on texts alone."""
-    for id_ in _trained(ledger.key(cell)):
-        if ledger.key(id_).get("set", {}).get("goal", "answers") != "texts" or _is_meta_trained(ledger, id_):
-            return True
-    return False
+def is_meta_trained(key: Callable[[str], Mapping[str, Any]], cell: str) -> bool:
+    """Tell by the keys of cells whether a model of one, or a base of it, was trained on tasks, and not on texts alone.
+
+    >>> keys = {"a": {"learner": {"model": {"trained": "b"}}}, "b": {"set": {"goal": "texts"}, "base": {}}}
+    >>> is_meta_trained(keys.__getitem__, "a"), is_meta_trained({**keys, "b": {"set": {}}}.__getitem__, "a")
+    (False, True)
+    """
+    return any(
+        key(id_).get("set", {}).get("goal") != "texts" or is_meta_trained(key, id_) for id_ in _trained(key(cell))
+    )
 
 
 def _trained(key: Any) -> Iterator[str]:

@@ -83,7 +83,7 @@ def make_challenge(
         checked = open_challenge(aside)  # which refuses a line that says more of a question than its item
         _write_answers(apart, writer.answers, {"challenge": checked.hash, "digest": writer.digests["answers"].hex})
         replace_folder(aside, folder)
-    return MadeChallenge(challenge=open_challenge(folder), answers=apart, notes=tuple(writer.notes))
+    return MadeChallenge(challenge=open_challenge(folder), answers=apart, notes=writer.notes)
 
 
 def _refuse_to_clobber(folder: Path, answers: Path, *, replace: bool) -> None:
@@ -193,7 +193,8 @@ class _Writer:
         self.answers = answers
         self.digests = {name: Digest() for name in self.paths}
         self.sizes: dict[str, int] = {}
-        self.notes: list[Note] = []
+        self.dropped: list[Note] = []
+        self.told: dict[str, tuple[int, int]] = {}  # by task: questions whose label another episode shows, and all
         self.stack = ExitStack()
 
     def __enter__(self) -> _Writer:
@@ -233,15 +234,19 @@ class _Writer:
             taught |= row.taught
             asked += row.query.values()
         _refuse_telling(task, [items.examples[place] for one in drawn for place in _places(one.draw, "query")])
-        self._note(suite.tasks[task], drawn, sum(key in taught for key in asked), len(asked))
-
-    def _note(self, task: Task, drawn: Sequence[_Frozen], told: int, asked: int) -> None:
-        """Note questions whose label another episode tells, and classes that take no part."""
-        if told:
-            self.notes.append(Note.of("questions-told", task=task.id, told=told, asked=asked))
+        self.told[task] = sum(key in taught for key in asked), len(asked)
         short = {name: count for one in drawn for name, count in one.draw.short.items()}
         if short:
-            self.notes.append(Note.of("challenge-classes-dropped", task=task.id, classes=sorted(short.items())))
+            self.dropped.append(Note.of("challenge-classes-dropped", task=task, classes=sorted(short.items())))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Note classes that take no part, and questions whose label another episode shows."""
+        told = {task: (shown, asked) for task, (shown, asked) in self.told.items() if shown}
+        if not told:
+            return tuple(self.dropped)
+        shown, asked = (sum(counts) for counts in zip(*told.values(), strict=True))
+        return *self.dropped, Note.of("questions-told", tasks=list(told), told=shown, asked=asked)
 
     def _line(self, name: str, row: Mapping[str, Json]) -> None:
         self.digests[name].add(row)
