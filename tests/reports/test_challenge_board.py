@@ -6,6 +6,7 @@ import json
 import math
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +20,11 @@ from taskloom.studies.results import Results
 from taskloom.studies.submissions import Submission, write_predictions
 
 HOW = How(count=60)
-ATTACK = "<script>alert(1)</script>\"'&"
+SCRIPT = "<script>alert(1)</script> & </style> \"quoted' 道路绿化 🌲"  # the name of a submission
 
 
-@pytest.fixture(scope="module")
-def results(made_topics, tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Three submissions and a baseline; every so manieth answer is wrong."""
-    folder = tmp_path_factory.mktemp("submissions")
-    lines = [json.loads(line) for line in made_topics.answers.read_text(encoding="utf-8").splitlines()[1:]]
-    right = {question: labels[0] for line in lines for question, labels in line["gold"].items()}
-    wrong = {"art": "law", "law": "sea", "sea": "art"}
-    given = {
-        ATTACK: (9, Submission(protocol="pretraining-only", model=ATTACK, url=f"https://x.org/{ATTACK}", date=ATTACK)),
-        "weak": (2, Submission(protocol="pretraining-only")),
-        "chance": (3, Submission(protocol="pretraining-only", baseline=True)),
-        "meta": (5, Submission(protocol="meta-trained", url="https://x.org/meta")),
-    }
-    paths = {}
-    for at, (name, (each, about)) in enumerate(given.items()):
-        paths[name] = folder / f"{at}.json"
-        answers = {q: wrong[label] if n % each == 0 else label for n, (q, label) in enumerate(right.items())}
-        write_predictions(paths[name], answers, about)
-    return score_challenge(made_topics.folder, made_topics.answers, paths)
-
-
-def test_each_protocol_and_setting_has_a_board(results: Results):
-    boards = challenge_boards(results, HOW)
+def test_each_protocol_and_setting_has_a_board(submitted: Results):
+    boards = challenge_boards(submitted, HOW)
     assert [(b.protocol, b.title, len(b.leaderboard.standings)) for b in boards] == [
         ("pretraining-only", "accuracy, 2 shots", 3),
         ("pretraining-only", "accuracy, zero-shot", 3),
@@ -52,18 +32,18 @@ def test_each_protocol_and_setting_has_a_board(results: Results):
         ("meta-trained", "accuracy, zero-shot", 1),
     ]
     ranks = {s.learner: (s.rank, s.baseline) for s in boards[0].leaderboard.standings}
-    assert ranks == {ATTACK: (1, False), "weak": (2, False), "chance": (0, True)}
+    assert ranks == {SCRIPT: (1, False), "weak": (2, False), "chance": (0, True)}
 
 
-def test_rows_have_the_mean_over_tasks_and_the_deviation_over_episodes(results: Results):
-    rows = list(board_rows(challenge_boards(results, HOW)))
+def test_rows_have_the_mean_over_tasks_and_the_deviation_over_episodes(submitted: Results):
+    rows = list(board_rows(challenge_boards(submitted, HOW)))
     assert len(rows) == 2 * 4 * 3  # settings, submissions, and two tasks with their mean
     at = [r for r in rows if (r["submission"], r["shots"]) == ("weak", 2)]
     mean, *tasks = at
     assert (mean["task"], mean["deviation"], mean["episodes"]) == (None, None, 6)
     assert mean["value"] == pytest.approx(sum(r["value"] for r in tasks) / 2)
     for row in tasks:
-        outcomes = [o for o in results.outcomes if (o.learner, o.task, o.shots) == ("weak", row["task"], 2)]
+        outcomes = [o for o in submitted.outcomes if (o.learner, o.task, o.shots) == ("weak", row["task"], 2)]
         scores = [sum(a == g[0] for a, g in zip(o.answers, o.gold, strict=True)) / 9 for o in outcomes]
         assert row["value"] == pytest.approx(sum(scores) / 3)
         assert row["deviation"] == pytest.approx(statistics.stdev(scores))
@@ -71,24 +51,22 @@ def test_rows_have_the_mean_over_tasks_and_the_deviation_over_episodes(results: 
     json.dumps(rows, allow_nan=False)
 
 
-def test_a_single_episode_has_no_deviation(results: Results):
-    from dataclasses import replace
-
-    one = replace(results, outcomes=tuple(o for o in results.outcomes if o.index == 0))
+def test_a_single_episode_has_no_deviation(submitted: Results):
+    one = replace(submitted, outcomes=tuple(o for o in submitted.outcomes if o.index == 0))
     boards = challenge_boards(one, HOW)
     assert all(math.isnan(spread) for board in boards for spread in board.deviations.values())
     assert {row["deviation"] for row in board_rows(boards)} == {None}
     assert "sd " not in board_page(one, boards, HOW).partition("legend")[0]
 
 
-def test_the_page_is_whole_and_escapes_all_that_participants_say(results: Results, read_page: Callable[[str], Any]):
-    page = board_page(results, challenge_boards(results, HOW), HOW)
+def test_the_page_is_whole_and_escapes_all_that_participants_say(submitted: Results, read_page: Callable[[str], Any]):
+    page = board_page(submitted, challenge_boards(submitted, HOW), HOW)
     reader = read_page(page)
     assert reader.open == []
     assert not [tag for tag, _ in reader.tags if tag in ("script", "img", "link", "iframe")]
-    assert ATTACK in "".join(reader.text)
+    assert SCRIPT in "".join(reader.text)
     links = [of.get("href") for tag, of in reader.tags if tag == "a" and not of["href"].startswith("#")]
-    assert set(links) == {f"https://x.org/{ATTACK}", "https://x.org/meta"}
+    assert set(links) == {f"https://x.org/{SCRIPT}", "https://x.org/meta"}
     text = " ".join(reader.text)
     for said in (
         "Pretraining-Only",
@@ -97,22 +75,20 @@ def test_the_page_is_whole_and_escapes_all_that_participants_say(results: Result
         "group a",
         "rank 1",
         "108",
-        str(results.suite.about["challenge"]),
+        str(submitted.suite.about["challenge"]),
     ):
         assert said in text
     assert "default-src 'none'" in page
 
 
-def test_only_web_addresses_are_links(results: Results, read_page: Callable[[str], Any]):
-    settings = {name: {**of, "url": "javascript:alert(1)"} for name, of in results.settings.items()}
-    from dataclasses import replace
-
-    changed = replace(results, settings=settings)
+def test_only_web_addresses_are_links(submitted: Results, read_page: Callable[[str], Any]):
+    settings = {name: {**of, "url": "javascript:alert(1)"} for name, of in submitted.settings.items()}
+    changed = replace(submitted, settings=settings)
     reader = read_page(board_page(changed, challenge_boards(changed, HOW), HOW))
     assert all(of["href"].startswith("#") for tag, of in reader.tags if tag == "a")
 
 
-def test_a_submission_must_say_its_protocol(made_topics, results: Results, tmp_path: Path, refused):
+def test_a_submission_must_say_its_protocol(made_topics, submitted: Results, tmp_path: Path, refused):
     answers = {q: None for line in made_topics.answers.read_text().splitlines()[1:] for q in json.loads(line)["gold"]}
     write_predictions(tmp_path / "silent.json", answers)
     paths = [("", tmp_path / "silent.json")]
@@ -123,7 +99,7 @@ def test_a_submission_must_say_its_protocol(made_topics, results: Results, tmp_p
     assert {board.protocol for board in challenge_boards(said, HOW)} == {"meta-trained"}
 
 
-def test_partial_submissions_are_shown_and_not_ranked(made_topics, results: Results, tmp_path: Path):
+def test_partial_submissions_are_shown_and_not_ranked(made_topics, submitted: Results, tmp_path: Path):
     lines = [json.loads(line) for line in made_topics.answers.read_text().splitlines()[1:]]
     for name, some in (("part", lines[:2] + lines[6:]), ("whole", lines)):
         answers = {q: labels[0] for line in some for q, labels in line["gold"].items()}

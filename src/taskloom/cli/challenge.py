@@ -11,7 +11,7 @@ import typer
 from .. import console
 from ..texts import counted
 from . import shell_completion as complete
-from .arguments import AsJson, RunFolder, StudyName
+from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
 from .runs import From, OnSuite
 
 if TYPE_CHECKING:
@@ -109,16 +109,8 @@ def score(
     *,
     answers: Answers,
     partial: Partial = False,
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT", help="Terminal, md, csv, tex, json, html or items.", autocompletion=complete.forms
-        ),
-    ] = "terminal",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write, instead of standard output."),
-    ] = None,
+    to: ReportForm = "terminal",
+    output: ReportFile = None,
 ) -> None:
     """Score predictions, with the report of a run."""
     from ..reports import ITEMS, check_form, summarise

@@ -15,7 +15,7 @@ from .. import console
 from ..messages import money
 from ..texts import counted
 from . import shell_completion as complete
-from .arguments import AsJson, RunFolder, StudyName, SuiteFolder
+from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName, SuiteFolder
 
 if TYPE_CHECKING:
     from ..messages import Note
@@ -229,16 +229,8 @@ def get_model(name: str, model: Source) -> None:
 def report(
     run: RunFolder,
     *,
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT", help="terminal, md, csv, tex, json, html or items.", autocompletion=complete.forms
-        ),
-    ] = "terminal",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write, instead of standard output."),
-    ] = None,
+    to: ReportForm = "terminal",
+    output: ReportFile = None,
     plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write each plot to this folder as SVG.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="Show the trial with this --limit.")] = 0,
     metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of the study's.")] = [],  # noqa: B006
