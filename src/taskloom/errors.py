@@ -68,6 +68,10 @@ class SuiteError(TaskloomError):
     """A suite, task or answer that breaks its own declaration."""
 
 
+class LeakError(FaultsError):
+    """A fold whose tasks to learn from give test tasks away."""
+
+
 class StoreError(TaskloomError):
     """A suite folder that can't be read or written."""
 

@@ -58,6 +58,38 @@ ROWS = {  # of a table, that are dropped or repaired
     "row-filtered": "rows that do not match {where}",
     "row-unmapped": "rows with an unknown {column}",
     "row-of-split": "rows of split {value!r}",
+    "row-split-unknown": "rows whose split is unknown",
+    "row-unlabelled": "rows without a label",
+    "row-of-label": "rows of labels that are no classes of the data set",
+    "row-empty": "rows without a text or a mention",
+    "row-duplicate": "duplicate rows",
+    "row-beyond": "rows beyond the first {most:,} of a label",
+    "row-leaking": "{phase} rows with a text that is held out",
+}
+LABELLED = {  # data sets
+    "field-column-missing": "no column for {field} ({wanted:or}); name it in `columns`; found: {columns} ({place})",
+    "labels-unknown": (
+        "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
+        "or `drop`"
+    ),
+    "labels-without-examples": (
+        "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
+        "`labels`"
+    ),
+    "labels-too-few": "data set {name!r} has {found:label}, and {wanted} are to be dealt out",
+    "labels-unfit": "data sets that differ from their declarations, {count:fault}:",
+    "data-sets-empty": "no examples were read: {names}",
+    "labels-mixed": "labels of data set {name!r} must be all named, or all numbers",
+    "data-sets-not-found": "no data set was found in {folders} (looked for: {names:first 24})",
+    "data-set-not-found": "not found: {names}",
+    "data-set-unused": "found without rows of the splits that are used: {names}",
+    "data-set-not-fetched": "not fetched: {name} ({reason})",
+    "declaration-unfit": "the declaration of a data set has errors: {place}",
+    "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
+    "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
+    "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
+    "leak-text": "{task} and {other} share {count:text}",
+    "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
 TABLES = {  # that can't be read as they are
     "of-source": "{reason}{dropped} (file: {source})",
@@ -132,13 +164,16 @@ FUNCTIONS = {  # of words, that can't be read or built
 COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
     "prompt-cut": "prompts cut to fit the context",
+    "text-cut": "texts cut to fit the encoder",
+    "text-without-words": "items without a word",
+    "nothing-to-contrast": "no training: the support has no pair of texts to contrast",
     "input-cut": "inputs cut to fit the context",
     "instruction-cut": "instructions cut to fit the context",
     "answer-cut": "answers cut at the maximum number of tokens",
     "answer-picked": "answers extracted from a longer output",
     "reply-empty": "empty replies",
     "demonstration-is-item": "demonstrations dropped: same as the item to answer",
-    "lesson-cut": "lessons whose beginning was cut to fit the context",
+    "lesson-cut": "lessons cut to fit the context",
     "lesson-answer-cut": "lessons whose answer was cut to fit the context",
     "checkpoint-unwritten": "checkpoints that could not be written",
     "look-not-reached": "looks at steps that training did not reach",
@@ -156,6 +191,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
     "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
     "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "vectors-unable": (
+        "needs a model that gives vectors, and {model!r} gives none; name an encoder, such as minilm, or weights on "
+        "this machine"
+    ),
     "chat-score-unable": (
         "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
         "endpoint takes completions: {model!r}"
@@ -188,6 +227,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
     ),
+    "no-episode": (
+        "model {model} is not trained for task {task}: an episode takes 2 classes with {shots:example} each, which are "
+        "not taught; raise `most`, or name other `tasks`: {tasks}"
+    ),
     "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
     "training-failed": "training of model {model} failed|: cell {cell}",
     "learner-changed": "the file of the learner was changed during the run; run again: {learner!r}",
@@ -212,9 +255,12 @@ SCORES = {
     "no-task": "there are no tasks",
     "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
     "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
+    "view-tag-missing": "view {view!r}: no task of the study has tag {tag!r}; {hint}",
     "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
     "labels-missing": "metric needs a task with labels: {metric!r}",
     "depth-too-small": "depth must be >= 1: {metric!r}",
+    "share-too-large": "a depth in percent must be <= 100: {metric!r}",
+    "level-wrong": "level must be an integer >= 1, as in p@5:level=3, not {given!r}: {metric!r}",
     "option-unknown": "unknown options of metric {name!r}, {options}: {metric!r}",
     "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
     "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
@@ -226,6 +272,11 @@ SCORES = {
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
+    "score-nothing": "name a suite and a file of predictions, or --qrels and --run, or a suite and --embeddings",
+    "score-together": "can't be given together: {given}",
+    "score-alone": "{given} needs {needed}",
+    "no-documents-ranked": "suite {suite!r} has no task that ranks documents of a store, so vectors can't be scored",
+    "vectors-missing": "{count:document} without a vector: {ids:first 10}",
 }
 TRANSFER = {  # maps of what transfers to what
     "transfer-unsupported": "left out, as models can't be tuned on their outputs: {tasks:first 5}",
@@ -309,6 +360,9 @@ LEARNERS = {
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
+    "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
+    "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
+    "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",
     "goal-needs-new": "`goal: texts` needs an architecture without weights, such as new:t5-nano, as base: {base!r}",
     "new-needs-texts": "an architecture without weights is pre-trained first: set `goal: texts`: {base!r}",
     "weights-not-drawn": "an architecture without weights can't be asked; train it in `models`: {model!r}",
@@ -316,6 +370,7 @@ LEARNERS = {
     "dev-and-patience": "early stopping needs examples and patience: dev {dev}, patience {patience}",
     "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
+    "words-missing": "no pool to count words of; a Toolbox gets them by `words`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
     "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
     "template-unknown": "a template is a text with slots such as {{text}}, or one of taskloom's; {hint}: {name!r}",
@@ -325,6 +380,10 @@ LEARNERS = {
     "input-not-shown": "the template does not show these inputs; add {{text}}, or their names in braces: {fields}",
     "instruction-slot-unknown": "unknown slot {{{slot}}} in the instruction; {hint}",
     "slot-unknown": "unknown slot {{{slot}}} in the template; {hint}",
+    "probe-shape": "a probe needs vectors, one in each row, and has an array of shape {shape}",
+    "probe-not-finite": "NaN or infinite values in row {rows:first 5}",
+    "probe-lengths": "numbers differ: {vectors:vector}, {targets:target}",
+    "probe-one-class": "a probe needs two classes, and all of {count:vector} are of one",
 }
 EPISODES = {
     "prior-empty": (
@@ -334,6 +393,10 @@ EPISODES = {
     "sizes-not-whole": "sizes must be integers: {sampler}",
     "sizes-negative": "sizes must be >= 0: {sampler}",
     "shots-out-of-order": "least must be <= most: {least}, {most}",
+    "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
+    "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "among-and-base": "among and base can't both be set: shots are chosen from a list, or are powers of {base}",
+    "no-powers": "base must have a power from least to most: {base}, {least}, {most}",
     "too-few-classes": (
         "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
         "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "
@@ -404,6 +467,22 @@ WEIGHTS = {
     "gradient-not-finite": "training stopped: the gradient is {norm} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
+    "encoder-unreadable": "can't be loaded as an encoder ({reason}): {path}",
+    "encoder-incomplete": "can't be loaded as an encoder (weights of {part} are missing): {path}",
+    "sentence-module-unsupported": (
+        "encoders with {module} are not supported; those with cls, mean or lasttoken pooling are: {path}"
+    ),
+    "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
+    "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "vectors-not-kept": (
+        "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
+        "or name another folder in TASKLOOM_CACHE, and run again: {path}"
+    ),
+    "vectors-lost": (
+        "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
+    ),
+    "vectors-not-finite": "the encoder gave a vector with NaN or infinity for text {text!r}",
+    "vectors-unfit": "the encoder gave vectors of shape {found}, and must give {wanted}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
     "weights-elsewhere": (
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "
@@ -640,8 +719,8 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS,
-    FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
+    GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
+    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
     FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}

@@ -37,7 +37,7 @@ def item_key(task: str, pool: str, item: str) -> str:
     """Name an item of a suite by a hash: names that tell the class of an item do not show.
 
     >>> item_key("topic", "test", "sport/17")
-    'a0a24b1e0ad5c9ef'
+    'e7849dfa9ef1b244'
     """
     return fingerprint("item", task, pool, item)[:DIGITS]
 
