@@ -166,13 +166,16 @@ FUNCTIONS = {  # of words, that can't be read or built
 COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
     "prompt-cut": "prompts cut to fit the context",
+    "text-cut": "texts cut to fit the encoder",
+    "text-without-words": "items without a word",
+    "nothing-to-contrast": "no training: the support has no pair of texts to contrast",
     "input-cut": "inputs cut to fit the context",
     "instruction-cut": "instructions cut to fit the context",
     "answer-cut": "answers cut at the maximum number of tokens",
     "answer-picked": "answers extracted from a longer output",
     "reply-empty": "empty replies",
     "demonstration-is-item": "demonstrations dropped: same as the item to answer",
-    "lesson-cut": "lessons whose beginning was cut to fit the context",
+    "lesson-cut": "lessons cut to fit the context",
     "lesson-answer-cut": "lessons whose answer was cut to fit the context",
     "checkpoint-unwritten": "checkpoints that could not be written",
     "look-not-reached": "looks at steps that training did not reach",
@@ -190,6 +193,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
     "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
     "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "vectors-unable": (
+        "needs a model that gives vectors, and {model!r} gives none; name an encoder, such as minilm, or weights on "
+        "this machine"
+    ),
     "chat-score-unable": (
         "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
         "endpoint takes completions: {model!r}"
@@ -222,6 +229,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
     ),
+    "no-episode": (
+        "model {model} is not trained for task {task}: an episode takes 2 classes with {shots:example} each, which are "
+        "not taught; raise `most`, or name other `tasks`: {tasks}"
+    ),
     "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
     "training-failed": "training of model {model} failed|: cell {cell}",
     "learner-changed": "the file of the learner was changed during the run; run again: {learner!r}",
@@ -246,9 +257,12 @@ SCORES = {
     "no-task": "there are no tasks",
     "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
     "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
+    "view-tag-missing": "view {view!r}: no task of the study has tag {tag!r}; {hint}",
     "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
     "labels-missing": "metric needs a task with labels: {metric!r}",
     "depth-too-small": "depth must be >= 1: {metric!r}",
+    "share-too-large": "a depth in percent must be <= 100: {metric!r}",
+    "level-wrong": "level must be an integer >= 1, as in p@5:level=3, not {given!r}: {metric!r}",
     "option-unknown": "unknown options of metric {name!r}, {options}: {metric!r}",
     "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
     "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
@@ -260,6 +274,11 @@ SCORES = {
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
+    "score-nothing": "name a suite and a file of predictions, or --qrels and --run, or a suite and --embeddings",
+    "score-together": "can't be given together: {given}",
+    "score-alone": "{given} needs {needed}",
+    "no-documents-ranked": "suite {suite!r} has no task that ranks documents of a store, so vectors can't be scored",
+    "vectors-missing": "{count:document} without a vector: {ids:first 10}",
 }
 TRANSFER = {  # maps of what transfers to what
     "transfer-unsupported": "left out, as models can't be tuned on their outputs: {tasks:first 5}",
@@ -343,6 +362,9 @@ LEARNERS = {
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
+    "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
+    "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
+    "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",
     "goal-needs-new": "`goal: texts` needs an architecture without weights, such as new:t5-nano, as base: {base!r}",
     "new-needs-texts": "an architecture without weights is pre-trained first: set `goal: texts`: {base!r}",
     "weights-not-drawn": "an architecture without weights can't be asked; train it in `models`: {model!r}",
@@ -350,6 +372,7 @@ LEARNERS = {
     "dev-and-patience": "early stopping needs examples and patience: dev {dev}, patience {patience}",
     "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
+    "words-missing": "no pool to count words of; a Toolbox gets them by `words`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
     "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
     "template-unknown": "a template is a text with slots such as {{text}}, or one of taskloom's; {hint}: {name!r}",
@@ -359,6 +382,10 @@ LEARNERS = {
     "input-not-shown": "the template does not show these inputs; add {{text}}, or their names in braces: {fields}",
     "instruction-slot-unknown": "unknown slot {{{slot}}} in the instruction; {hint}",
     "slot-unknown": "unknown slot {{{slot}}} in the template; {hint}",
+    "probe-shape": "a probe needs vectors, one in each row, and has an array of shape {shape}",
+    "probe-not-finite": "NaN or infinite values in row {rows:first 5}",
+    "probe-lengths": "numbers differ: {vectors:vector}, {targets:target}",
+    "probe-one-class": "a probe needs two classes, and all of {count:vector} are of one",
 }
 EPISODES = {
     "prior-empty": (
@@ -368,6 +395,10 @@ EPISODES = {
     "sizes-not-whole": "sizes must be integers: {sampler}",
     "sizes-negative": "sizes must be >= 0: {sampler}",
     "shots-out-of-order": "least must be <= most: {least}, {most}",
+    "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
+    "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "among-and-base": "among and base can't both be set: shots are chosen from a list, or are powers of {base}",
+    "no-powers": "base must have a power from least to most: {base}, {least}, {most}",
     "too-few-classes": (
         "task {task!r}: an episode needs two classes with {least:example} each ({support} for support, {query} for "
         "query), and {enough} have so many; too few have enough for the {cause} set: {remedy}; examples of each class: "
@@ -438,6 +469,22 @@ WEIGHTS = {
     "gradient-not-finite": "training stopped: the gradient is {norm} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
+    "encoder-unreadable": "can't be loaded as an encoder ({reason}): {path}",
+    "encoder-incomplete": "can't be loaded as an encoder (weights of {part} are missing): {path}",
+    "sentence-module-unsupported": (
+        "encoders with {module} are not supported; those with cls, mean or lasttoken pooling are: {path}"
+    ),
+    "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
+    "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "vectors-not-kept": (
+        "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
+        "or name another folder in TASKLOOM_CACHE, and run again: {path}"
+    ),
+    "vectors-lost": (
+        "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
+    ),
+    "vectors-not-finite": "the encoder gave a vector with NaN or infinity for text {text!r}",
+    "vectors-unfit": "the encoder gave vectors of shape {found}, and must give {wanted}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
     "weights-elsewhere": (
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "

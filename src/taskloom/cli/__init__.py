@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import ask, data, models, people, pretrain, runs, suites, transfer
+from . import ask, data, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -114,8 +114,10 @@ _verb(
     under=STUDIES,
 )  # fmt: skip
 _verb(
-    app, runs.score,
+    app, scoring.score,
     "taskloom score suites/mine predictions.jsonl",
+    "taskloom score --qrels judged.qrels --run system.run --metric map --metric ndcg@10",
+    "taskloom score suites/papers --embeddings vectors.jsonl --measure cosine",
     "taskloom score suites/mine predictions.jsonl --metric rouge-l --json",
     under=STUDIES,
 )  # fmt: skip
@@ -171,7 +173,7 @@ _verb(
     "taskloom pretrain t5-nano -o models/random --texts abstracts.jsonl --field abstract --steps 0",
     under=NAMED,
 )  # fmt: skip
-_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", under=NAMED)
+_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
 
 
 class Interrupted(BaseException):

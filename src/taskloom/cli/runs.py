@@ -1,4 +1,4 @@
-"""The verbs of studies: plan, run, report, score, compare, ledger merge."""
+"""The verbs of studies: plan, run, report, compare, ledger merge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .. import console
 from ..messages import money
 from ..texts import counted
 from . import shell_completion as complete
-from .arguments import AsJson, RunFolder, StudyName, SuiteFolder
+from .arguments import AsJson, RunFolder, StudyName
 
 if TYPE_CHECKING:
     from ..messages import Note
@@ -280,27 +280,6 @@ def _write_items(gathered: Results, output: Path | None) -> None:
         console.note(f"{output}: {counted(write_items(gathered, output), 'row')}")
     else:
         sys.stdout.write(items_csv(gathered))
-
-
-def score(
-    suite: SuiteFolder,
-    predictions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Predictions as JSON Lines: {item, answer}, {id, prediction} or those of Tk-Instruct."
-        ),
-    ],
-    *,
-    metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of those of the tasks.")] = [],  # noqa: B006
-    as_json: AsJson = False,
-) -> None:
-    """Score predictions that were made by another program."""
-    from ..reports.predictions import score_predictions
-    from ..scores.predictions import read
-    from ..suites.store import open_suite
-    from . import listings_runs
-
-    listings_runs.show_scored(score_predictions(open_suite(suite), read(predictions), metric), as_json=as_json)
 
 
 def compare(

@@ -25,6 +25,7 @@ LISTED = {
     "learners": "baselines and ways to adapt a model, for studies",
     "metrics": "how answers are scored, and what each metric was checked against",
     "models": "models that have a short name",
+    "presets": "ways to draw episodes, for the protocol of a study",
     "studies": "studies that come with taskloom",
 }
 FLAGS = {  # by option
@@ -364,14 +365,14 @@ def list_(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="benchmarks, data, learners, metrics, models or studies; nothing lists these.",
+            help="benchmarks, data, learners, metrics, models, presets or studies; nothing lists these.",
             autocompletion=lambda: list(LISTED),
         ),
     ] = "",
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List benchmarks, data, learners, metrics, models or studies."""
+    """List benchmarks, data, learners, metrics, models, presets or studies."""
     from ..errors import UnknownNameError
     from . import listings_names
 

@@ -18,6 +18,7 @@ from ..summary import Summary
 TRACEBACK = 4000  # characters that are shown
 FAILURES = 20
 MEMORY = "peak memory"  # the column of costs
+ENCODING = "Encoding is counted apart: vectors are kept for all who ask later, and who asks first is chance."
 FEW = 20  # rows of categories that are shown without being asked
 SIGNATURES = 20  # that are shown without being asked
 
@@ -89,6 +90,7 @@ def _costs(summary: Summary) -> str:
     kept = [n for n, name in enumerate(columns) if name != MEMORY]
     notes = ["Seconds are of cells, without loading a model."]
     notes += ["Shared: tokens of prompts that were computed once for several."] if "shared" in columns else []
+    notes += [ENCODING] if "seconds encoding" in columns else []
     peak = max((cost.memory for cost in summary.counts.costs.values()), default=0)
     notes += [f"Peak memory of a process: {peak / 1e9:.2f} GB."] if peak else []
     shown = table([columns[n] for n in kept], [[row[n] for n in kept] for row in rows], "figures")
