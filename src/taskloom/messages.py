@@ -109,6 +109,7 @@ ROWS = {  # of a table, that are dropped or repaired
 }
 LABELLED = {  # data sets
     "field-column-missing": "no column for {field} ({wanted:or}); name it in `columns`; found: {columns} ({place})",
+    "row-malformed": "not a row of form {form} ({reason}): {place}",
     "labels-unknown": (
         "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
         "or `drop`"
@@ -120,6 +121,7 @@ LABELLED = {  # data sets
     "labels-too-few": "data set {name!r} has {found:label}, and {wanted} are to be dealt out",
     "labels-unfit": "data sets that differ from their declarations, {count:fault}:",
     "data-sets-empty": "no examples were read: {names}",
+    "labels-single": "data set {name!r} needs two labels or more in {phases}",
     "labels-mixed": "labels of data set {name!r} must be all named, or all numbers",
     "data-sets-not-found": "no data set was found in {folders} (looked for: {names:first 24})",
     "data-set-not-found": "not found: {names}",
