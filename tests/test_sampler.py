@@ -151,7 +151,7 @@ def test_sets_are_disjoint_where_a_record_has_rows_of_several_classes(cells: lis
 def test_pools_of_their_own_share_no_record(cells: tuple[list[Row], ...], has_dev: bool, sampler: Sampler, seed: int):
     names = ("train", "test", "dev")[: 2 + has_dev]
     pools = dict(zip(names, cells, strict=False))  # their records have the same names
-    found = drawn_or_refused(suite_of(**pools), sampler, seed)
+    found = drawn_or_refused(suite_of(CHOICE, **pools), sampler, seed)
     used = [pools[found.pools[role]][row][1] for role, taken in found.rows.items() for row in taken]
     assert len({*used}) == len(used)
     assert found.pools == {"support": "train", "query": "test", "dev": "dev" if has_dev else "train"}

@@ -336,7 +336,7 @@ def _set_aside(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
     taken = (
         _pick_by_class(of, used, "support", sizes, kept)
         if kept
-        else [[*_pick_in_all(of, used, "support", *sizes, kept)]]
+        else [[*_pick_in_all(of, used, "support", sizes[0], kept)]]
     )
     _refuse_few(of, "support", sum(map(len, taken)), sum(sizes))
     asked: dict[Role, int | Literal["all"]] = {"dev": sampler.dev, "query": sampler.query}

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from ..options import check_choices, settle_number
 from ..priors import Prior
 from ..texts import tokens
 from . import Learner, Predictor, Tools
+from .fitting import fit_counted
 
 Examples: TypeAlias = Sequence[Example]
 Answers: TypeAlias = "list[Answer | None]"
@@ -255,7 +255,7 @@ class WordWeights:
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """Fits linear models to the rows of a support set, on one thread: more would round otherwise."""
+    """Fits linear models to the rows of a support set."""
 
     rows: SparseRows
     C: float
@@ -263,18 +263,8 @@ class Fitting:
 
     def fit(self, model: Any, targets: Sequence[float]) -> Any:
         """Fit a model, and count where that did not converge."""
-        from sklearn.exceptions import ConvergenceWarning
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            warnings.filterwarnings("ignore", "The number of unique classes")  # one example of each is few-shot
-            model.fit(self.rows, targets)
-        for warning in caught:
-            if issubclass(warning.category, ConvergenceWarning):
-                self.tools.count("not-converged")
-            else:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        if failed := fit_counted(model, self.rows, targets):
+            self.tools.count("not-converged", failed)
         return model
 
     def logistic(self, targets: Sequence[int]) -> Callable[[SparseRows], Any]:

@@ -29,7 +29,7 @@ from .model_settings import settings_of, taught_notes
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
 from .training import faults_of, meant, untrainable
-from .views import Settings, view_faults, view_metrics, view_name
+from .views import Settings, named_by, view_faults, view_name
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
@@ -121,6 +121,18 @@ def plan(
     )  # fmt: skip
 
 
+def asked(study: Study, run: Path) -> tuple[Suite, list[str]]:
+    """Open or build the suite of a study, and name the tasks that it asks about; learners are not looked at."""
+    faults = StudyFaults(study.places)
+    if study.build:
+        check_options(study, faults)
+        faults.settle()
+    suite, folder = _suite(study, run, faults)
+    tasks = _tasks(study, suite, {}, faults)
+    verify(suite, folder, tasks)
+    return suite, tasks
+
+
 def _made(study: Study, faults: StudyFaults) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
     """Make the learners of a study and find their models; note their faults, and those of views and of its suite."""
     learners = _learners(study, faults)
@@ -149,24 +161,33 @@ def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: 
     tasks = [name for name in suite.tasks if name in wanted]
     _check_patterns(study, suite, learners, faults)
     _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
+    _check_names_of_views(study, [suite.tasks[name] for name in tasks], faults)
     faults.settle()
     return tasks
 
 
 def _check_metrics(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> None:
-    """Note metrics that are none, or none of what they should score, and those of views that no task has."""
+    """Note metrics that are none, or none of what they should score."""
     for task in () if study.metrics else tasks:
         for metric in task.metrics:
             with faults.of("task", task.id):
                 list(parts_of(task, (metric,)))
     for fault in metric_faults(tasks, study.metrics) if tasks else ():
         faults.add(study.places.get(("metrics", ""), ""), str(fault))
-    known = all_metrics(tasks, study.metrics)
+
+
+def _check_names_of_views(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> None:
+    """Note metrics and tags of views that no task has."""
+    metrics, tags = all_metrics(tasks, study.metrics), {tag for task in tasks for tag in task.tags}
     for at, view in enumerate(study.views if tasks else ()):
-        for metric in view_metrics(view):
-            if metric not in known:
-                fault = Note.of("view-metric-missing", view=view_name(view), metric=metric, hint=nearest(metric, known))
-                faults.add(study.places.get(("view", str(at)), "views"), str(fault))
+        name, place = view_name(view), study.places.get(("view", str(at)), "views")
+        for metric in named_by(view, "metric"):
+            if metric not in metrics:
+                hint = nearest(metric, metrics)
+                faults.add(place, str(Note.of("view-metric-missing", view=name, metric=metric, hint=hint)))
+        for tag in named_by(view, "tag of tasks"):
+            if tag not in tags:
+                faults.add(place, str(Note.of("view-tag-missing", view=name, tag=tag, hint=nearest(tag, tags))))
 
 
 def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
