@@ -125,9 +125,10 @@ def test_labels_are_told_one_by_one_with_the_plain_hinge_each_with_its_own_c():
     ours = fit_labels(rows[:120], marks[:120])
     assert ours.costs == tuple(one.best_params_["C"] for one in theirs.estimators_)
     assert ours.labels(rows[120:]).tolist() == theirs.predict(rows[120:]).astype(bool).tolist()
-    assert pytest.approx(
-        np.array([one.cv_results_["mean_test_score"] for one in theirs.estimators_]), abs=1e-12
-    ) == ours.scores.T
+    assert (
+        pytest.approx(np.array([one.cv_results_["mean_test_score"] for one in theirs.estimators_]), abs=1e-12)
+        == ours.scores.T
+    )
 
 
 def test_a_label_that_all_have_or_none_is_always_so_and_one_seen_once_is_learnt():
