@@ -28,6 +28,7 @@ LAYERS = [
     {"lessons"},
     {"lesson_episodes"},
     {"stats"},
+    {"sample_sizes"},
     {"learners", "benchmarks"},
     {"studies"},
     {"reports"},

@@ -32,6 +32,47 @@ GENERAL = {
     "names-near": "did you mean {names:or}?",
     "names-known": "known: {names:first 12}",
 }
+PLANNING = {  # how a budget is spent
+    "time-expected": "a time must be numbers with the units d, h, m and s, such as 90m, 2h or 1h30m: {given!r}",
+    "cost-invalid": "seconds of an episode ({name}) must be a finite number >= 0: {given}",
+    "share-expected": "{name} must be a number from 0 to 1: {given}",
+    "design-too-small": "a simulation needs at least 2 episodes with an item each: {design}",
+    "cost-unknown": (
+        "the cost is unknown of: {names}; measure it now with --pilot, or run the study (a trial cuts training short, "
+        "and counts only where nothing is trained)"
+    ),
+    "budget-missing": "{option} needs a budget, such as --budget 2h",
+    "budget-of-trial": "a trial has no budget: leave out --limit or --budget: {limit}",
+    "plot-file-unknown": "a plot can be written to a file that ends in {forms:or}: {path}",
+    "pilot-failed": "{count:cell} of the pilot failed ({reason}); see: taskloom report {folder}",
+    "loading-unknown": "the time to load models is not known, and not taken off; --pilot measures it",
+    "accuracy-assumed": (
+        "assumed: an accuracy of 50 %, where intervals are widest, in {count:,} of {of:,} cases (learner, task and "
+        "shots), which have fewer than {least:answer}"
+    ),
+    "deviation-assumed": (
+        "assumed: a standard deviation of {points} points between the accuracies of episodes, in {count:,} of {of:,} "
+        "cases, which have fewer than {least:episode}"
+    ),
+    "difference-assumed": (
+        "assumed: a correlation of {correlation} between the accuracies of two models over the same episodes, where "
+        "no two were run on {least:episode}"
+    ),
+    "coverage-low": (
+        "too few episodes: 95 % intervals of {episodes:episode} hold the true value in {share:.0%} of studies only; a "
+        "larger budget is needed for {least:.0%}"
+    ),
+    "items-scarce": "no more than {most:test item} can be drawn for an episode; more time only buys more episodes",
+    "items-repeated": (
+        "each test item is asked about {times} times or so: episodes are not independent, and the intervals of the "
+        "report, which know of that, will be wider"
+    ),
+    "budget-short": "the budget of {budget} is too small: {episodes:episode} with one test item each take {needed}",
+    "budget-too-small": (
+        "the budget of {budget} is too small: {episodes:episode} with one test item each take {needed}, of which "
+        "{fixed} is for what is done once (training and loading models)"
+    ),
+}
 ANSWERS = {  # that can't be used, of a learner or as gold
     "unparsable": "unparsable",
     "empty-output": "empty output",
@@ -524,6 +565,67 @@ PEOPLE = {  # what is skipped in human evaluation
     "item-not-answered-by-all": "items not answered by all learners",
     "item-without-reference": "items without a reference",
 }
+CHALLENGES = {
+    "exists-already": "exists; use --force to replace it: {paths}",
+    "not-overwritten": "exists and is not a challenge, or has other files; not overwritten: {path}",
+    "answers-inside": "answers must not lie in the participant's folder {folder}; name another file: {path}",
+    "challenge-outputs": (
+        "a challenge is of tasks with one label for each item; choose others with `tasks`: {tasks:first 5}"
+    ),
+    "challenge-undrawable": "episodes of the study can't be drawn; choose other tasks, or smaller sets:",
+    "challenge-items-doubled": "two items of one pool have the same id; see `taskloom check`: task {task!r}",
+    "challenge-draws-doubled": "two settings draw the same episodes; drop one: task {task!r}, episode {episode}",
+    "label-in-field": "field {name!r} is the label itself; drop it from the inputs: task {task!r}",
+    "questions-told": (
+        "{told:,} of {asked:question} are about items whose label another episode shows: participants must answer each "
+        "episode by itself; tasks with train and test pools have no such questions: {tasks:first 12}"
+    ),
+    "challenge-classes-dropped": (
+        "task {task!r}: classes dropped in some episodes, with their examples: {classes:sizes 20}"
+    ),
+    "not-a-challenge": "not a challenge (it has no {file}): {path}",
+    "challenge-file-missing": "a file of the challenge is missing: {path}",
+    "challenge-damaged": "not as taskloom wrote it ({reason}): {path}",
+    "challenge-edited": "the challenge was edited: its hash differs; get it again: {path}",
+    "challenge-newer": (
+        "challenge format {found} is newer than {known}, which this release reads; upgrade taskloom: {path}"
+    ),
+    "lines-unreadable": "{count:line} can't be read: {path}",
+    "file-too-large": "larger than {most:,} bytes: {path}",
+    "not-utf": "not UTF-8 ({reason} at byte {place}); save it as UTF-8: {path}",
+    "not-json": "not JSON ({reason}): {path}",
+    "answers-expected": "not the answers to a challenge: {path}",
+    "answers-of-another": "these are the answers to another challenge, not to {name!r} with hash {hash}: {path}",
+    "answers-edited": "the answers were edited: their digest differs; make the challenge again: {path}",
+    "predictions-expected": (
+        'must be {{QUESTION: {{"label": LABEL}}}}, or {{"submission": {{...}}, "predictions": {{...}}}}: {path}'
+    ),
+    "predictions-empty": "no question is answered: {path}",
+    "predictions-faulty": "the predictions do not fit the challenge: {path}",
+    "predictions-partial": "questions are missing; merge the other parts, or use --partial: {path}",
+    "submission-faults": "what is said of the submission is wrong: {path}",
+    "submission-doubled": "two submissions have the same name; name them NAME=FILE: {name!r}",
+    "submissions-differ": "the parts are of different submissions; they differ in {names}",
+    "merge-conflicts": "the same question has two answers; remove one:",
+    "answers-differ": "{count:question} answered otherwise before; the first: {question} ({path})",
+    "question-missing": "{count:question} without an answer; the first: {question}",
+    "question-unknown": "{count:answer} to questions that the challenge does not have; the first: {question}",
+    "question-doubled": "{count:question} answered more than once; the first: {question}",
+    "label-outside": (
+        "{count:label} that the episode does not have; the first: {label}, question {question}, whose labels are "
+        "{labels:first 12}"
+    ),
+    "prediction-malformed": '{count:answer} not of the form {{"label": TEXT}}; the first: question {question}',
+    "score-malformed": (
+        "{count:score} neither a number nor a list with one for each label; the first: question {question}, which has "
+        "{labels:label}"
+    ),
+    "episode-unanswered": "episodes that a submission does not answer in full, not scored",
+    "no-whole-episode": "no episode is answered in full: {path}",
+    "protocol-unknown": "the protocol must be {known:or}: {given!r}",
+    "protocol-missing": "a submission must say its protocol ({known:or}), or use --protocol: {names:first 5}",
+    "draws-differ": "no episode of the run is one of challenge {name!r}: run the study that it was made of: {run}",
+}
 FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, W are warnings
     "E001": "the data differs from its digest",
     "E101": "duplicate example in a pool",
@@ -661,7 +763,8 @@ LEXICA = {  # words and facts
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
-    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, FAULT_TEXTS,
+    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
+    PLANNING, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

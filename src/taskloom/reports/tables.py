@@ -21,6 +21,7 @@ from ..texts import counted
 from .class_tables import class_tables
 from .classes import class_reports, shared_errors
 from .contrasts import differs
+from .draws import How
 from .figures import Figure
 from .figures import text as cell_text
 from .leaderboards import Leaderboard, Standing
@@ -178,7 +179,12 @@ def legend(summary: Summary) -> str:
 
 def spoken_of(summary: Summary) -> str:
     """Say which tasks intervals speak of."""
-    return "these tasks" if summary.how.tasks == "fixed" else "other tasks like these"
+    return spoken(summary.how)
+
+
+def spoken(how: How) -> str:
+    """Say which tasks intervals that are made so speak of."""
+    return "these tasks" if how.tasks == "fixed" else "other tasks like these"
 
 
 def tally(summary: Summary) -> str:

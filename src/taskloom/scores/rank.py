@@ -89,7 +89,7 @@ def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
 
 
 def _descending(query: Array, values: Array) -> Array:
-    """Give the places of values from the highest to the lowest in each query; queries of one size are sorted at once."""
+    """Give the places of values from the highest on, in each query; queries of one size are sorted at once."""
     sizes = np.bincount(query)
     starts, order = np.cumsum(sizes) - sizes, np.empty(len(query), dtype=np.int64)
     for size in np.unique(sizes):
@@ -132,9 +132,9 @@ def _scored(answer: Answer | None) -> Graded:
 
 def _scores(found: Sequence[Graded]) -> Array:
     """Give the scores of all rankings; what is no finite number is refused."""
-    values = [*chain.from_iterable(map(dict.values, found))]
+    kinds = {*map(type, chain.from_iterable(map(dict.values, found)))}
     try:
-        numbers = np.array(values if {*map(type, values)} <= {float, int} else [np.nan], dtype=np.float64)
+        numbers = _numbers(found) if kinds <= {float, int} else np.array([np.nan])
     except OverflowError:  # an integer of hundreds of digits
         numbers = np.array([np.inf])
     if not np.isfinite(numbers).all():
@@ -144,7 +144,7 @@ def _scores(found: Sequence[Graded]) -> Array:
 
 
 def _numbers(found: Sequence[Graded]) -> Array:
-    return np.array([*chain.from_iterable(map(dict.values, found))], dtype=np.float64)
+    return np.fromiter(chain.from_iterable(map(dict.values, found)), np.float64, sum(map(len, found)))
 
 
 def _queries(found: Sequence[Graded]) -> Array:
@@ -198,24 +198,24 @@ class Ndcg(RankMetric):
         """Divide the gain by that of the best ranking."""
         script = self.share > 0 and self.variant == "published"
         query, grade = (of.query, of.grade) if script else (of.gold_query, of.gold_grade)
-        best, rank, depth = grade[_descending(query, grade)], _ranks(query), self._depth(of)
-        discounts = _discounts(int(max(rank.max(initial=0), of.rank.max(initial=0))) + 1, delay=0 if script else 1)
-        ideal = np.bincount(query, np.maximum(best, 0) * discounts[rank] * (rank < depth[query]), of.count)
-        gain = of.totals(np.maximum(of.grade, 0) * discounts[of.rank] * (of.rank < depth[of.query]))
+        best, rank = grade[_descending(query, grade)], _ranks(query)
+        ideal = np.bincount(query, np.maximum(best, 0) * self._weights(of, query, rank), of.count)
+        gain = of.totals(np.maximum(of.grade, 0) * self._weights(of, of.query, of.rank))
         return reduced.ratio(gain, ideal)
 
-    def _depth(self, of: Judged) -> Array:
-        """Give the depth of each query."""
-        if not self.share:
-            return np.full(of.count, self.k or np.inf)
+    def _weights(self, of: Judged, query: Array, rank: Array) -> Array:
+        """Give what a gain counts for at each rank of a query: 1 / log2(rank + 1), and nothing beyond the depth."""
+        delay = 0 if self.share and self.variant == "published" else 1
+        discounts = 1 / np.log2(np.maximum(np.arange(1, rank.max(initial=0) + 2) + delay, 2))
+        if self.k:
+            discounts[self.k :] = 0
+        return np.asarray(discounts[rank] * (rank < self._depths(of)[query]) if self.share else discounts[rank])
+
+    def _depths(self, of: Judged) -> Array:
+        """Give the depth of each query, as a share of its candidates."""
         if self.variant == "published":
             return np.asarray(of.totals(np.ones(len(of.query))) * self.share // 100)
         return np.asarray(np.maximum(of.sizes() * self.share // 100, 1))
-
-
-def _discounts(count: int, delay: int) -> Array:
-    """Give what a gain counts for at each rank: 1 / log2(rank + delay), and 1 where that would be more."""
-    return 1 / np.log2(np.maximum(np.arange(1, count + 1) + delay, 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

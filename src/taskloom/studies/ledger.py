@@ -374,9 +374,11 @@ class Ledger:
         rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
         return {cell: (Note.from_json(json.loads(why)), trace) for cell, why, trace in rows}
 
-    def costs(self, kind: str = "adapt") -> list[tuple[str, str, Any, Cost]]:
-        """Give what every finished cell of a kind cost, those of trials too: learner, task, shots and cost."""
-        rows = self.db.execute(f"SELECT learner, task, shots, {COSTS} FROM costs WHERE kind = ?", (kind,))  # noqa: S608
+    def costs(self, kind: str = "adapt", *, trials: bool = True) -> list[tuple[str, str, Any, Cost]]:
+        """Give what every finished cell of a kind cost: learner, task, shots and cost, the first to end first."""
+        full = "" if trials else " AND cell NOT IN (SELECT cell FROM keys WHERE json_extract(key, '$.limit') > 0)"
+        ask = f"SELECT learner, task, shots, {COSTS} FROM costs WHERE kind = ?{full} ORDER BY ended"  # noqa: S608
+        rows = self.db.execute(ask, (kind,))
         return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:

@@ -121,6 +121,18 @@ def plan(
     )  # fmt: skip
 
 
+def asked(study: Study, run: Path) -> tuple[Suite, list[str]]:
+    """Open or build the suite of a study, and name the tasks that it asks about; learners are not looked at."""
+    faults = StudyFaults(study.places)
+    if study.build:
+        check_options(study, faults)
+        faults.settle()
+    suite, folder = _suite(study, run, faults)
+    tasks = _tasks(study, suite, {}, faults)
+    verify(suite, folder, tasks)
+    return suite, tasks
+
+
 def _made(study: Study, faults: StudyFaults) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
     """Make the learners of a study and find their models; note their faults, and those of views and of its suite."""
     learners = _learners(study, faults)

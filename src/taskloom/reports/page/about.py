@@ -11,6 +11,7 @@ from ...episodes import shots_text
 from ...studies.results import Failure
 from ...texts import counted
 from .. import cite, numbers, pages, tables
+from ..draws import How
 from ..figures import Figure
 from ..pages import folded, table
 from ..summary import Summary
@@ -104,13 +105,16 @@ def _counted(summary: Summary) -> str:
 
 
 def _estimation(summary: Summary) -> str:
-    if not summary.leaderboards:
-        return ""
-    level = f"{100 * summary.how.level:.4g} %"
+    return estimation(summary.how) if summary.leaderboards else ""
+
+
+def estimation(how: How) -> str:
+    """Say how scores, intervals and differences are estimated."""
+    level = f"{100 * how.level:.4g} %"
     return (
         "<p>A score is the mean over tasks of the mean over episodes, in points from 0 to 100 (squared errors as "
-        f"they are). Brackets are {level} confidence intervals from {summary.how.count:,} resamples of episodes and "
-        f"records; they are for {tables.spoken_of(summary)}. Learners are compared on the same items; a difference "
+        f"they are). Brackets are {level} confidence intervals from {how.count:,} resamples of episodes and "
+        f"records; they are for {tables.spoken(how)}. Learners are compared on the same items; a difference "
         "is significant if p &lt; 0.05 and its interval does not include 0. p is the larger of that of a paired "
         "permutation test and that of the difference against its standard error, which allows for shared records; it "
         "is corrected by Holm's method, for pairs of learners and for learners against baselines apart.</p>"
