@@ -126,6 +126,20 @@ def test_intervals_printed_by_flex_follow_from_their_deviations(deviation: float
     assert found.high - found.value == pytest.approx(printed, abs=0.025)  # deviations are printed to 0.05
 
 
+def test_deviations_of_flex_divide_by_n():
+    # 69.9 with a deviation of 7.2: 1.96 * 7.2 / sqrt(89) is 1.496, printed as 1.50; divided by sqrt(90), it is 1.488
+    found = interval_of(69.9, 7.2, 90, ddof=0)
+    assert found.high - found.value == pytest.approx(1.4959, abs=1e-4)
+    student = interval_of(69.9, 7.2, 90, by="student", ddof=0)
+    assert student.high - student.value == pytest.approx(1.9870 * 7.2 / math.sqrt(89), abs=1e-3)
+
+
+def test_a_single_value_has_no_interval_of_student():
+    assert math.isnan(interval_of(1.0, 0.5, 1, by="student").low)
+    with pytest.raises(StatsError):
+        interval_of(1.0, 0.5, 0)
+
+
 def test_an_interval_is_the_same_every_time(rng: np.random.Generator):
     units = column(rng.normal(size=50))
     assert bootstrap(units, mean, key="a") == bootstrap(units, mean, key="a")

@@ -1,97 +1,35 @@
 """Few-shot episodes: a pure function of the examples' content, the sampler and the seed.
 
-Support is drawn first, so that rare classes keep their shots; then validation (`dev`), then query. They never share
-a record. With the same seed and the same `reserve`, fewer shots are a part of more, and the query set is the same.
+Support, validation (`dev`) and query never share a record. With the same seed and the same `reserve`, fewer shots are a
+part of more, and the query set is the same. Support is set aside first, so that rare classes keep their shots, then
+dev, then query. Where a sampler leaves a share of each class for support, query and dev are dealt first instead.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from .core import Example, Ints, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
-from .errors import EpisodeError, SuiteError, UnknownNameError, UsageError
-from .ids import Json, fingerprint, raw_bits, shuffled
+from .core import Example, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
+from .errors import EpisodeError, SuiteError
+from .ids import Json, fingerprint
 from .messages import Note
-from .texts import counted
+from .sampler import ALL, DRAWN, Between, NamedShots, Sampler, Shots, shots_from, shots_order, shots_text
+from .stocks import NO_CLASS, Key, Stock
+
+__all__ = [
+    "ALL", "DRAWN", "Between", "Deck", "Draw", "Episode", "NamedShots", "Role", "Sampler", "Shots",
+    "draw", "draw_id", "draws", "episode", "episodes", "shots_from", "shots_order", "shots_text",
+]  # fmt: skip
 
 Role: TypeAlias = Part
-ShortClass: TypeAlias = Literal["skip", "refuse"]
-NamedShots: TypeAlias = Literal["drawn", "all"]  # drawn for each class, or all that dev and query leave; in their order
-Shots: TypeAlias = int | NamedShots
-ALL: Literal["all"] = "all"
-DRAWN: Literal["drawn"] = "drawn"
-
-
-def shots_order(shots: Shots) -> tuple[int, int]:
-    """Give the key that sorts shots: numbers, then `drawn`, then `all`.
-
-    >>> sorted(["all", 4, "drawn", 0], key=shots_order)
-    [0, 4, 'drawn', 'all']
-    """
-    return (0, shots) if isinstance(shots, int) else (1 + get_args(NamedShots).index(shots), 0)
-
-
-def shots_text(shots: Shots) -> str:
-    """Write shots for people.
-
-    >>> shots_text(1), shots_text(0), shots_text("all")
-    ('1 shot', '0 shots', 'all examples')
-    """
-    return counted(shots, "shot") if isinstance(shots, int) else "all examples" if shots == ALL else f"{shots} shots"
-
-
-def shots_from(text: str) -> Shots:
-    """Read shots as people type them.
-
-    >>> shots_from("4"), shots_from("all")
-    (4, 'all')
-    """
-    named: Mapping[str, NamedShots] = {name: name for name in get_args(NamedShots)}
-    if text in named:
-        return named[text]
-    if not text.isascii() or not text.isdigit():
-        raise UsageError(f"shots must be an integer >= 0, {' or '.join(named)}: {text}")
-    return int(text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampler:
-    """How episodes are drawn; what differs from the defaults is its identity."""
-
-    shots: Shots = 1  # for each class where the task has labels, else in all
-    reserve: int = 0  # the most shots of a study: so many are set aside, that dev and query stay when shots change
-    dev: int = 0
-    query: int | Literal["all"] = 32
-    per_class: bool = False  # whether dev and query count for each class
-    ways: int = 0  # classes drawn for an episode; 0: all
-    short_class: ShortClass = "skip"  # what is done with a class that has too few examples
-    least: int = 1  # where shots are drawn: the fewest of a class, and the most
-    most: int = 5
-    version: int = 1
-
-    def __post_init__(self) -> None:
-        sizes: list[object] = [self.reserve, self.dev, self.ways, self.least, self.most]
-        sizes += [self.shots] if self.shots not in (ALL, DRAWN) else []
-        sizes += [self.query] if self.query != ALL else []
-        if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
-            raise EpisodeError(Note.of("sizes-not-whole", sampler=self))
-        if any(isinstance(size, int) and size < 0 for size in sizes):
-            raise EpisodeError(Note.of("sizes-negative", sampler=self))
-        if self.least > self.most:
-            raise EpisodeError(Note.of("shots-out-of-order", least=self.least, most=self.most))
-        if self.short_class not in get_args(ShortClass):
-            raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
-
-    @property
-    def set_aside(self) -> int:
-        """Give the shots that are set aside before dev and query are drawn: of each class, or in all."""
-        return max(self.shots, self.reserve) if isinstance(self.shots, int) else self.reserve
+Rows: TypeAlias = dict[Role, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +44,8 @@ class Draw:
     labels: tuple[str, ...] = ()  # those that take part; none where the task has none
     short: Mapping[str, int] = field(default_factory=dict)  # classes dropped, with the examples they have
     least: int = 0  # examples that a class must have
+    sizes: tuple[int, ...] = ()  # support examples of each label; none where the task has none
+    chance: float = 1.0  # the probability of these sizes, given the labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +70,11 @@ class Deck:
         self.task = suite.task(task)
         self.homes = _homes(self.task, suite.pools[task])
         kept = frozenset(avoid)
-        self.stocks = {name: _Stock(suite.pools[task][name], kept) for name in dict.fromkeys(self.homes.values())}
+        self.stocks = {name: Stock(suite.pools[task][name], kept) for name in dict.fromkeys(self.homes.values())}
 
     def draw(self, sampler: Sampler, *, seed: int = 0, index: int = 0) -> Draw:
         """Draw one episode."""
-        return _draw(self.task, self.homes, self.stocks, sampler, _Key(seed, index))
+        return _draw(_Drawing(self.task, self.homes, self.stocks, sampler, Key(seed, index)))
 
     def groups(self, drawn: Draw) -> set[int]:
         """Give the records of a draw, by numbers that are the same in every pool of every task."""
@@ -159,7 +99,7 @@ def draw_id(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: 
     """Name a draw without making it: no example is read."""
     pools = suite.pools[suite.task(task).id]
     homes = _homes(suite.tasks[task], pools)
-    return _id(suite.tasks[task], homes, pools, sampler, _Key(seed, index), frozenset())
+    return _id(suite.tasks[task], homes, pools, sampler, Key(seed, index), frozenset())
 
 
 def episode(suite: Suite, drawn: Draw) -> Episode:
@@ -178,48 +118,28 @@ def episodes(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, count:
     return (episode(suite, drawn) for drawn in draws(suite, task, sampler, seed=seed, count=count))
 
 
-@dataclass(frozen=True)
-class _Stock:
-    """What drawing needs to know of a pool, read once for many episodes."""
-
-    pool: Pool
-    avoid: frozenset[int]
-
-    @cached_property
-    def labels(self) -> Ints:
-        return self.pool.labels()
-
-    @cached_property
-    def groups(self) -> Ints:
-        return self.pool.groups()
-
-    @cached_property
-    def by_class(self) -> Mapping[int, Ints]:
-        order = np.argsort(self.labels, kind="stable")
-        if self.avoid:
-            order = order[~np.isin(self.groups[order], list(self.avoid))]
-        codes, starts = np.unique(self.labels[order], return_index=True)
-        parts = np.split(order, starts[1:])  # of nothing, one empty part
-        return dict(zip(codes.tolist(), parts, strict=False))
-
-    @cached_property
-    def counts(self) -> Mapping[int, int]:
-        """Count the records of each class: two examples of one record are one."""
-        return {label: len(np.unique(self.groups[rows])) for label, rows in self.by_class.items()}
-
-
 @dataclass(frozen=True, slots=True)
-class _Key:
-    """What the random streams of one episode are named by; the shots are no part of it, so that they nest."""
+class _Drawing:
+    """An episode to draw: of what, how, and by which random streams."""
 
-    seed: int
-    index: int
+    task: Task
+    homes: Mapping[Role, str]
+    stocks: Mapping[str, Stock]
+    sampler: Sampler
+    key: Key
 
-    def order(self, stock: _Stock, rows: Ints | None, role: str, label: int = -1) -> Iterator[int]:
-        """Give rows, or all there are, in the random order of a role and a class."""
-        size = len(stock.pool) if rows is None else len(rows)
-        places = shuffled(size, "episode", stock.pool.digest, self.seed, self.index, role, label)
-        return places if rows is None else (int(rows[place]) for place in places)
+    def stock(self, role: Role) -> Stock:
+        return self.stocks[self.homes[role]]
+
+    def shares(self, role: Role) -> bool:
+        """Tell whether a set is drawn from the pool that support is."""
+        return self.homes[role] == self.homes["support"]
+
+    @property
+    def least(self) -> int:
+        """Give the examples that a class must have: one to ask about among them, where they share a pool."""
+        dev = self.sampler.dev if self.sampler.share and self.shares("dev") else 0
+        return self.sampler.needed + dev + self.shares("query")
 
 
 def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
@@ -230,56 +150,26 @@ def _homes(task: Task, pools: Mapping[str, Pool]) -> dict[Role, str]:
         raise EpisodeError(Note.of("of-task", task=task.id, reason=error.note)) from None
 
 
-def _draw(task: Task, homes: Mapping[Role, str], stocks: Mapping[str, _Stock], sampler: Sampler, key: _Key) -> Draw:
-    names = _names(task)
-    shared = homes["query"] == homes["support"]
-    needed = sampler.least if sampler.shots == DRAWN else sampler.set_aside
-    least = needed + shared  # one to ask about, where it comes from the same pool
-    support = stocks[homes["support"]]
-    kept, short = _classes(names, support, sampler, least, key)
+def _draw(of: _Drawing) -> Draw:
+    names, support = _names(of.task), of.stock("support")
+    kept, short = _classes(of, names)
     if names and len(kept) < min(2, len(names)):
-        raise EpisodeError(_too_few_classes(task, support, needed, query=int(shared)))
-    sizes = _support_sizes(support, sampler, key, kept, shared=shared)
-    used = set(support.avoid)
-    taken = (
-        _pick_by_class(support, used, key, "support", sizes, kept)
-        if kept
-        else [list(_pick_in_all(support, used, key, "support", sizes[0], kept))]
-    )
-    _refuse_few(task, "support", sum(map(len, taken)), sum(sizes), len(support.pool))
-    rows: dict[Role, tuple[int, ...]] = {}
-    for role, size in _asked_sizes(sampler).items():
-        stock, each = stocks[homes[role]], sampler.per_class and bool(kept)
-        most = len(stock.pool) if size == ALL else size
-        found = (
-            itertools.chain.from_iterable(_pick_by_class(stock, used, key, role, [most] * len(kept), kept))
-            if each
-            else _pick_in_all(stock, used, key, role, most, kept)
-        )
-        rows[role] = tuple(found)
-        wanted = 1 if size == ALL else most * len(kept) if each else most
-        _refuse_few(task, role, len(rows[role]), wanted, len(stock.pool))
-    rows = {"support": tuple(_support(support, used, key, taken, sampler, kept)), **rows}
-    _refuse_few(task, "support", len(rows["support"]), int(sampler.shots == ALL), len(support.pool))
-    pools = {home: stock.pool for home, stock in stocks.items()}
-    id_ = _id(task, homes, pools, sampler, key, stocks[homes["support"]].avoid)
-    labels = tuple(names[label] for label in kept)
+        raise EpisodeError(_too_few_classes(of, names))
+    rows, chance = _dealt(of, kept) if of.sampler.share else _set_aside(of, kept)
+    pools = {home: stock.pool for home, stock in of.stocks.items()}
+    shown = support.labels[list(rows["support"])].tolist()
     return Draw(
-        task=task.id, index=key.index, id=id_, pools=dict(homes), rows=rows, labels=labels, short=short, least=least
+        task=of.task.id,
+        index=of.key.index,
+        id=_id(of.task, of.homes, pools, of.sampler, of.key, support.avoid),
+        pools=dict(of.homes),
+        rows=rows,
+        labels=tuple(names[label] for label in kept),
+        short=short,
+        least=of.least,
+        sizes=tuple(shown.count(label) for label in kept),
+        chance=chance,
     )
-
-
-def _too_few_classes(task: Task, stock: _Stock, support: int, *, query: int) -> Note:
-    """Say which set too few classes have examples for, and what to do."""
-    names = _names(task)
-    sizes = {name: stock.counts.get(label, 0) for label, name in enumerate(names)}
-    enough = sum(size >= support + query for size in sizes.values())
-    is_supported = sum(size >= support for size in sizes.values()) >= min(2, len(names))
-    remedy = Note.of("add-test-pool") if is_supported else Note.of("use-fewer-shots")
-    return Note.of(
-        "too-few-classes", task=task.id, least=support + query, support=support, query=query, enough=enough,
-        cause="query" if is_supported else "support", remedy=remedy, classes=list(sizes.items()),
-    )  # fmt: skip
 
 
 def _names(task: Task) -> tuple[str, ...]:
@@ -287,93 +177,222 @@ def _names(task: Task) -> tuple[str, ...]:
 
 
 def _id(
-    task: Task,
-    homes: Mapping[Role, str],
-    pools: Mapping[str, Pool],
-    sampler: Sampler,
-    key: _Key,
-    avoid: frozenset[int],
+    task: Task, homes: Mapping[Role, str], pools: Mapping[str, Pool], sampler: Sampler, key: Key, avoid: frozenset[int]
 ) -> str:
     content = [[home, pools[home].digest] for home in homes.values()]
     avoided: Sequence[Json] = sorted(avoid)
     return fingerprint("draw", task.id, list(_names(task)), content, declared(sampler), avoided, key.seed, key.index)
 
 
-def _asked_sizes(sampler: Sampler) -> dict[Role, int | Literal["all"]]:
-    return {"dev": sampler.dev, "query": sampler.query}
+# --- classes ---------------------------------------------------------------------------------------------------------
 
 
-def _support_sizes(stock: _Stock, sampler: Sampler, key: _Key, kept: Sequence[int], *, shared: bool) -> list[int]:
-    """Say how many examples are set aside for support: of each class, or in all; drawn numbers by bits of their own."""
-    if sampler.shots != DRAWN:
-        return [sampler.set_aside] * max(1, len(kept))
-    sizes = []
-    for label in kept or (-1,):
-        most = min(sampler.most, (stock.counts[label] if kept else sum(stock.counts.values())) - shared)
-        bits = next(raw_bits("shots", stock.pool.digest, key.seed, key.index, label))
-        sizes.append(sampler.least + ((bits * max(1, most - sampler.least + 1)) >> 64))
-    return sizes
-
-
-def _support(
-    stock: _Stock, used: set[int], key: _Key, taken: Sequence[list[int]], sampler: Sampler, kept: Sequence[int]
-) -> Iterator[int]:
-    """Keep the first shots of what was set aside, class after class; or all, with all that nothing else has taken."""
-    if isinstance(sampler.shots, int):
-        return itertools.chain.from_iterable(rows[: sampler.shots] for rows in taken)
-    aside = itertools.chain.from_iterable(taken)
-    if sampler.shots == DRAWN:
-        return aside
-    return itertools.chain(aside, _pick_in_all(stock, used, key, "support", len(stock.pool), kept))
-
-
-def _refuse_few(task: Task, role: Role, found: int, wanted: int, size: int) -> None:
-    if found < wanted:
-        raise EpisodeError(Note.of("too-few-examples", role=role, task=task.id, wanted=wanted, found=found, size=size))
-
-
-def _classes(
-    names: Sequence[str], stock: _Stock, sampler: Sampler, least: int, key: _Key
-) -> tuple[list[int], dict[str, int]]:
-    """Choose the classes of an episode among those that have the least number of examples."""
-    short = {name: n for label, name in enumerate(names) if (n := stock.counts.get(label, 0)) < least}
+def _classes(of: _Drawing, names: Sequence[str]) -> tuple[list[int], dict[str, int]]:
+    """Choose the classes of an episode among those that have enough examples; name the others, with what they have."""
+    support, sampler = of.stock("support"), of.sampler
+    short = {name: n for label, name in enumerate(names) if (n := support.count(label)) < of.least}
     if short and sampler.short_class == "refuse":
-        raise EpisodeError(Note.of("class-too-small", least=least, classes=list(short.items())))
-    if not sampler.ways:
-        return [label for label, name in enumerate(names) if name not in short], short
-    if len(names) - len(short) < sampler.ways:
-        raise EpisodeError(Note.of("too-few-ways", ways=sampler.ways, able=len(names) - len(short), least=least))
-    order = key.order(stock, np.arange(len(names)), "classes")  # of all, so that shots do not change it
-    return [label for label in order if names[label] not in short][: sampler.ways], short
+        raise EpisodeError(Note.of("class-too-small", least=of.least, classes=list(short.items())))
+    able = [label for label, name in enumerate(names) if name not in short]
+    if sampler.label_order != "shuffled" and not sampler.ways:
+        return able, short
+    order = of.key.order(support, np.arange(len(names)), "classes")  # of all, so that shots do not change it
+    chosen = [label for label in order if names[label] not in short][: _way(of, len(able))]
+    return sorted(chosen) if sampler.label_order == "task" else chosen, short
 
 
-def _pick_by_class(
-    stock: _Stock, used: set[int], key: _Key, role: Role, sizes: Sequence[int], kept: Sequence[int]
-) -> list[list[int]]:
+def _way(of: _Drawing, able: int) -> int:
+    """Say how many classes take part, of those that are able to."""
+    ways, bits = of.sampler.ways, next(of.key.bits(of.stock("support"), "ways"))
+    if isinstance(ways, Between):
+        first, last = min(ways.least, able), min(ways.most or able, able)
+        return first + _chosen(bits, last - first + 1)
+    listed = sorted({*ways}) if isinstance(ways, tuple) else [ways]
+    fit = [way or able for way in listed if way <= able]
+    if not fit:
+        raise EpisodeError(Note.of("too-few-ways", ways=listed[0], able=able, least=of.least))
+    return fit[_chosen(bits, len(fit))]
+
+
+def _too_few_classes(of: _Drawing, names: Sequence[str]) -> Note:
+    """Say which set too few classes have examples for, and what to do."""
+    query = int(of.shares("query"))
+    support = of.least - query
+    sizes = {name: of.stock("support").count(label) for label, name in enumerate(names)}
+    enough = sum(size >= of.least for size in sizes.values())
+    is_supported = sum(size >= support for size in sizes.values()) >= min(2, len(names))
+    remedy = Note.of("add-test-pool") if is_supported else Note.of("use-fewer-shots")
+    return Note.of(
+        "too-few-classes", task=of.task.id, least=of.least, support=support, query=query, enough=enough,
+        cause="query" if is_supported else "support", remedy=remedy, classes=list(sizes.items()),
+    )  # fmt: skip
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def _drawn_sizes(of: _Drawing, labels: Sequence[int], rooms: Sequence[int]) -> tuple[list[int], float]:
+    """Draw the support sizes of classes, each among those that it has room for, or one for all; give their probability.
+
+    Equal sizes can come about in both ways.
+    """
+    choices, balanced, stock = of.sampler.choices, of.sampler.balanced, of.stock("support")
+    able = [max(1, bisect_right(choices, room)) for room in rooms]
+    common = min(able)
+    coin = of.key.bits(stock, "balanced") if balanced else iter(())
+    if balanced and (next(coin) >> 11) * 2.0**-53 < balanced:
+        sizes = [choices[_chosen(next(coin), common)]] * len(able)
+    else:
+        bits = [next(of.key.bits(stock, "shots", label)) for label in labels]
+        sizes = [choices[_chosen(each, count)] for each, count in zip(bits, able, strict=True)]
+    together = 1 / common if len({*sizes}) == 1 and sizes[0] <= choices[common - 1] else 0.0
+    return sizes, balanced * together + (1 - balanced) / math.prod(able)
+
+
+def _chosen(bits: int, count: int) -> int:
+    """Choose one of so many, by 64 random bits."""
+    return (bits * count) >> 64
+
+
+def _query_size(of: _Drawing, labels: Sequence[int]) -> int:
+    """Say how many are asked about of each class: equally many, so that each class leaves its share to support.
+
+    Where nothing is ever shown, nothing is left.
+    """
+    sampler = of.sampler
+    counts = [of.stock("query").count(label) for label in labels]
+    if of.shares("query"):
+        share = sampler.share if sampler.shots or sampler.reserve else 0.0
+        counts = [min(math.floor((1 - share) * n), n - (of.least - 1)) for n in counts]
+    return max(1, min(counts) if sampler.query == ALL else min(sampler.query, *counts))
+
+
+def _refuse_few(of: _Drawing, role: Role, found: int, wanted: int) -> None:
+    if found < wanted:
+        told = {"role": role, "task": of.task.id, "wanted": wanted, "found": found, "size": len(of.stock(role).pool)}
+        raise EpisodeError(Note.of("too-few-examples", **told))
+
+
+# --- query and dev first ---------------------------------------------------------------------------------------------
+
+
+def _dealt(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
+    """Deal the rows of each class to query, then dev, then support, which alone depends on the shots.
+
+    What is asked about comes in random order, which says nothing of the classes.
+    """
+    labels = kept or [NO_CLASS]
+    sizes, chance = _dealt_sizes(of, labels)
+    first = [sum(each) for each in zip(*sizes.values(), strict=True)]
+    orders = {
+        home: [of.key.dealt(stock, label, count) for label, count in zip(labels, first, strict=True)]
+        for home, stock in of.stocks.items()
+    }
+    used, rows = set(of.stock("support").avoid), Rows()
+    for role, each in sizes.items():
+        pick = _in_turns if role == "support" else _one_by_one
+        rows[role] = tuple(itertools.chain(*pick(of.stock(role), used, orders[of.homes[role]], each)))
+        _refuse_few(of, role, len(rows[role]), sum(each))
+    query = of.key.mixed(of.stock("query"), rows["query"], "query")
+    return {"support": rows["support"], "dev": rows["dev"], "query": tuple(query)}, chance
+
+
+def _dealt_sizes(of: _Drawing, labels: Sequence[int]) -> tuple[dict[Role, list[int]], float]:
+    """Say how many rows of each class are dealt to each set, and how probable the sizes of support are."""
+    shots, query, dev = of.sampler.shots, _query_size(of, labels), of.sampler.dev
+    taken = query * of.shares("query") + dev * of.shares("dev")
+    rooms = [of.stock("support").count(label) - taken for label in labels]
+    sizes, chance = rooms if shots == ALL else [0 if shots == DRAWN else shots] * len(labels), 1.0
+    if shots == DRAWN:
+        sizes, chance = _drawn_sizes(of, labels, rooms)
+    return {"query": [query] * len(labels), "dev": [dev] * len(labels), "support": sizes}, chance
+
+
+def _one_by_one(stock: Stock, used: set[int], orders: Sequence[Iterator[int]], sizes: Sequence[int]) -> list[list[int]]:
+    """Pick so many rows of each class, class after class."""
+    return [list(stock.unused(used, order, size)) for order, size in zip(orders, sizes, strict=True)]
+
+
+def _in_turns(stock: Stock, used: set[int], orders: Sequence[Iterator[int]], sizes: Sequence[int]) -> list[list[int]]:
     """Pick so many rows of each class; the classes take turns, so that fewer shots are a part of more."""
-    none = np.empty(0, np.int64)
-    orders = [key.order(stock, stock.by_class.get(label, none), role, label) for label in kept]
     picked: list[list[int]] = [[] for _ in orders]
     going = list(zip(picked, orders, sizes, strict=True))
     for turn in range(1, max(sizes, default=0) + 1):
         for rows, order, size in going:
             if size >= turn:
-                rows.extend(_unused(stock, used, order, 1))
+                rows.extend(stock.unused(used, order, 1))
         going = [one for one in going if len(one[0]) == turn]  # the others are spent, or have enough
     return picked
 
 
-def _pick_in_all(stock: _Stock, used: set[int], key: _Key, role: Role, size: int, kept: Sequence[int]) -> Iterator[int]:
+# --- support first ---------------------------------------------------------------------------------------------------
+
+
+def _set_aside(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
+    """Set support aside, then draw dev and query of what is left."""
+    sampler, support = of.sampler, of.stock("support")
+    sizes, chance = _aside_sizes(of, kept)
+    used = set(support.avoid)
+    taken = (
+        _pick_by_class(of, used, "support", sizes, kept)
+        if kept
+        else [[*_pick_in_all(of, used, "support", sizes[0], kept)]]
+    )
+    _refuse_few(of, "support", sum(map(len, taken)), sum(sizes))
+    asked: dict[Role, int | Literal["all"]] = {"dev": sampler.dev, "query": sampler.query}
+    rows = {role: _asked(of, used, role, size, kept) for role, size in asked.items()}
+    rows = {"support": tuple(_shown(of, used, taken, kept)), **rows}
+    _refuse_few(of, "support", len(rows["support"]), int(sampler.shots == ALL))
+    return rows, chance
+
+
+def _aside_sizes(of: _Drawing, kept: Sequence[int]) -> tuple[list[int], float]:
+    """Say how many examples are set aside for support, of each class or in all, and how probable that is."""
+    if of.sampler.shots != DRAWN:
+        return [of.sampler.set_aside] * max(1, len(kept)), 1.0
+    counts = of.stock("support").counts
+    rooms = [counts[label] for label in kept] or [sum(counts.values())]
+    return _drawn_sizes(of, kept or [NO_CLASS], [room - of.shares("query") for room in rooms])
+
+
+def _asked(
+    of: _Drawing, used: set[int], role: Role, size: int | Literal["all"], kept: Sequence[int]
+) -> tuple[int, ...]:
+    """Draw dev or query: so many of each class, or in all."""
+    each = of.sampler.per_class and bool(kept)
+    most = len(of.stock(role).pool) if size == ALL else size
+    found = (
+        itertools.chain.from_iterable(_pick_by_class(of, used, role, [most] * len(kept), kept))
+        if each
+        else _pick_in_all(of, used, role, most, kept)
+    )
+    rows = tuple(found)
+    _refuse_few(of, role, len(rows), 1 if size == ALL else most * len(kept) if each else most)
+    return rows
+
+
+def _shown(of: _Drawing, used: set[int], taken: Sequence[list[int]], kept: Sequence[int]) -> Iterator[int]:
+    """Keep the first shots of what was set aside, class after class; or all, with all that nothing else has taken."""
+    shots = of.sampler.shots
+    if isinstance(shots, int):
+        return itertools.chain.from_iterable(rows[:shots] for rows in taken)
+    aside = itertools.chain.from_iterable(taken)
+    if shots == DRAWN:
+        return aside
+    return itertools.chain(aside, _pick_in_all(of, used, "support", len(of.stock("support").pool), kept))
+
+
+def _pick_by_class(
+    of: _Drawing, used: set[int], role: Role, sizes: Sequence[int], kept: Sequence[int]
+) -> list[list[int]]:
+    """Pick so many rows of each class."""
+    stock, none = of.stock(role), np.empty(0, np.int64)
+    orders = [of.key.order(stock, stock.by_class.get(label, none), role, label) for label in kept]
+    return _in_turns(stock, used, orders, sizes)
+
+
+def _pick_in_all(of: _Drawing, used: set[int], role: Role, size: int, kept: Sequence[int]) -> Iterator[int]:
     """Pick so many rows, of the classes that take part where there are classes."""
-    wanted = set(kept)
-    order = key.order(stock, None, role)
-    return _unused(stock, used, (row for row in order if not wanted or int(stock.labels[row]) in wanted), size)
-
-
-def _unused(stock: _Stock, used: set[int], order: Iterator[int], size: int) -> Iterator[int]:
-    """Yield so many rows whose records are not used yet, and use them up."""
-    while size and (row := next(order, None)) is not None:
-        if (group := int(stock.groups[row])) not in used:
-            used.add(group)
-            size -= 1
-            yield row
+    stock, wanted = of.stock(role), set(kept)
+    order = of.key.order(stock, None, role)
+    return stock.unused(used, (row for row in order if not wanted or int(stock.labels[row]) in wanted), size)

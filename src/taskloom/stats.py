@@ -20,6 +20,7 @@ from .errors import StatsError
 from .ids import Json, bit_stream
 from .scores.reduce import Array
 
+Quantiles: TypeAlias = Literal["normal", "student"]
 Reduce: TypeAlias = Callable[[Array, Array | None], Array]
 BLOCK = 1 << 22  # weights made at a time, to keep memory small
 RESAMPLES = 10_000
@@ -129,7 +130,9 @@ def _each_left_out(n: int) -> Iterator[Array]:
         yield weights
 
 
-def standard_error_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
+def standard_error_interval(
+    values: Sequence[float] | Array, *, level: float = 0.95, by: Quantiles = "normal"
+) -> Estimate:
     """Give a mean with the interval that its standard error makes: the mean and 1.96 times the error at 95 %.
 
     >>> standard_error_interval([1.0, 2.0, 3.0])
@@ -139,12 +142,18 @@ def standard_error_interval(values: Sequence[float] | Array, *, level: float = 0
     if not len(array):
         raise StatsError("an interval needs values, and there are none")
     spread = float(array.std(ddof=1)) if len(array) > 1 else math.nan
-    return interval_of(float(array.mean()), spread, len(array), level=level)
+    return interval_of(float(array.mean()), spread, len(array), level=level, by=by)
 
 
+<<<<<<< HEAD
 def interval_of(mean: float, deviation: float, n: int, *, level: float = 0.95) -> Estimate:
     """Give the standard-error interval of a mean that is known with its deviation, as papers print them."""
-    reach = NormalDist().inv_cdf((1 + level) / 2) * deviation / math.sqrt(n)
+    return mean_interval(mean, deviation / math.sqrt(n), n, level=level)
+
+
+def mean_interval(mean: float, error: float, n: int, *, level: float = 0.95) -> Estimate:
+    """Give the interval of a mean that is known with its standard error: 1.96 errors to either side at 95 %."""
+    reach = NormalDist().inv_cdf((1 + level) / 2) * error
     return Estimate(mean, mean - reach, mean + reach, n)
 
 
@@ -165,6 +174,37 @@ def mean_of_values(tasks: Iterable[Sequence[Estimate]]) -> Estimate:
     below = math.hypot(*(math.fsum(e.value - e.low for e in group) for group in groups)) / n
     above = math.hypot(*(math.fsum(e.high - e.value for e in group) for group in groups)) / n
     return Estimate(value, value - below, value + above, n)
+=======
+def interval_of(
+    mean: float, deviation: float, n: int, *, level: float = 0.95, by: Quantiles = "normal", ddof: int = 1
+) -> Estimate:
+    """Give the standard-error interval of a mean that is known with its deviation, as papers print them.
+
+    Those of Student are wider where there are few values. A deviation that divides by n has a `ddof` of 0.
+
+    >>> interval_of(69.9, 7.2, 90)
+    Estimate(value=69.9, low=68.412..., high=71.387..., n=90)
+    >>> interval_of(69.9, 7.2, 90, by="student")
+    Estimate(value=69.9, low=68.391..., high=71.408..., n=90)
+    """
+    if n < 1:
+        raise StatsError(f"an interval needs values, and there are {n}")
+    error = deviation / math.sqrt(n - 1 + ddof) if n - 1 + ddof else math.nan
+    return mean_interval(mean, error, n, level=level, by=by)
+
+
+def mean_interval(mean: float, error: float, n: int, *, level: float = 0.95, by: Quantiles = "normal") -> Estimate:
+    """Give the interval of a mean that is known with its standard error: 1.96 errors to either side at 95 %."""
+    tail = (1 + level) / 2
+    reach = error * (NormalDist().inv_cdf(tail) if by == "normal" else _student_quantile(tail, n - 1))
+    return Estimate(mean, mean - reach, mean + reach, n)
+
+
+def _student_quantile(tail: float, freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, tail)) if freedom else math.nan
+>>>>>>> p11-budget
 
 
 def student_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
@@ -173,14 +213,7 @@ def student_interval(values: Sequence[float] | Array, *, level: float = 0.95) ->
     >>> student_interval([1.0, 2.0, 3.0])
     Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
     """
-    from scipy import stats
-
-    normal = standard_error_interval(values, level=level)
-    if normal.n < 2:
-        return normal
-    wider = float(stats.t.ppf((1 + level) / 2, normal.n - 1)) / NormalDist().inv_cdf((1 + level) / 2)
-    reach = (normal.high - normal.value) * wider
-    return Estimate(normal.value, normal.value - reach, normal.value + reach, normal.n)
+    return standard_error_interval(values, level=level, by="student")
 
 
 # --- comparisons -----------------------------------------------------------------------------------------------------

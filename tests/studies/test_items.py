@@ -129,8 +129,10 @@ def test_a_table_has_a_column_for_each_input_and_metric(results: Results):
     row = next(row for row in table.to_pylist() if (row["task"], row["item"]) == ("kind", "i3"))
     assert (row["gold"], row["raw"], row["right"], row["score.mse"]) == ("odd", "=3\n\ufffd", True, None)
     assert json.loads(row["options"]) == {"even": -0.5, "odd": -1.25}
+    assert (row["way"], row["sizes"]) == (2, "[0, 0]")
     both = next(row for row in table.to_pylist() if row["task"] == "both")
     assert json.loads(both["answer"]) == {"kind": "no such", "size": 2.0}
+    assert (both["way"], both["sizes"]) == (None, None)
 
 
 def test_a_data_frame_has_the_same_rows(results: Results):

@@ -17,6 +17,8 @@ from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
 from taskloom.scores.tasks import score_task
 from taskloom.studies.api import LEDGER, open_run, run
+from taskloom.studies.finished import checksum, packed, unpacked
+from taskloom.studies.ledger import Ledger
 from taskloom.studies.results import Results, own_records, records_of
 from taskloom.suites import rows, store
 
@@ -195,3 +197,38 @@ def test_an_item_is_known_by_its_record_and_by_itself_where_it_has_none(tmp_path
     records = records_of("t", examples, of_rows)
     assert records == (int(of_rows[0]), *own_records("t", ("0", "1", "2"))[1:])
     assert len({*records, *records_of("u", examples, of_rows)}) == 5
+
+
+def drawn(folder: Path) -> Results:
+    """Run a learner at 0 shots and at numbers of shots that are drawn, on a task of classes and one without."""
+    kind = Task(id="kind", instruction="Which?", output=Labels(("a", "b", "c")), metrics=("accuracy",))
+    free = Task(id="free", instruction="Say it.", output=Text(), metrics=("exact-match",))
+    examples = [Example(Item(str(n), {"input": "x"}), ("abc"[n % 3],), str(n)) for n in range(30)]
+    pools = {of.id: {"all": rows.pool(of, examples)} for of in (kind, free)}
+    store.write(Suite(id="s", tasks={"kind": kind, "free": free}, pools=pools), folder / "suite")
+    (folder / "s.yaml").write_text(
+        "name: s\nsuite: suite\nbaselines: false\nlearners: {nearest: {}, random: {}}\n"
+        "protocol: {shots: {drawn: 3, 0: 1}, most: 2, seeds: 1, query: 2}\n"
+    )
+    return run(folder / "s.yaml", folder / "run")
+
+
+def test_an_outcome_says_how_many_examples_of_each_class_were_shown(tmp_path: Path):
+    found = {(o.task, o.shots, o.index): o for o in drawn(tmp_path).outcomes if o.learner == "random"}
+    assert [found["kind", "drawn", index].chance for index in range(3)] == [1 / 8] * 3
+    shown = [found["kind", "drawn", index].sizes for index in range(3)]
+    assert all(len(sizes) == 3 and {*sizes} <= {1, 2} for sizes in shown)
+    assert len({*shown}) > 1
+    assert (found["kind", 0, 0].sizes, found["kind", 0, 0].chance) == ((0, 0, 0), 1.0)
+    assert not any(o.sizes for (task, *_), o in found.items() if task == "free")
+
+
+def test_a_ledger_of_before_sizes_were_kept_is_read_without_them(tmp_path: Path):
+    drawn(tmp_path)
+    with Ledger(tmp_path / "run" / LEDGER) as ledger:
+        for cell, body in ledger.db.execute("SELECT cell, body FROM results").fetchall():
+            old = packed({name: value for name, value in unpacked(body).items() if name not in ("sizes", "chance")})
+            ledger.db.execute(
+                "UPDATE results SET body = ?, digest = ? WHERE cell = ?", (old, checksum(cell, old), cell)
+            )
+    assert {(o.sizes, o.chance) for o in open_run(tmp_path / "run").outcomes} == {((), 1.0)}

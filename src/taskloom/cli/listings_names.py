@@ -83,6 +83,24 @@ def list_benchmarks(*, as_json: bool) -> None:
     show_rows(["name", "source", "about"], rows, as_json=as_json)
 
 
+def list_presets(*, as_json: bool) -> None:
+    """List ways to draw episodes that have a name."""
+    from ..presets import PRESETS, drawn_text, ways_text
+
+    rows = [
+        (
+            name,
+            ways_text(of.sampler),
+            drawn_text(of.sampler),
+            of.sampler.query,
+            ", ".join(f"{shots}: {count}" for shots, count in of.shots.items()),
+            of.about,
+        )
+        for name, of in PRESETS.items()
+    ]
+    show_rows(["name", "classes", "shots", "query", "episodes", "about"], rows, as_json=as_json)
+
+
 def list_models(*, as_json: bool) -> None:
     """List the models that have a short name."""
     from ..models.fake import KINDS

@@ -25,6 +25,7 @@ LISTED = {
     "learners": "baselines and ways to adapt a model, for studies",
     "metrics": "how answers are scored, and what each metric was checked against",
     "models": "models that have a short name",
+    "presets": "ways to draw episodes, for the protocol of a study",
     "studies": "studies that come with taskloom",
 }
 FLAGS = {  # by option
@@ -346,7 +347,7 @@ def bridge(
     limit: Annotated[int, typer.Option("-n", metavar="N", min=1, help="The number of partitions to list.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Classify how meta tasks bridge a target task, or propose meta tasks."""
+    """Classify how meta tasks bridge a target task, or propose some."""
     from ..suites.store import open_suite
     from . import listings
 
@@ -364,14 +365,14 @@ def list_(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="benchmarks, data, learners, metrics, models or studies; nothing lists these.",
+            help="benchmarks, data, learners, metrics, models, presets or studies; nothing lists these.",
             autocompletion=lambda: list(LISTED),
         ),
     ] = "",
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List benchmarks, data, learners, metrics, models or studies."""
+    """List benchmarks, data, learners, metrics, models, presets or studies."""
     from ..errors import UnknownNameError
     from . import listings_names
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from .. import __version__
 from ..core import Answer, Fields, Labels, Output, Words, faults_of
@@ -21,6 +22,8 @@ from ..messages import Note
 
 if TYPE_CHECKING:
     from .reduce import Array
+
+T = TypeVar("T")
 
 
 class Metric(Protocol):
@@ -265,13 +268,16 @@ def score(
     ready = of.prepared(gold)
     units, codes = _at_once(ready, gold, answers), [unusable_code(output, a) if not a else "" for a in answers]
     if units is None:
-        codes = [unusable_code(output, answer) for answer in answers]
+        code_of, unit_of = partial(unusable_code, output), ready.unit
+        if isinstance(output, Labels) and not output.many:
+            code_of, unit_of = _remembered(code_of), _remembered(unit_of)
+        codes = [code_of(answer) for answer in answers]
         read = [
             answer if not code or (ready.reads_any_text and isinstance(answer, str)) else None
             for answer, code in zip(answers, codes, strict=True)
         ]
         units = ready.units(gold, read)
-        units = np.array([*_one_by_one(ready, gold, read, codes)], dtype=np.float64) if units is None else units
+        units = np.array([*_one_by_one(unit_of, gold, read, codes)], dtype=np.float64) if units is None else units
     unusable = Counter(codes)
     del unusable[""]
     return Scored(of, units, dict(unusable))
@@ -285,16 +291,32 @@ def _at_once(of: Metric, gold: Sequence[tuple[Answer, ...]], answers: Sequence[A
         return None
 
 
+def _remembered(of: Callable[..., T]) -> Callable[..., T]:
+    """Work out once what is asked again: labels are few, and answers many."""
+    known = cache(of)
+
+    def asked(*given: Any) -> T:
+        try:
+            return known(*given)
+        except TypeError:  # a list, say, which is no label
+            return of(*given)
+
+    return asked
+
+
 def _one_by_one(
-    of: Metric, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None], codes: list[str]
+    unit_of: Callable[..., tuple[float, ...]],
+    gold: Sequence[tuple[Answer, ...]],
+    answers: Sequence[Answer | None],
+    codes: list[str],
 ) -> Iterator[tuple[float, ...]]:
     """Score answers in turn, and note the code of each that is not of its gold answer's form."""
     for at, (right, answer) in enumerate(zip(gold, answers, strict=True)):
         try:
-            yield of.unit(right, answer)
+            yield unit_of(right, answer)
         except UnusableError as error:
             codes[at] = error.note.key
-            yield of.unit(right, None)
+            yield unit_of(right, None)
 
 
 def unusable_code(output: Output | None, answer: Answer | None) -> str:

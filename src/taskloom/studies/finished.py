@@ -34,6 +34,8 @@ class Finished:
     counts: Mapping[str, int] = field(default_factory=dict)  # by code
     outputs: Mapping[str, Any] = field(default_factory=dict)  # by set: what answers were read from
     artifact: str = ""  # of a cell that trains a model: the digest of what it made
+    sizes: Sequence[int] = ()  # support examples of each class, where the task has classes
+    chance: float = 1.0  # of these sizes
     scores: Mapping[str, Score] = field(default_factory=dict)  # by `score_key`
     traces: Traces = field(default_factory=dict)
     cost: Cost
@@ -44,6 +46,7 @@ class Finished:
             name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in self.sets.items()
         }
         told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
+        told |= {"sizes": list(self.sizes), "chance": self.chance} if self.sizes else {}
         return packed(told | ({"artifact": self.artifact} if self.artifact else {}))
 
     def said(self) -> bytes:

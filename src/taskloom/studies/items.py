@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -57,6 +57,7 @@ class ItemRow:
     right: bool | None  # None where no metric of the task tells right from wrong
     scores: Mapping[str, float | None]  # by metric: of this answer alone; None where it has no value alone
     options: Mapping[str, float]  # the score that the model gave each option
+    sizes: tuple[int, ...] = ()  # support examples of each class of the episode
 
 
 def item_rows(results: Results, tasks: Collection[str] = ()) -> Iterator[ItemRow]:
@@ -125,6 +126,7 @@ def _rows(task: Task, of: Outcome, examples: Sequence[Example], kept: Mapping[st
             right=None if right is None else right[at],
             scores={name: found[at] for name, found in values.items()},
             options=options[at],
+            sizes=of.sizes,
         )
 
 
@@ -187,6 +189,15 @@ def _options(kept: Mapping[str, Any], count: int) -> list[dict[str, float]]:
     return own
 
 
+def option_scores(
+    results: Results, outcomes: Iterable[Outcome]
+) -> Iterator[tuple[Outcome, list[tuple[Sequence[str], Sequence[float]]]]]:
+    """Yield outcomes with the options of each answer and their scores, read from the ledger cell by cell."""
+    with _outputs_of(results) as outputs:
+        for outcome in outcomes:
+            yield outcome, list(_scored_options(outputs(outcome.cell).get("query", {}), len(outcome.answers)))
+
+
 def _scored_options(kept: Mapping[str, Any], count: int) -> Iterator[tuple[Sequence[str], Sequence[float]]]:
     scores = kept.get("scores", [[]] * count)
     names = kept.get("item_options") or [kept.get("options", []) if each else [] for each in scores]
@@ -212,7 +223,7 @@ def item_schema(results: Results, tasks: Collection[str] = ()) -> pa.Schema:
     kinds |= {f"input.{name}": pa.string() for name in inputs}
     kinds |= dict.fromkeys(("candidates", "gold", "other_gold", "raw", "answer", "unusable"), pa.string())
     kinds |= {"right": pa.bool_()} | {f"score.{name}": pa.float64() for name in metrics}
-    kinds |= {"options": pa.string(), "cell": pa.string()}
+    kinds |= {"options": pa.string(), "way": pa.int64(), "sizes": pa.string(), "cell": pa.string()}
     return pa.schema(list(kinds.items()))
 
 
@@ -296,4 +307,6 @@ COLUMNS: Mapping[str, Callable[[ItemRow], Any]] = {  # that are not an attribute
     "answer": lambda row: answer_text(row.answer),
     "unusable": lambda row: row.unusable or None,
     "options": lambda row: _json_or_none(row.options),
+    "way": lambda row: len(row.sizes) or None,
+    "sizes": lambda row: _json_or_none(row.sizes),
 }

@@ -121,10 +121,12 @@ def _cell(bench: Bench, task: str, learner: str, shots: Shots | None, seed: int 
     if setting not in protocol.shots:
         raise UsageError(f"the study has the settings {', '.join(map(str, protocol.shots))}, but not: {setting!r}")
     drawn_with = protocol.seeds[0] if seed is None else seed
-    draw = draw_id(bench.suite, task, sampler(bench.study, task, setting), seed=drawn_with)
+    index = protocol.episodes(setting)[0]
+    draw = draw_id(bench.suite, task, sampler(bench.study, task, setting), seed=drawn_with, index=index)
     training = next(iter(protocol.training), drawn_with)
     return Cell(
-        id="", key="", task=task, learner=learner, shots=setting, seed=drawn_with, training=training, draw=draw
+        id="", key="", task=task, learner=learner, shots=setting, seed=drawn_with, index=index, training=training,
+        draw=draw,
     )  # fmt: skip
 
 

@@ -74,6 +74,8 @@ class Outcome:
     cost: Cost
     records: tuple[int, ...] = ()  # of the items, by numbers that are the same in all tasks; none if each is its own
     looks: tuple[Look, ...] = ()  # by set and step, where the study looks at answers while a cell learns
+    sizes: tuple[int, ...] = ()  # support examples of each class of the episode; none of a task without classes
+    chance: float = 1.0  # the probability of these sizes, given the classes
 
     @property
     def episode(self) -> tuple[int, int, int]:
@@ -312,6 +314,8 @@ class _Reading:
             cost=self.costs.get(one.cell, Cost()),
             records=records,
             looks=tuple(self._looks(task, body["sets"])) if len(body["sets"]) > 1 else (),
+            sizes=tuple(body.get("sizes", ())),  # older ledgers have none
+            chance=body.get("chance", 1.0),
         )
 
     def _looks(self, task: Task, sets: Mapping[str, Any]) -> Iterator[Look]:

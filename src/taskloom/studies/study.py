@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from .. import benchmarks
 from ..episodes import DRAWN, Sampler, Shots
 from ..errors import StudyError, UnknownNameError, UsageError, nearest
 from ..learners import BASELINES
+from ..presets import PRESETS
 from ..schema import Node, key, read, short, taken
 from ..scores import METRICS
 from ..scores.tasks import is_known
@@ -22,7 +24,7 @@ from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
 MOST = 100_000  # seeds that a number can stand for
-WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots and optional"
+WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots, episodes and optional"
 
 
 # --- what a file holds, as objects -----------------------------------------------------------------------------------
@@ -80,6 +82,7 @@ class StudyProtocol:
     seeds: tuple[int, ...] = key((0, 1, 2), read=_seeds)  # of draws
     training: tuple[int, ...] = key((), read=_seeds)  # seeds of training; none: that of the draw
     looks: tuple[int, ...] = ()  # steps of training at which support and query are asked about
+    own_episodes: bool = False  # whether each setting has episodes of its own, not the same ones at other shots
     sampler: Sampler = field(  # but for shots and reserve, which each setting has
         default_factory=Sampler, metadata={"beside": ("shots", "reserve", "version")}
     )
@@ -98,7 +101,14 @@ class StudyProtocol:
             return replace(self.sampler, shots=shots, reserve=0)
         reserve = max((number for number in self.shots if isinstance(number, int)), default=0)
         usual = Sampler()
-        return replace(self.sampler, shots=shots, reserve=reserve, least=usual.least, most=usual.most)
+        unused = {name: getattr(usual, name) for name in ("least", "most", "base", "among", "balanced")}
+        return replace(self.sampler, shots=shots, reserve=reserve, **unused)
+
+    def episodes(self, shots: Shots) -> range:
+        """Number the episodes of a setting: from 0 on, or after those of the settings before it."""
+        before = itertools.takewhile(lambda setting: setting != shots, self.shots)
+        first = sum(self.shots[setting] for setting in before) if self.own_episodes else 0
+        return range(first, first + self.shots[shots])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +119,7 @@ class StudyLearner:
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = ()  # none: all of the study's
+    episodes: int = 0  # the first so many of each setting; 0: all
     optional: bool = False  # whether it is skipped, with a warning, where its model is unavailable
 
 
@@ -182,10 +193,23 @@ def _protocol(node: Node, key: str, default: StudyProtocol) -> StudyProtocol:
 
 
 def _sizes(part: Node, base: StudyProtocol) -> StudyProtocol:
+    base = _preset(part, base)
     found = taken(StudyProtocol, part, base) or base
     if not found.sampler.query:
         part.fault("query", "query must be an integer >= 1, or all: 0")
     return found
+
+
+def _preset(part: Node, base: StudyProtocol) -> StudyProtocol:
+    """Take the sizes of a preset, if one is named, in the place of others; keys beside it override them."""
+    name = part.take("preset", str, "")
+    if name and name not in PRESETS:
+        part.fault("preset", f"unknown preset {short(name)}; {nearest(name, PRESETS)}")
+    if name not in PRESETS:
+        return base
+    preset, setting = PRESETS[name], Sampler().shots
+    sampler = replace(preset.sampler, shots=setting)  # each of the settings has its own
+    return replace(base, shots=preset.shots, seeds=(0,), sampler=sampler, own_episodes=preset.own_episodes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,13 +218,14 @@ class _Where:
 
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = key((), read=_listed_settings)
+    episodes: int = 0
     optional: bool = False
 
 
 def _learners(node: Node, key: str, default: Mapping[str, StudyLearner]) -> dict[str, StudyLearner]:
     """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another.
 
-    Beside the learner may stand the tasks and shots that it takes part in, and whether it is optional.
+    Beside the learner may stand the tasks, shots and first episodes that it takes part in, and whether it is optional.
     """
     found, part = dict(default), node.mapping(key)
     for name, value in part.values.items():
@@ -220,8 +245,9 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
         part.fault(name, f"a learner must be {WRITTEN}: {name!r}")
         return None
     return StudyLearner(
-        learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, optional=where.optional
-    )
+        learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, episodes=where.episodes,
+        optional=where.optional,
+    )  # fmt: skip
 
 
 def _models(node: Node, key: str, default: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

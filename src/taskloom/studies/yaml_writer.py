@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..core import declared
+from ..episodes import Sampler
 from ..errors import StudyError
 from .study import FORMAT, Study, StudyLearner, StudyProtocol, parse
 from .views import View, view_name
@@ -56,21 +57,33 @@ def _json(value: Any) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
-def _written_protocol(protocol: StudyProtocol) -> dict[str, Any]:
-    """Write a protocol: settings as a list where all have as many episodes, and sizes that are not the usual ones."""
+def _written_protocol(protocol: StudyProtocol, around: StudyProtocol | None = None) -> dict[str, Any]:
+    """Write a protocol: settings as a list where all have as many episodes, and sizes that are not the usual ones.
+
+    One of some tasks says what differs from the one `around` it, too.
+    """
     counts = list(protocol.shots.values())
     same = len(set(counts)) == 1
     values: dict[str, Any] = {"shots": list(protocol.shots) if same else dict(protocol.shots)}
     values |= {"episodes": counts[0]} if same and counts[0] != 1 else {}
     values |= {"seeds": protocol.seeds} | ({"training": protocol.training} if protocol.training else {})
     values |= {"looks": protocol.looks} if protocol.looks else {}
-    sizes = {name: value for name, value in declared(protocol.sampler).items() if name not in ("shots", "reserve")}
-    own = {text: _written_protocol(other) for text, other in protocol.tasks.items()}
+    values |= {"own_episodes": protocol.own_episodes} if protocol.own_episodes or around else {}
+    usual = Sampler()
+    others = [f.name for f in fields(Sampler) if around and getattr(around.sampler, f.name) != getattr(usual, f.name)]
+    every = {**{name: getattr(usual, name) for name in others}, **declared(protocol.sampler)}
+    sizes = {name: value for name, value in every.items() if name not in ("shots", "reserve")}
+    own = {text: _written_protocol(other, protocol) for text, other in protocol.tasks.items()}
     return values | sizes | ({"for": own} if own else {})
 
 
+def protocol_json(study: Study) -> Any:
+    """Give the protocol of a study as its file tells it."""
+    return _plain("protocol", _written_protocol(study.protocol))
+
+
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
-    where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
+    where = {"tasks": chosen.tasks, "shots": chosen.shots, "episodes": chosen.episodes, "optional": chosen.optional}
     default = StudyLearner(learner=chosen.learner)
     return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
 
