@@ -15,7 +15,7 @@ from .figures import Value
 
 DATA_SET = "data set"  # what figures are by, and the tag of tasks that has their name; else it is in a task's id
 DEVIATION = "deviation"
-STATISTICS = (DEVIATION, "bootstrap below", "bootstrap above", "1.96 errors")  # by "data set deviation", and so on
+STATISTICS = {DEVIATION: 1, "bootstrap below": 2, "bootstrap above": 2, "1.96 errors": 2}  # with digits, in points
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class PrintedMeans:
         table, name = self._table(shots), self._data_set(task)
         for method, values in table.values.items() if table else ():
             if table and name in values:
-                spread = [self._statistic(of, shots, method, name) for of in STATISTICS]
+                found = [(digits, self._statistic(of, shots, method, name)) for of, digits in STATISTICS.items()]
+                spread = [None if value is None else f"{value:.{digits}f}" for digits, value in found]
                 yield task, shots, f"{method}, published", table.episodes or None, values[name], *spread
 
     def means(self, of: str, tasks: Sequence[str], settings: Sequence[Shots]) -> Iterator[tuple[Value, ...]]:
@@ -56,7 +57,7 @@ class PrintedMeans:
         if not table or not names:
             return 0, None
         spread = [self._statistic(DEVIATION, shots, method, name) for name in names]
-        known = [float(d) for d in spread if isinstance(d, float | int)]
+        known = [deviation for deviation in spread if deviation is not None]
         n = table.episodes if len(known) == len(names) else 0
         error = math.sqrt(sum(d**2 / n for d in known)) / len(names) if n else math.nan
         mean = mean_interval(fmean(values[name] for name in names), error, n * len(names))
@@ -65,7 +66,7 @@ class PrintedMeans:
     def _table(self, shots: Shots) -> Figures | None:
         return next((t for t in self.paper.by(DATA_SET) if (t.metric, t.shots) == (self.metric, shots)), None)
 
-    def _statistic(self, what: str, shots: Shots, method: str, name: str) -> Value:
+    def _statistic(self, what: str, shots: Shots, method: str, name: str) -> float | None:
         tables = (t for t in self.paper.by(f"{DATA_SET} {what}") if t.shots == shots)
         return next((t.values.get(method, {}).get(name) for t in tables), None)
 
@@ -88,7 +89,7 @@ class PrintedMeans:
         made = (
             "published: means over those of these data sets that the paper has, worked out here from its printed means"
         )
-        return (f"{made}; in brackets 1.96 standard errors, from its printed deviations", *self.notes)
+        return (f"{made}; in brackets 1.96 standard errors, from its printed deviations", *self.notes[:1])
 
 
 def _cells(e: Estimate | None) -> tuple[Value, Value]:

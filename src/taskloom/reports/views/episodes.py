@@ -159,9 +159,11 @@ def _in_order(found: Sequence[Mean]) -> list[Mean]:
     return sorted(found, key=lambda m: order[m.of])
 
 
-def _spread(of: EpisodeSpread, *, points: bool) -> tuple[Value, ...]:
+def _spread(of: EpisodeSpread, *, points: bool) -> Iterator[Value]:
+    """Write the statistics of papers, in their order."""
     ends = (of.mean - of.bootstrap.low, of.bootstrap.high - of.mean, of.normal.high - of.mean)
-    return _distance(of.deviation, points, 1), *(_distance(end, points, 2) for end in ends)
+    for value, digits in zip((of.deviation, *ends), STATISTICS.values(), strict=True):
+        yield _distance(value, points, digits)
 
 
 def _mean(of: Mean, *, points: bool) -> tuple[Value, Value]:
