@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -96,6 +97,15 @@ def test_few_shot_and_zero_shot_episodes_of_flex_are_not_the_same_ones():
     how = protocol("flex")
     assert (how.episodes("drawn"), how.episodes(0)) == (range(90), range(90, 180))
     assert protocol("bao").episodes(5) == range(90)
+
+
+def test_presets_are_listed_with_what_they_draw(taskloom):
+    told = {row["name"]: row for row in json.loads(taskloom("list", "presets", "--json").out)}
+    assert told.keys() == PRESETS.keys()
+    assert [told["flex"][name] for name in ("classes", "shots", "query", "episodes")] == [
+        "5 to all", "1 to 5", 110, "drawn: 90, 0: 90",
+    ]  # fmt: skip
+    assert told["bansal"]["shots"] == "4, 8 or 16, balanced"
 
 
 def test_the_sampler_of_a_preset_is_a_sampler_like_any_other():

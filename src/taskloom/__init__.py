@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "EpisodeCosts": "sample_sizes",
     "Learner": "learners",
     "Response": "learners",
     "StudyLearner": "studies.study",
@@ -17,22 +18,28 @@ _EXPORTS = {
     "StudyProtocol": "studies.study",
     "Sampler": "episodes",
     "Study": "studies.study",
+    "Variation": "sample_sizes",
     "build": "benchmarks",
     "check": "suites.check",
     "class_reports": "reports.classes",
     "compare": "reports",
     "learner": "learners",
+    "make_challenge": "studies.challenge_make",
     "metric": "scores",
+    "open_challenge": "studies.challenge",
     "open_run": "studies.api",
     "open_suite": "suites.store",
     "render": "reports",
     "run": "studies.api",
+    "sample_size": "sample_sizes",
     "score": "scores",
+    "score_challenge": "studies.challenge_score",
     "shared_errors": "reports.classes",
     "show_prompt": "studies.prompting",
     "summarise": "reports",
     "transfer": "reports.transfer_runs",
     "write_plots": "reports.plot_files",
+    "write_predictions": "studies.submissions",
     "write_suite": "suites.store",
 }
 

@@ -100,6 +100,10 @@ class StudyError(FaultsError):
     """A study that can't be run."""
 
 
+class ChallengeError(FaultsError):
+    """A challenge that was edited or can't be read, or predictions that do not answer it."""
+
+
 class StalePlanError(TaskloomError):
     """Planned work that changed after its plan was made."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -20,6 +20,7 @@ from .errors import StatsError
 from .ids import Json, bit_stream
 from .scores.reduce import Array
 
+Quantiles: TypeAlias = Literal["normal", "student"]
 Reduce: TypeAlias = Callable[[Array, Array | None], Array]
 BLOCK = 1 << 22  # weights made at a time, to keep memory small
 RESAMPLES = 10_000
@@ -129,7 +130,9 @@ def _each_left_out(n: int) -> Iterator[Array]:
         yield weights
 
 
-def standard_error_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
+def standard_error_interval(
+    values: Sequence[float] | Array, *, level: float = 0.95, by: Quantiles = "normal"
+) -> Estimate:
     """Give a mean with the interval that its standard error makes: the mean and 1.96 times the error at 95 %.
 
     >>> standard_error_interval([1.0, 2.0, 3.0])
@@ -139,9 +142,10 @@ def standard_error_interval(values: Sequence[float] | Array, *, level: float = 0
     if not len(array):
         raise StatsError("an interval needs values, and there are none")
     spread = float(array.std(ddof=1)) if len(array) > 1 else math.nan
-    return interval_of(float(array.mean()), spread, len(array), level=level)
+    return interval_of(float(array.mean()), spread, len(array), level=level, by=by)
 
 
+<<<<<<< HEAD
 def interval_of(mean: float, deviation: float, n: int, *, level: float = 0.95) -> Estimate:
     """Give the standard-error interval of a mean that is known with its deviation, as papers print them."""
     return mean_interval(mean, deviation / math.sqrt(n), n, level=level)
@@ -153,20 +157,65 @@ def mean_interval(mean: float, error: float, n: int, *, level: float = 0.95) -> 
     return Estimate(mean, mean - reach, mean + reach, n)
 
 
+def mean_of_values(tasks: Iterable[Sequence[Estimate]]) -> Estimate:
+    """Average the values of tasks, each value with the same weight: a task that gives two counts twice.
+
+    The values of a task rest on the same items, so that they may all err on the same side; tasks err apart. Intervals
+    are put together by the method of variance estimates recovery (Zou and Donner 2008). n counts values.
+
+    >>> mean_of_values([[Estimate(0.6, 0.5, 0.7, 9)], [Estimate(0.9, 0.8, 1.0, 9), Estimate(0.9, 0.9, 1.0, 9)]]).value
+    0.8
+    """
+    groups = [list(values) for values in tasks if values]
+    n = sum(map(len, groups))
+    if not n:
+        raise StatsError("a mean needs values")
+    value = math.fsum(e.value for group in groups for e in group) / n
+    below, above = (
+        math.hypot(*(math.fsum(abs(e.value - end(e)) for e in group) for group in groups)) / n
+        for end in (lambda e: e.low, lambda e: e.high)
+    )
+    return Estimate(value, value - below, value + above, n)
+=======
+def interval_of(
+    mean: float, deviation: float, n: int, *, level: float = 0.95, by: Quantiles = "normal", ddof: int = 1
+) -> Estimate:
+    """Give the standard-error interval of a mean that is known with its deviation, as papers print them.
+
+    Those of Student are wider where there are few values. A deviation that divides by n has a `ddof` of 0.
+
+    >>> interval_of(69.9, 7.2, 90)
+    Estimate(value=69.9, low=68.412..., high=71.387..., n=90)
+    >>> interval_of(69.9, 7.2, 90, by="student")
+    Estimate(value=69.9, low=68.391..., high=71.408..., n=90)
+    """
+    if n < 1:
+        raise StatsError(f"an interval needs values, and there are {n}")
+    error = deviation / math.sqrt(n - 1 + ddof) if n - 1 + ddof else math.nan
+    return mean_interval(mean, error, n, level=level, by=by)
+
+
+def mean_interval(mean: float, error: float, n: int, *, level: float = 0.95, by: Quantiles = "normal") -> Estimate:
+    """Give the interval of a mean that is known with its standard error: 1.96 errors to either side at 95 %."""
+    tail = (1 + level) / 2
+    reach = error * (NormalDist().inv_cdf(tail) if by == "normal" else _student_quantile(tail, n - 1))
+    return Estimate(mean, mean - reach, mean + reach, n)
+
+
+def _student_quantile(tail: float, freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, tail)) if freedom else math.nan
+>>>>>>> p11-budget
+
+
 def student_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
     """Give a mean with Student's interval, which is wide for few values; a single one has none.
 
     >>> student_interval([1.0, 2.0, 3.0])
     Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
     """
-    from scipy import stats
-
-    normal = standard_error_interval(values, level=level)
-    if normal.n < 2:
-        return normal
-    wider = float(stats.t.ppf((1 + level) / 2, normal.n - 1)) / NormalDist().inv_cdf((1 + level) / 2)
-    reach = (normal.high - normal.value) * wider
-    return Estimate(normal.value, normal.value - reach, normal.value + reach, normal.n)
+    return standard_error_interval(values, level=level, by="student")
 
 
 # --- comparisons -----------------------------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from functools import cache
 from sys import intern
 from typing import TypeAlias
 
+from .errors import UsageError
+from .messages import Note
+
 CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 ASCII_TOKEN = re.compile("[A-Za-z0-9]+")
 SPACELESS = (  # other writing without spaces, where vowel signs go with their letter: Thai and Lao, Burmese, Khmer
@@ -18,6 +21,8 @@ SPACELESS = (  # other writing without spaces, where vowel signs go with their l
 )  # fmt: skip
 UNSPACED = ("zh", "ja", "th", "lo", "my", "km")  # languages that are measured in characters
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
+UNITS = (86_400, 3600, 60, 1)  # seconds of a day, an hour, a minute and a second
+TIME = re.compile("".join(rf"(?:(\d{{1,9}}(?:\.\d{{1,9}})?){unit})?" for unit in "dhms"), re.ASCII)
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows it, UTF-8 does not
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
@@ -61,6 +66,33 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def time_text(seconds: float) -> str:
+    """Write a time with its units, to the second, or to the minute where it is long.
+
+    >>> time_text(0.0123), time_text(45), time_text(119), time_text(5400), time_text(172800)
+    ('0.0123 s', '45 s', '1 min 59 s', '1 h 30 min', '48 h')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, left = divmod(round(seconds / 60), 60)
+    parts = {"h": hours, "min": left} if hours else {"min": minutes, "s": rest}
+    return " ".join(f"{number:,} {unit}" for unit, number in parts.items() if number)
+
+
+def seconds_of(time: str) -> float:
+    """Read a time as people type it.
+
+    >>> seconds_of("90m"), seconds_of("1h30m"), seconds_of("45s"), seconds_of("2d"), seconds_of("1.5h")
+    (5400.0, 5400.0, 45.0, 172800.0, 5400.0)
+    """
+    found = TIME.fullmatch(time.replace(" ", ""))
+    seconds = sum(float(number or 0) * size for number, size in zip(found.groups(), UNITS, strict=True)) if found else 0
+    if not seconds:
+        raise UsageError(Note.of("time-expected", given=time))
+    return seconds
 
 
 def number_text(number: float) -> str:

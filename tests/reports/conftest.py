@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
@@ -14,8 +15,10 @@ from taskloom.messages import Note
 from taskloom.reports import How, Summary, summarise
 from taskloom.scores import metric, score
 from taskloom.sources.table import Field
+from taskloom.studies.challenge_score import score_challenge
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Failure, Outcome, Results
+from taskloom.studies.submissions import Submission, write_predictions
 from taskloom.suites import fields
 from taskloom.suites.rows import pool
 
@@ -189,6 +192,27 @@ def read_page() -> Callable[[str], Reader]:
         return reader
 
     return read
+
+
+@pytest.fixture(scope="session")
+def submitted(made_topics, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Three submissions and a baseline; every so manieth answer is wrong."""
+    folder = tmp_path_factory.mktemp("submissions")
+    lines = [json.loads(line) for line in made_topics.answers.read_text(encoding="utf-8").splitlines()[1:]]
+    right = {question: labels[0] for line in lines for question, labels in line["gold"].items()}
+    wrong = {"art": "law", "law": "sea", "sea": "art"}
+    given = {
+        SCRIPT: (9, Submission(protocol="pretraining-only", model=SCRIPT, url=f"https://x.org/{SCRIPT}", date=SCRIPT)),
+        "weak": (2, Submission(protocol="pretraining-only")),
+        "chance": (3, Submission(protocol="pretraining-only", baseline=True)),
+        "meta": (5, Submission(protocol="meta-trained", url="https://x.org/meta")),
+    }
+    paths = {}
+    for at, (name, (each, about)) in enumerate(given.items()):
+        paths[name] = folder / f"{at}.json"
+        answers = {q: wrong[label] if n % each == 0 else label for n, (q, label) in enumerate(right.items())}
+        write_predictions(paths[name], answers, about)
+    return score_challenge(made_topics.folder, made_topics.answers, paths)
 
 
 Tried = Mapping[Any, Mapping[str, Mapping[str, Sequence[str]]]]  # shots -> learner -> task -> episodes such as "1101"

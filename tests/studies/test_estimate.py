@@ -6,9 +6,10 @@ import itertools
 
 import pytest
 
+from taskloom.sample_sizes import EpisodeCosts
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.estimate import Spent, expected_seconds
+from taskloom.studies.estimate import Spent, expected_seconds, split_cost
 
 IDS = itertools.count()
 
@@ -58,3 +59,16 @@ def test_what_prompts_share_is_not_scaled():
 def test_cells_of_the_same_size_are_better_guides_than_trials():
     spent = [Spent("m", "t", 0, Cost(seconds=1, items=2)), Spent("m", "t", 0, Cost(seconds=3, items=16))]
     assert expected_seconds([cell()], spent, 16) == 3
+
+
+def test_adapting_is_not_scaled():
+    spent = [Spent("m", "t", 0, Cost(seconds=12, fitting=10, items=4))]
+    assert expected_seconds([cell()], spent, 16) == 18
+
+
+def test_a_cost_is_split_into_what_is_done_once_and_what_each_item_takes():
+    assert split_cost(Cost(seconds=12, fitting=10, items=4)) == EpisodeCosts(10, 0.5)
+    shared = split_cost(Cost(seconds=24, fitting=10, items=4, read=440, computed=140))  # 100 of 140 tokens are shared
+    assert (shared.fit, shared.item) == pytest.approx((20, 1))
+    assert split_cost(Cost(seconds=3, items=0)) == EpisodeCosts(3, 0)
+    assert split_cost(Cost(seconds=1, fitting=2, items=4)) == EpisodeCosts(1, 0)

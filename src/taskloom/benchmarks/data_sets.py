@@ -20,7 +20,7 @@ from ..sources.files import Place, Row, RowFaults
 from ..sources.labelled import COLUMNS, Files, Found, formed
 from ..sources.splits import SPLIT
 from ..suites import labelled
-from ..suites.labelled import PHASES, DataSet, Gathered
+from ..suites.labelled import ALL_OTHERS, PHASES, DataSet, Gathered
 from ..suites.leaks import LEAKAGE
 from ..suites.transfer_types import apart, transfer
 
@@ -170,18 +170,23 @@ def _content(path: Path) -> Mapping[str, Any]:
 
 def gather(of: Declared, rows: Sequence[tuple[Place, Row]]) -> Gathered:
     """Take the examples of a data set; labels that are not declared are those that are found."""
-    return labelled.gather(with_labels(of, rows), rows)
+    whole = with_labels(of, rows)
+    if single := [phase for phase, labels in whole.labels.items() if len(labels) < 2]:
+        raise SourceError(Note.of("labels-single", name=of.name, phases=single))
+    return labelled.gather(whole, rows)
 
 
 def with_labels(of: Declared, rows: Sequence[tuple[Place, Row]]) -> Declared:
-    """Give a declaration that names its labels: all that are found are tested, or they are dealt out by numbers."""
+    """Give a declaration that names its labels: all that are found are tested, or so many are dealt out."""
     counts = {phase: count for phase, count in of.labels.items() if isinstance(count, int)}
     if counts and len(counts) < len(of.labels):
         raise SourceError(Note.of("labels-mixed", name=of.name))
     if of.labels and not counts:
         return of
     found = labelled.raw_labels(of, rows)
-    return replace(of, labels=labelled.dealt(of.name, found, counts) if counts else {"test": tuple(found)})
+    if not counts:
+        return replace(of, labels={"test": tuple(found)})
+    return replace(of, labels=labelled.dealt(of.name, found, counts), drop=(*of.drop, ALL_OTHERS))
 
 
 def rows_in(found: Found, of: Declared, faults: RowFaults) -> list[tuple[Place, Row]]:

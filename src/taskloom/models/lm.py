@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,11 @@ from .recipe import Learnt, Recipe, Watch
 from .seq2seq import Seq2Seq
 
 LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
+SAFE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+TOLD: Mapping[str, Any] = {"use_safetensors": True, "output_loading_info": True}
+UNREADABLE = (  # what loading a folder may end in
+    OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError, ImportError, SafetensorError
+)  # fmt: skip
 
 
 class LM:
@@ -42,27 +47,15 @@ class LM:
     @classmethod
     def load(cls, folder: Path, *, dtype: str = "float32", device: str = "auto", context: int = 0) -> LM:
         """Load a folder of safetensors; no code and no pickle of it is run."""
-        transformers.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        told = {"use_safetensors": True, "output_loading_info": True}
+        keep_quiet()
         try:
-            config = AutoConfig.from_pretrained(folder, **safe)
+            config = AutoConfig.from_pretrained(folder, **SAFE)
             kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-            tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
-            net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **safe, **told)
+            tokenizer = AutoTokenizer.from_pretrained(folder, **SAFE)
+            net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
             net.to(device_for(device))
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            KeyError,
-            RuntimeError,
-            AttributeError,
-            ImportError,
-            SafetensorError,
-        ) as e:
-            raise ModelError(Note.of("weights-unreadable", reason=_brief(e), path=folder)) from e
+        except UNREADABLE as e:
+            raise ModelError(Note.of("weights-unreadable", reason=brief(e), path=folder)) from e
         if missing := sorted(info["missing_keys"]):  # which would be drawn at random
             raise ModelError(Note.of("weights-missing", part=missing[0], path=folder))
         return cls(net, tokenizer, context)
@@ -204,8 +197,7 @@ class Tokens:
     @classmethod
     def load(cls, folder: Path, context: int = 0) -> Tokens:
         """Load a folder's configuration and tokenizer."""
-        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        config, tokenizer = (kind.from_pretrained(folder, **safe) for kind in (AutoConfig, AutoTokenizer))
+        config, tokenizer = (kind.from_pretrained(folder, **SAFE) for kind in (AutoConfig, AutoTokenizer))
         return cls(config, tokenizer, context_of(config, tokenizer, context))
 
     def count(self, prompt: Prompt) -> int:
@@ -323,5 +315,12 @@ def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:
     return wanted or min(int(tokenizer.model_max_length), LONG)
 
 
-def _brief(error: Exception) -> str:
+def keep_quiet() -> None:
+    """Keep transformers from telling what is told elsewhere."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def brief(error: Exception) -> str:
+    """Give the first line of an error."""
     return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"

@@ -130,8 +130,11 @@ def formed(
     own = columns or {}
     for place, row in rows:
         split = row.get(SPLIT) or pool_of(str(row.get("split") or ""))
-        for found in _formed(place, row, form, own):
-            yield place, {**found, SPLIT: split}
+        try:
+            found = list(_formed(place, row, form, own))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:  # tokens, tags or places that do not fit
+            raise SourceError(Note.of("row-malformed", place=place, form=form, reason=repr(error))) from None
+        yield from ((place, {**one, SPLIT: split}) for one in found)
 
 
 def _formed(place: Place, row: Row, form: str, columns: Mapping[str, str]) -> Iterator[Row]:
@@ -189,7 +192,7 @@ def _marked(texts: dict[str, str]) -> dict[str, str]:
         mention = texts.get(name)
         if mention and f"{mark}{mention}{mark}" not in texts["text"]:
             pattern = rf"(?<!\w){re.escape(mention)}(?!\w)"
-            texts["text"] = re.sub(pattern, lambda hit, mark=mark: f"{mark}{hit[0]}{mark}", texts["text"], count=1)
+            texts["text"] = re.sub(pattern, rf"{mark}\g<0>{mark}", texts["text"], count=1)
     return texts
 
 
@@ -199,18 +202,15 @@ def entities(tokens: Sequence[str], tags: Sequence[str | int]) -> Iterator[Row]:
     >>> [(row["text"], row["mention"], row["label"]) for row in entities(["EU", "rejects"], ["B-ORG", "O"])]
     [('#EU# rejects', 'EU', 'ORG')]
     """
-    names = [CONLL_TAGS[tag] if isinstance(tag, int) else tag for tag in tags]
+    names = [CONLL_TAGS[tag] if isinstance(tag, int) else tag for _, tag in zip(tokens, tags, strict=True)]
     kinds = [name.partition("-")[2] for name in names]  # "" for none
     begins = [
         at
         for at, (name, kind) in enumerate(zip(names, kinds, strict=True))
         if kind and (name.startswith("B-") or at == 0 or kinds[at - 1] != kind)
     ]
-    for at in begins:
-        more = itertools.takewhile(
-            lambda n, at=at: n not in begins and kinds[n] == kinds[at], range(at + 1, len(kinds))
-        )
-        span = [at, *more]
+    for at, following in itertools.pairwise([*begins, len(kinds)]):
+        span = [n for n in range(at, following) if kinds[n] == kinds[at]]
         yield {
             "text": _with_marks(tokens, [(span, FIRST)]),
             "mention": as_text([tokens[n] for n in span]),
@@ -292,7 +292,9 @@ def _fewrel(path: Path, of: Files, faults: RowFaults) -> Iterator[tuple[Place, R
     beside = path.with_name(RELATION_NAMES)
     names = _json_object(beside, of.encoding) if beside.is_file() else {}
     for relation, sentences in _json_object(path, of.encoding).items():
-        name = names.get(relation, [relation])[0]
+        if not isinstance(sentences, list) or not all(isinstance(one, dict) for one in sentences):
+            raise SourceError(f"must have a list of sentences for each relation: {path}")
+        name = names[relation][0] if names.get(relation) else relation
         yield from ((f"{path.name}: {relation}[{n}]", {**one, LABEL: name}) for n, one in enumerate(sentences))
 
 

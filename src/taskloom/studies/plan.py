@@ -121,6 +121,18 @@ def plan(
     )  # fmt: skip
 
 
+def asked(study: Study, run: Path) -> tuple[Suite, list[str]]:
+    """Open or build the suite of a study, and name the tasks that it asks about; learners are not looked at."""
+    faults = StudyFaults(study.places)
+    if study.build:
+        check_options(study, faults)
+        faults.settle()
+    suite, folder = _suite(study, run, faults)
+    tasks = _tasks(study, suite, {}, faults)
+    verify(suite, folder, tasks)
+    return suite, tasks
+
+
 def _made(study: Study, faults: StudyFaults) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
     """Make the learners of a study and find their models; note their faults, and those of views and of its suite."""
     learners = _learners(study, faults)
@@ -290,6 +302,8 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     """Say what a model can't do, and what to do about it."""
     if lacking == {"chat-score"}:
         return Note.of("chat-score-unable", model=model)
+    if "vectors" in lacking:
+        return Note.of("vectors-unable", model=model)
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
@@ -317,7 +331,7 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
 def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
     """Say why a model can't be trained from its base."""
     base = models[of.train]
-    if "train" not in _can(models, name):
+    if not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
         yield f"its base can't be trained: {bases(models, name)[0]!r}"
     elif isinstance(base, Scratch) != (of.goal == "texts"):
         yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
@@ -331,7 +345,8 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
     """Say what a model can do: what its base can, and what pre-training has made of it."""
     chain = [models[model] for model in bases(models, name)]
-    made = LANGUAGE if any(isinstance(of, Trained) and of.goal == "texts" for of in chain) else frozenset()
+    pretrained = any(isinstance(of, Trained) and of.goal == "texts" for of in chain)
+    made = LANGUAGE | {"vectors"} if pretrained else frozenset()
     return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made
 
 

@@ -33,6 +33,7 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "by": "by:By",
     "episodes": "episodes:EpisodeStatistics",
     "calibration": "calibration:Calibration",
+    "values": "values:Values",
 }
 
 
