@@ -12,6 +12,7 @@ from ..core import Suite
 from ..episodes import Shots
 from ..stats import Estimate, mean_interval
 from .figures import Value
+from .group_plots import GroupSpot
 
 DATA_SET = "data set"  # what figures are by, and the tag of tasks that has their name; else it is in a task's id
 DEVIATION = "deviation"
@@ -48,6 +49,14 @@ class PrintedMeans:
             if counts := [count for count, _ in found if count]:
                 cells = [cell for _, e in found for cell in _cells(e)]
                 yield of, f"{method}, published", max(counts), *cells
+
+    def spots(self, of: str, tasks: Sequence[str], shots: Shots) -> Iterator[GroupSpot]:
+        """Give the mean of each method over some data sets, as it is drawn."""
+        table = self._table(shots)
+        for method in table.values if table else ():
+            _, mean = self._mean(method, tasks, shots)
+            if mean:
+                yield of, shots, f"{method}, published", mean
 
     def _mean(self, method: str, tasks: Sequence[str], shots: Shots) -> tuple[int, Estimate | None]:
         """Average printed means; their deviations make its standard error."""
