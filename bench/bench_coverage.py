@@ -16,7 +16,9 @@ from taskloom.people.answers import Answers
 from taskloom.people.judgements import Comparison, Pair, Settled
 from taskloom.people.summary import compared
 from taskloom.reports import How, differs
-from taskloom.reports.leaderboards import Leaderboard, leaderboard
+from taskloom.reports.calibration import Beliefs, calibration
+from taskloom.reports.group_scores import EpisodeGroup, group_differences, group_scores
+from taskloom.reports.leaderboards import Leaderboard, ScoreField, leaderboard
 from taskloom.scores import Metric, Scored, metric
 from taskloom.scores.reduce import mean
 from taskloom.stats import bootstrap, standard_error_interval
@@ -103,6 +105,12 @@ PEOPLE: dict[str, Rights] = {
     "people, 8 tasks of 10 items": Rights(tasks=8, items=10, in_record=0.2),
     "people, 20 tasks of 5 items, 95 %": Rights(tasks=20, items=5, chances=(0.95, 0.95)),
 }
+DRAWN: dict[str, Rights] = {  # seeds are episodes, and in_task the part that an episode shares
+    "3 tasks x 30 episodes of 20 of 300 records": Rights(tasks=3, seeds=30, items=20, in_task=0.05, in_record=0.2),
+    "3 tasks x 6 episodes of 20 of 40 records": Rights(tasks=3, seeds=6, items=20, in_task=0.05, in_record=0.2),
+}
+POOLS = {30: 300, 6: 40}  # records of a task, by its episodes
+SURE = np.array([0.55, 0.65, 0.75, 0.85, 0.95])  # confidences, which say nothing about who is right
 POWER: dict[str, Rights] = {
     "7.9 points, 4 tasks x 3 seeds, 50 records each": Rights(tasks=4, seeds=3, items=50, in_task=0.6, chances=APART),
     "7.9 points, 4 tasks x 3 seeds, 50 other records for each": Rights(tasks=4, seeds=3, items=50, chances=APART),
@@ -129,6 +137,19 @@ def main() -> None:
     show(
         "in reports | interval holds the truth | equals differ significantly | interval of a difference holds 0",
         made,
+        chosen.trials,
+        chosen.only,
+    )
+    show(
+        "half of the episodes | interval of their score holds the truth | equal halves differ significantly | "
+        "interval of the difference between halves holds 0",
+        {name: partial(halves, design=of) for name, of in DRAWN.items()},
+        chosen.trials,
+        chosen.only,
+    )
+    show(
+        "calibration: the interval holds the truth | expected calibration error | Brier | accuracy | accuracy of a bin",
+        {name: partial(calibrated, design=of) for name, of in DRAWN.items()},
         chosen.trials,
         chosen.only,
     )
@@ -266,6 +287,48 @@ def judged(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
     yield score.low <= design.chances[0] <= score.high
     yield any(differs(pair) for pair in found.contrasts)
     yield from (pair.low <= 0 <= pair.high for pair in found.contrasts)
+
+
+# --- episodes that were drawn ----------------------------------------------------------------------------------------
+
+
+def drawn(rng: np.random.Generator, design: Rights) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
+    """Yield task and episode, the records that it asks about, and which answers are right."""
+    limit, pool = NormalDist().inv_cdf(design.chances[0]), POOLS[design.seeds]
+    own = 1 - design.in_task - design.in_record
+    for task in range(design.tasks):
+        of_record = rng.normal(size=pool)
+        for episode in range(design.seeds):
+            rows = rng.choice(pool, design.items, replace=False)
+            base = design.in_record**0.5 * of_record[rows] + design.in_task**0.5 * rng.normal()
+            yield (task, episode), 1000 * task + rows, base + own**0.5 * rng.normal(size=design.items) < limit
+
+
+def halves(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
+    """Score the even episodes of each task, and compare them with the odd ones."""
+    outcomes = [
+        outcome(("a", *at), records.tolist(), right[:, None].astype(float)) for at, records, right in drawn(rng, design)
+    ]
+    field = ScoreField.of("score", 0, outcomes, How(count=400))
+    sides = {f"{rest}": [(o.task, *o.episode) for o in outcomes if o.seed % 2 == rest] for rest in (0, 1)}
+    score = group_scores(field, EpisodeGroup(sides["0"]))["a"].score
+    yield score.low <= design.chances[0] <= score.high
+    apart = group_differences(field, sides)["a"].contrast
+    yield differs(apart)
+    yield apart.low <= 0 <= apart.high
+
+
+def calibrated(rng: np.random.Generator, design: Rights) -> Iterator[bool]:
+    """Estimate what is said of answers whose confidence is drawn at random."""
+    made = []
+    for (task, episode), records, right in drawn(rng, design):
+        sure, ones = rng.choice(SURE, design.items), right.astype(float)
+        made.append(Beliefs((f"t{task}", episode, 0, 0), records, sure, ones, 2 * (ones - sure) ** 2, 0))
+    found, chance = calibration({"a": made}, How(count=400))["a"], design.chances[0]
+    brier = float(np.mean(2 * (chance * (1 - SURE) ** 2 + (1 - chance) * SURE**2)))
+    truths = (float(np.abs(SURE - chance).mean()), brier, chance, chance)
+    for e, truth in zip((found.error, found.brier, found.accuracy, found.bins[7].accuracy), truths, strict=True):
+        yield e.low <= truth <= e.high
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from taskloom.cli import main
-from taskloom.core import Suite
+from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.errors import TaskloomError
 from taskloom.messages import Note
 from taskloom.models.load import set_up_torch
 from taskloom.sources.table import Field
-from taskloom.suites import fields
+from taskloom.studies.challenge_make import make_challenge
+from taskloom.suites import fields, rows, store
 
 # The same examples in every run, and no judgement of how long a busy machine takes.
 settings.register_profile("taskloom", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -51,12 +53,12 @@ def offline_cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def small_suite() -> Suite:
     """Twelve field tasks over three records, one of them without a year."""
-    rows: list[dict[str, object]] = [
+    made: list[dict[str, object]] = [
         {"id": "a", "title": "On trees", "keywords": ["oak", "elm"], "year": 2001.0},
         {"id": "b", "title": "On birds", "keywords": ["owl"], "year": 2002.0},
         {"id": "c", "title": "On fish", "keywords": ["cod"], "year": None},
     ]
-    return fields.suite(fields.records(FIELDS, rows), id="small")
+    return fields.suite(fields.records(FIELDS, made), id="small")
 
 
 @pytest.fixture
@@ -112,3 +114,65 @@ def taskloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
         return Ran(ended.value.code, printed.out, printed.err)
 
     return run
+
+
+TOPICS = """
+name: topics
+suite: suite
+protocol: {seeds: 1, episodes: 3, shots: [0, 2], query: 3, per_class: true}
+baselines: false
+learners: {nearest: {}, majority: {}}
+"""
+WORDS = {"art": "paint", "law": "court", "sea": "whale"}  # by class: the word of its texts
+
+
+@dataclass(frozen=True)
+class MadeTopics:
+    """A study of two tasks, and the challenge that was made of it; ids and groups of items tell their class."""
+
+    study: Path
+    folder: Path
+    answers: Path
+
+
+def topics(folder: Path) -> Path:
+    """Write a suite of two tasks, one of a single pool, and a study of it."""
+    tasks = [
+        Task(id=name, instruction="Which topic?", output=Labels(tuple(WORDS)), metrics=("accuracy", "macro-f1"))
+        for name in ("one-pool", "two-pools")
+    ]
+    examples = {
+        (task.id, part): [
+            Example(
+                Item(f"{label}-{part}-{n}", {"text": f"{word} number {n} of {part}, {task.id}"}),
+                (label,),
+                f"{label}{part}{n}",
+            )
+            for label, word in WORDS.items()
+            for n in range(12)
+        ]
+        for task in tasks
+        for part in ("all", "train", "test")
+    }
+    parts = {"one-pool": ("all",), "two-pools": ("train", "test")}
+    pools = {task.id: {part: rows.pool(task, examples[task.id, part]) for part in parts[task.id]} for task in tasks}
+    store.write(Suite(id="topics", tasks={task.id: task for task in tasks}, pools=pools), folder / "suite")
+    (folder / "study.yaml").write_text(TOPICS)
+    return folder / "study.yaml"
+
+
+@pytest.fixture(scope="session")
+def made_topics(tmp_path_factory: pytest.TempPathFactory) -> MadeTopics:
+    """The challenge of the study, made once: it must not be changed."""
+    folder = tmp_path_factory.mktemp("topics")
+    study = topics(folder)
+    made = make_challenge(study, folder / "challenge")
+    return MadeTopics(study, folder / "challenge", made.answers)
+
+
+@pytest.fixture
+def own_topics(made_topics: MadeTopics, tmp_path: Path) -> MadeTopics:
+    """A copy of the challenge, to be edited."""
+    shutil.copytree(made_topics.folder, tmp_path / "challenge")
+    shutil.copy(made_topics.answers, tmp_path / "answers.jsonl")
+    return MadeTopics(made_topics.study, tmp_path / "challenge", tmp_path / "answers.jsonl")

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from taskloom import episodes as drawing
 from taskloom.core import Example, Item, Labels, Pool, Suite, Task, Text
 from taskloom.episodes import ALL, Deck, Draw, Role, Sampler, draw, draws, episode, episodes
 from taskloom.errors import EpisodeError, UnknownNameError
 from taskloom.messages import Note
 from taskloom.sources.table import Field
+from taskloom.stocks import Stock
 from taskloom.suites import fields, rows
 
 often = settings(deadline=None, max_examples=40)
@@ -361,8 +361,8 @@ def test_a_class_of_which_nothing_is_left_is_not_asked_again(monkeypatch: pytest
         asked += 1
         return unused(*given)
 
-    unused = drawing._unused
-    monkeypatch.setattr(drawing, "_unused", counted)
+    unused = Stock.unused
+    monkeypatch.setattr(Stock, "unused", counted)
     cells = [*even(20), *moved([(NAMES[0], n) for n in range(500)], 1000)]
     (draw,) = drawn(suite_of({"train": even(1), "test": moved(cells, 100)}), Sampler(dev=0, query=ALL, per_class=True))
     assert len(draw.rows["query"]) == len(cells)

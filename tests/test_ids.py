@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.ids import Json, canonical, fingerprint, raw_bits, shuffled
+from taskloom.ids import Json, canonical, fingerprint, ordered, raw_bits, shuffled
 
 NESTED: Json = {"b": [1, 2.5, None, True], "a": {"é": "学科", "z": []}}
 FINGERPRINTS: list[tuple[tuple[Json, ...], str]] = [
@@ -117,3 +117,20 @@ def test_the_first_of_a_billion_are_had_at_once() -> None:
     first = list(islice(shuffled(10**9, "lazy"), 5))
     assert len(set(first)) == 5
     assert all(0 <= number < 10**9 for number in first)
+
+
+@often
+@given(st.integers(0, 200), st.integers(0, 250), st.integers(0, 9))
+def test_an_order_by_bits_has_every_number_once_however_many_are_found_first(n: int, first: int, key: int) -> None:
+    found = list(ordered(n, first, "key", key))
+    assert sorted(found) == list(range(n))
+    assert found == list(ordered(n, n, "key", key))
+
+
+def test_orders_by_bits_are_those_of_the_first_release() -> None:
+    assert list(islice(ordered(1000, 5, *KEY), 8)) == [722, 430, 0, 240, 248, 90, 981, 747]
+
+
+def test_every_number_is_as_likely_to_come_first_by_bits() -> None:
+    firsts = [next(ordered(5, 1, "first", n)) for n in range(2000)]
+    assert sum((firsts.count(n) - 400) ** 2 / 400 for n in range(5)) < 18.47  # chi-square, 4 degrees, p = 0.001

@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from taskloom.errors import StatsError
 from taskloom.scores import metric
 from taskloom.scores.reduce import mean
 from taskloom.stats import (
+    Estimate,
     anova,
     bootstrap,
     correlation,
     holm,
     interval_of,
     line,
+    mean_of_values,
     ranks,
     resamples,
     sign_ps,
@@ -324,3 +327,50 @@ def test_many_sums_share_their_changes_of_signs_and_get_the_same_chance():
     rng = np.random.default_rng(0)
     sums = [rng.normal(0.3, 1, n) for n in (30, 5, 30, 12, 30)]
     assert sign_ps(sums, count=1000, key="x") == [sign_ps([one], count=1000, key="x")[0] for one in sums]
+
+
+# --- means over values -----------------------------------------------------------------------------------------------
+
+# The last row of SciRepEval's table 11: the mean over the values of each format, and how many these are (table 1).
+IN_TRAIN = {"CLF": (67.5, 2), "RGN": (44.8, 2), "PRX": (67.0, 2), "SRCH": (78.3, 1)}
+OUT_OF_TRAIN = {"CLF": (71.7, 4), "RGN": (19.3, 3), "PRX": (87.2, 11), "SRCH": (79.7, 2)}  # SciDocs: 4 tasks, 8 values
+
+
+def exactly(value: float) -> Estimate:
+    return Estimate(value, value, value, 1)
+
+
+def values_of(*sets: Mapping[str, tuple[float, int]]) -> list[list[Estimate]]:
+    return [[exactly(mean)] * count for of in sets for mean, count in of.values()]
+
+
+@pytest.mark.parametrize(
+    ("sets", "printed", "n"),
+    [((IN_TRAIN,), 62.4, 7), ((OUT_OF_TRAIN,), 73.1, 20), ((IN_TRAIN, OUT_OF_TRAIN), 70.4, 27)],
+)
+def test_means_over_values_are_those_of_scirepeval(sets, printed, n):
+    found = mean_of_values(values_of(*sets))
+    assert found.n == n
+    assert found.value == pytest.approx(printed, abs=0.1)  # of means that are rounded to 0.05 themselves
+
+
+def test_a_mean_over_tasks_would_be_another_number():
+    tasks = [
+        exactly(mean) for name, (mean, count) in OUT_OF_TRAIN.items() for _ in range(7 if name == "PRX" else count)
+    ]
+    assert len(tasks) == 16
+    assert mean_of_values([[task] for task in tasks]).value == pytest.approx(69.7, abs=0.05)  # not 73.1
+
+
+def test_values_of_one_task_may_err_together_and_tasks_err_apart():
+    one, two = Estimate(0.5, 0.4, 0.7, 9), Estimate(0.7, 0.6, 0.9, 9)
+    together = mean_of_values([[one, two]])
+    assert (together.low, together.high) == (pytest.approx(0.6 - 0.1), pytest.approx(0.6 + 0.2))
+    apart = mean_of_values([[one], [two]])
+    assert (apart.low, apart.high) == (pytest.approx(0.6 - 0.1 / 2**0.5), pytest.approx(0.6 + 0.2 / 2**0.5))
+
+
+def test_a_mean_over_values_needs_values_and_intervals():
+    with pytest.raises(StatsError):
+        mean_of_values([[]])
+    assert math.isnan(mean_of_values([[Estimate(0.5, math.nan, math.nan, 1)]]).low)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from taskloom.core import Example, Fields, Item, Labels, Output, Task, Terms, Text
 from taskloom.errors import UsageError
@@ -12,7 +15,7 @@ from taskloom.models import Message
 from taskloom.sources.table import Field
 from taskloom.suites import fields
 from taskloom.suites.field_instructions import ARROWS
-from taskloom.templates import DEFAULT, MOST_LABELS, TEMPLATES, Prompting, Template, template
+from taskloom.templates import DEFAULT, MOST_LABELS, TEMPLATES, Prompting, Template, template, words_of
 
 CSL = (
     Field("abstract", "text", "摘要"),
@@ -59,7 +62,7 @@ def test_what_is_said_once_comes_before_what_shows_the_item(written: str, found:
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_name_stands_for_a_template_of_the_table(name: str) -> None:
-    assert template(name) == template(TEMPLATES[name])
+    assert replace(template(name), forms=()) == template(TEMPLATES[name])
     assert not list(template(name).faults(["title", "abstract"]))
 
 
@@ -190,6 +193,143 @@ def test_a_conversation_has_the_head_in_its_first_turn_and_answers_without_the_g
         Message("user", "b\nTerms:"),
     )
     assert how.messages(ITEM) == (Message("user", "Is it?\n\nb\nTerms:"),)
+
+
+# --- lettered choices ------------------------------------------------------------------------------------------------
+
+TOPICS = Labels(("sports", "law"))
+NLI = Labels(("entailment", "neutral", "contradiction"))
+SINGLE = Item("1", {"text": "The judge ruled."})
+TWO = Item("1", {"text1": "A man sleeps.", "text2": "A man is awake."})
+RELATION = Item("1", {"text": "#Ada# was born in *London*.", "mention1": "Ada", "mention2": "London"})
+ENTITY = Item("1", {"text": "#Ada# was born in London.", "mention": "Ada"})
+OTHER = Item("1", {"title": "On owls", "abstract": "Owls hunt."})
+WORDED: dict[str, tuple[Item, Output, str]] = {
+    "single": (SINGLE, TOPICS, "Topic?\n (A) sports (B) law\n The judge ruled.\n"),
+    "pair": (TWO, NLI, "A man sleeps. Is A man is awake.?\n (A) Yes (B) Maybe (C) No\n"),
+    "two classes": (
+        TWO,
+        Labels(("not_duplicate", "duplicate")),
+        "A man sleeps. Is A man is awake.?\n (A) No (B) Yes\n",
+    ),
+    "other labels": (TWO, TOPICS, "A man sleeps. Is A man is awake.?\n (A) sports (B) law\n"),
+    "relation": (
+        RELATION,
+        Labels(("birthplace", "employer")),
+        "Ada to London?\n (A) birthplace (B) employer\n #Ada# was born in *London*.\n",
+    ),
+    "entity": (
+        ENTITY,
+        Labels(("person", "place")),
+        "What is the type of the entity between the # marks?\n (A) person (B) place\n #Ada# was born in London.\n",
+    ),
+    "any other": (OTHER, YES_NO, "Is it?\n (A) yes (B) no\n Title: On owls\nAbstract: Owls hunt.\n"),
+    "any other of a pair": (
+        OTHER,
+        NLI,
+        "Is it?\n (A) entailment (B) neutral (C) contradiction\n Title: On owls\nAbstract: Owls hunt.\n",
+    ),
+    "no labels": (OTHER, Text(), "Is it?\n Title: On owls\nAbstract: Owls hunt.\n"),
+}
+
+
+@pytest.mark.parametrize("form", WORDED)
+def test_choices_are_worded_by_the_fields_of_an_item(form: str) -> None:
+    item, labels, shown = WORDED[form]
+    assert text("choices", item, task(labels)) == shown
+
+
+def test_the_released_wording_has_line_ends_as_two_characters() -> None:
+    assert text("unifiedqa", SINGLE, task(TOPICS)) == r"Topic? \n (A) sports (B) law \n The judge ruled."
+    assert text("unifiedqa", TWO, task(NLI)) == r"A man sleeps. Is A man is awake.? \n (A) Yes (B) Maybe (C) No"
+
+
+def test_demonstrations_of_choices_show_what_is_written_for_a_label() -> None:
+    shown = [Example(TWO, ("contradiction",), "1")]
+    assert text("choices", TWO, task(NLI), shown) == (
+        "A man sleeps. Is A man is awake.?\n (A) Yes (B) Maybe (C) No\nNo\n\n"
+        "A man sleeps. Is A man is awake.?\n (A) Yes (B) Maybe (C) No\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "labels", "written", "label"),
+    [
+        (SINGLE, TOPICS, "law", "law"),
+        (SINGLE, TOPICS, " (B)", "law"),
+        (SINGLE, TOPICS, "B", "law"),
+        (SINGLE, TOPICS, "B.", "law"),
+        (SINGLE, TOPICS, "(B) law", "law"),
+        (SINGLE, TOPICS, "B) law", "law"),
+        (SINGLE, TOPICS, "(A) law", None),  # letter and text differ
+        (SINGLE, TOPICS, "(C)", None),
+        (SINGLE, TOPICS, "Law", None),
+        (SINGLE, TOPICS, "", None),
+        (SINGLE, Labels(("B", "A")), "A", "A"),  # a label is read before a letter
+        (TWO, NLI, "Maybe", "neutral"),
+        (TWO, NLI, "(C) No", "contradiction"),
+        (TWO, NLI, "neutral", None),  # which the model was not shown
+        (OTHER, NLI, "neutral", "neutral"),
+    ],
+)
+def test_a_choice_is_read_by_its_text_or_its_letter(
+    item: Item, labels: Labels, written: str, label: str | None
+) -> None:
+    assert Prompting(task(labels), template("choices")).read(written, item) == label
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ("the answer is maybe", "neutral"),
+        ("I choose (C).", "contradiction"),
+        ("(A) or (B)", None),
+        ("Yes and No", None),
+    ],
+)
+def test_a_choice_is_found_in_a_longer_text_if_it_is_the_only_one(written: str, label: str | None) -> None:
+    how = Prompting(task(NLI), template("choices"))
+    assert (how.read(written, TWO), how.pick(written, TWO)) == (None, label)
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda name: name.strip() == name), min_size=1, max_size=30, unique=True))
+def test_what_is_written_for_a_label_is_read_back(names: list[str]) -> None:
+    how = Prompting(task(Labels(tuple(names))), template("choices"))
+    for item in (SINGLE, TWO, OTHER):
+        assert [how.read(how.write(name, item), item) for name in names] == names
+
+
+def test_more_choices_than_letters_go_on_with_two_and_too_many_are_not_shown() -> None:
+    many = task(Labels(tuple(f"l{n}" for n in range(MOST_LABELS + 1))))
+    how = Prompting(many, template("choices"), MOST_LABELS + 1)
+    assert "(Z) l25 (AA) l26 (AB) l27" in how.text(SINGLE)
+    assert how.read("(AB)", SINGLE) == "l27"
+    hidden = Prompting(many, template("choices"))
+    assert (hidden.hides_labels, hidden.text(SINGLE), hidden.read("(A)", SINGLE)) == (
+        True,
+        "Topic?\n The judge ruled.\n",
+        None,
+    )
+    assert hidden.read("l7", SINGLE) == "l7"
+
+
+def test_forms_of_a_template_have_one_gap_and_nothing_that_is_said_once() -> None:
+    for name in ("choices", "unifiedqa"):
+        whole = template(name)
+        assert {(form.head, form.gap) for form in whole.forms} == {("", whole.gap)}
+
+
+@pytest.mark.parametrize(("item", "side"), [(SINGLE, "start"), (TWO, "end"), (RELATION, "start"), (OTHER, "start")])
+def test_of_a_prompt_that_is_too_long_the_end_with_the_choices_is_kept(item: Item, side: str) -> None:
+    assert Prompting(task(), template("choices")).keeps(item) == side
+    assert Prompting(task(), template(DEFAULT)).keeps(item) == "end"
+
+
+def test_the_words_of_a_template_name_it() -> None:
+    assert words_of("default") == TEMPLATES["default"]
+    assert words_of("{text} {answer}") == "{text} {answer}"
+    assert "Topic?" in str(words_of("choices"))
+    assert "Maybe" in str(words_of("choices"))
 
 
 # --- field tasks -----------------------------------------------------------------------------------------------------

@@ -222,3 +222,8 @@ def test_what_is_left_can_be_written_and_stays(text: str) -> None:
     assert whole.encode().decode() == whole
     assert without_surrogates(whole) == whole
     assert whole == text or LONE_SURROGATE.search(text)
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_tokens_of_plain_english_are_found_by_the_same_rule(text: str):
+    assert tokens(text) == tokens(f"{text} é")[:-1]

@@ -290,7 +290,8 @@ def _dealt(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
     }
     used, rows = set(of.stock("support").avoid), Rows()
     for role, each in sizes.items():
-        rows[role] = tuple(itertools.chain(*_in_turns(of.stock(role), used, orders[of.homes[role]], each)))
+        pick = _in_turns if role == "support" else _one_by_one
+        rows[role] = tuple(itertools.chain(*pick(of.stock(role), used, orders[of.homes[role]], each)))
         _refuse_few(of, role, len(rows[role]), sum(each))
     query = of.key.mixed(of.stock("query"), rows["query"], "query")
     return {"support": rows["support"], "dev": rows["dev"], "query": tuple(query)}, chance
@@ -305,6 +306,11 @@ def _dealt_sizes(of: _Drawing, labels: Sequence[int]) -> tuple[dict[Role, list[i
     if shots == DRAWN:
         sizes, chance = _drawn_sizes(of, labels, rooms)
     return {"query": [query] * len(labels), "dev": [dev] * len(labels), "support": sizes}, chance
+
+
+def _one_by_one(stock: Stock, used: set[int], orders: Sequence[Iterator[int]], sizes: Sequence[int]) -> list[list[int]]:
+    """Pick so many rows of each class, class after class."""
+    return [list(stock.unused(used, order, size)) for order, size in zip(orders, sizes, strict=True)]
 
 
 def _in_turns(stock: Stock, used: set[int], orders: Sequence[Iterator[int]], sizes: Sequence[int]) -> list[list[int]]:
@@ -330,7 +336,7 @@ def _set_aside(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
     taken = (
         _pick_by_class(of, used, "support", sizes, kept)
         if kept
-        else [[*_pick_in_all(of, used, "support", *sizes, kept)]]
+        else [[*_pick_in_all(of, used, "support", sizes[0], kept)]]
     )
     _refuse_few(of, "support", sum(map(len, taken)), sum(sizes))
     asked: dict[Role, int | Literal["all"]] = {"dev": sampler.dev, "query": sampler.query}

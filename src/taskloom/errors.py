@@ -68,6 +68,10 @@ class SuiteError(TaskloomError):
     """A suite, task or answer that breaks its own declaration."""
 
 
+class LeakError(FaultsError):
+    """A fold whose tasks to learn from give test tasks away."""
+
+
 class StoreError(TaskloomError):
     """A suite folder that can't be read or written."""
 
@@ -94,6 +98,10 @@ class ModelUnavailableError(ModelError):
 
 class StudyError(FaultsError):
     """A study that can't be run."""
+
+
+class ChallengeError(FaultsError):
+    """A challenge that was edited or can't be read, or predictions that do not answer it."""
 
 
 class StalePlanError(TaskloomError):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from .core import Example, Pool, Ranking, Suite, Task
+from .core import Answer, Example, Pool, Ranking, Suite, Task
 from .encodings import DEFAULT, Encoding, encode, encoding, tagged, without_item
 from .errors import UsageError
 from .ids import shuffled
 from .models import Lesson
 from .prompts import write
 from .templates import DEFAULT as DEFAULT_TEMPLATE
-from .templates import TEMPLATES, Prompting, template
+from .templates import Prompting, template
 
 Most: TypeAlias = int | Literal["all"]
+Written: TypeAlias = Callable[[Answer], str]
 RANDOM = "random"
-LESSON_TEMPLATE = TEMPLATES[DEFAULT_TEMPLATE]  # of lessons without an encoding; a part of what names their cells
 RELEASED = ("def", "pos2", "def+pos2", "def+pos2+neg2", "def+pos2+expl")  # what the released training draws among
 TAUGHT = 100  # instances of a training task, as released; the paper finds that 64 are enough
 
@@ -60,15 +61,18 @@ def answerable_rows(suite: Suite, name: str, most: Most = TAUGHT) -> list[int]:
     return [row for row, example in zip(rows, pool.take(rows), strict=True) if _answers(task, example)]
 
 
-def lessons_of(suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAULT, seed: int = 0) -> Iterator[Lesson]:
-    """Write rows of a task as lessons; without an encoding, in the default template.
+def lessons_of(
+    suite: Suite, name: str, rows: Sequence[int], *, how: str = DEFAULT, words: str = DEFAULT_TEMPLATE, seed: int = 0
+) -> Iterator[Lesson]:
+    """Write rows of a task as lessons; without an encoding, in the words of a template.
 
     Of several acceptable answers one is drawn, and never an empty one; the item itself is not shown as an example.
     """
     task = suite.task(name)
     encodings = [encoding(one) for one in (RELEASED if how == RANDOM else (how,))] if how else []
+    prompting = Prompting(task, template(words))
     for example in taught_examples(suite, name, rows):
-        yield _lesson(task, example, encodings, seed)
+        yield _encoded(task, example, encodings, seed) if encodings else _worded(prompting, example, seed)
 
 
 def taught_examples(suite: Suite, name: str, rows: Sequence[int]) -> list[Example]:
@@ -90,21 +94,25 @@ def shown_tags(task: Task, how: str) -> str:
 def lesson_of(prompting: Prompting, example: Example, seed: int) -> Lesson | None:
     """Write an example as a lesson, in the words of a template; none where it has no answer to write."""
     task, item = prompting.task, example.item
-    answer = _drawn_answer(task, example, seed)
-    return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer)) if answer else None
+    answer = _drawn_answer(task, example, seed, partial(prompting.write, item=item))
+    if not answer:
+        return None
+    return Lesson(task.id, item.id, prompting.text(item), prompting.after(answer), prompting.keeps(item))
 
 
-def _drawn_answer(task: Task, example: Example, seed: int) -> str:
-    answers = _answers(task, example)
+def _worded(prompting: Prompting, example: Example, seed: int) -> Lesson:
+    found = lesson_of(prompting, example, seed)
+    assert found is not None  # rows without an answer are not taught
+    return found
+
+
+def _drawn_answer(task: Task, example: Example, seed: int, written: Written | None = None) -> str:
+    answers = _answers(task, example, written)
     return answers[next(shuffled(len(answers), "lesson", seed, task.id, example.item.id, "answer"))] if answers else ""
 
 
-def _lesson(task: Task, example: Example, encodings: Sequence[Encoding], seed: int) -> Lesson:
+def _encoded(task: Task, example: Example, encodings: Sequence[Encoding], seed: int) -> Lesson:
     item = example.item
-    if not encodings:
-        found = lesson_of(Prompting(task, template(LESSON_TEMPLATE)), example, seed)
-        assert found is not None
-        return found
     key, answer = ("lesson", seed, task.id, item.id), _drawn_answer(task, example, seed)
     chosen = encodings[next(shuffled(len(encodings), *key, "encoding"))]
     return Lesson(task.id, item.id, encode(without_item(task, item), item, chosen), answer)
@@ -125,10 +133,11 @@ def _apart(pool: Pool, rows: Sequence[int], avoid: frozenset[int]) -> Sequence[i
     return [row for row in rows if int(groups[row]) not in avoid]
 
 
-def _answers(task: Task, example: Example) -> list[str]:
+def _answers(task: Task, example: Example, written: Written | None = None) -> list[str]:
     """Give the acceptable answers as texts; of candidates that are graded, the best."""
     if isinstance(task.output, Ranking):
         graded: Any = example.gold[0]
         best = max(grade for _, grade in graded)
         return [candidate for candidate, grade in graded if grade == best]
-    return [text for gold in example.gold if (text := write(task, gold)).strip()]
+    how = written or partial(write, task)
+    return [text for gold in example.gold if (text := how(gold)).strip()]

@@ -99,6 +99,40 @@ ROWS = {  # of a table, that are dropped or repaired
     "row-filtered": "rows that do not match {where}",
     "row-unmapped": "rows with an unknown {column}",
     "row-of-split": "rows of split {value!r}",
+    "row-split-unknown": "rows whose split is unknown",
+    "row-unlabelled": "rows without a label",
+    "row-of-label": "rows of labels that are no classes of the data set",
+    "row-empty": "rows without a text or a mention",
+    "row-duplicate": "duplicate rows",
+    "row-beyond": "rows beyond the first {most:,} of a label",
+    "row-leaking": "{phase} rows with a text that is held out",
+}
+LABELLED = {  # data sets
+    "field-column-missing": "no column for {field} ({wanted:or}); name it in `columns`; found: {columns} ({place})",
+    "row-malformed": "not a row of form {form} ({reason}): {place}",
+    "labels-unknown": (
+        "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
+        "or `drop`"
+    ),
+    "labels-without-examples": (
+        "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
+        "`labels`"
+    ),
+    "labels-too-few": "data set {name!r} has {found:label}, and {wanted} are to be dealt out",
+    "labels-unfit": "data sets that differ from their declarations, {count:fault}:",
+    "data-sets-empty": "no examples were read: {names}",
+    "labels-single": "data set {name!r} needs two labels or more in {phases}",
+    "labels-mixed": "labels of data set {name!r} must be all named, or all numbers",
+    "data-sets-not-found": "no data set was found in {folders} (looked for: {names:first 24})",
+    "data-set-not-found": "not found: {names}",
+    "data-set-unused": "found without rows of the splits that are used: {names}",
+    "data-set-not-fetched": "not fetched: {name} ({reason})",
+    "declaration-unfit": "the declaration of a data set has errors: {place}",
+    "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
+    "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
+    "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
+    "leak-text": "{task} and {other} share {count:text}",
+    "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
 TABLES = {  # that can't be read as they are
     "of-source": "{reason}{dropped} (file: {source})",
@@ -173,13 +207,16 @@ FUNCTIONS = {  # of words, that can't be read or built
 COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
     "prompt-cut": "prompts cut to fit the context",
+    "text-cut": "texts cut to fit the encoder",
+    "text-without-words": "items without a word",
+    "nothing-to-contrast": "no training: the support has no pair of texts to contrast",
     "input-cut": "inputs cut to fit the context",
     "instruction-cut": "instructions cut to fit the context",
     "answer-cut": "answers cut at the maximum number of tokens",
     "answer-picked": "answers extracted from a longer output",
     "reply-empty": "empty replies",
     "demonstration-is-item": "demonstrations dropped: same as the item to answer",
-    "lesson-cut": "lessons whose beginning was cut to fit the context",
+    "lesson-cut": "lessons cut to fit the context",
     "lesson-answer-cut": "lessons whose answer was cut to fit the context",
     "checkpoint-unwritten": "checkpoints that could not be written",
     "look-not-reached": "looks at steps that training did not reach",
@@ -197,6 +234,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
     "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
     "model-unable": "needs a model that can {lacking}, and {model!r} can't",
+    "vectors-unable": (
+        "needs a model that gives vectors, and {model!r} gives none; name an encoder, such as minilm, or weights on "
+        "this machine"
+    ),
     "chat-score-unable": (
         "chat endpoints don't say how likely an answer is; set `answers: generate`, or `chat: false` where the "
         "endpoint takes completions: {model!r}"
@@ -229,6 +270,10 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "dev-too-large": (
         "model {model!r} can't be trained for task {task!r}: dev holds out {dev} of {count:example}; half at most"
     ),
+    "no-episode": (
+        "model {model} is not trained for task {task}: an episode takes 2 classes with {shots:example} each, which are "
+        "not taught; raise `most`, or name other `tasks`: {tasks}"
+    ),
     "no-record-left": "model {model} is not trained for task {task}: all records are in its episodes",
     "training-failed": "training of model {model} failed|: cell {cell}",
     "learner-changed": "the file of the learner was changed during the run; run again: {learner!r}",
@@ -253,9 +298,12 @@ SCORES = {
     "no-task": "there are no tasks",
     "task-unscored": "no metric of the study can score {tasks:first 5}; add one, such as {metrics:or}",
     "view-metric-missing": "view {view!r}: no task of the study has metric {metric!r}; {hint}",
+    "view-tag-missing": "view {view!r}: no task of the study has tag {tag!r}; {hint}",
     "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
     "labels-missing": "metric needs a task with labels: {metric!r}",
     "depth-too-small": "depth must be >= 1: {metric!r}",
+    "share-too-large": "a depth in percent must be <= 100: {metric!r}",
+    "level-wrong": "level must be an integer >= 1, as in p@5:level=3, not {given!r}: {metric!r}",
     "option-unknown": "unknown options of metric {name!r}, {options}: {metric!r}",
     "variant-unknown": "unknown variant {variant!r}; known: {known}: {metric!r}",
     "metric-without-field": "metric needs a field, as in {part}/{metric}: {metric!r}",
@@ -267,6 +315,11 @@ SCORES = {
     "lengths-differ": "numbers differ: {gold:gold answer}, {answers:prediction}",
     "nothing-to-score": "nothing to score",
     "items-without-gold": "gold answer is missing for {count:,} of {of:item}; positions from 0: {items}",
+    "score-nothing": "name a suite and a file of predictions, or --qrels and --run, or a suite and --embeddings",
+    "score-together": "can't be given together: {given}",
+    "score-alone": "{given} needs {needed}",
+    "no-documents-ranked": "suite {suite!r} has no task that ranks documents of a store, so vectors can't be scored",
+    "vectors-missing": "{count:document} without a vector: {ids:first 10}",
 }
 TRANSFER = {  # maps of what transfers to what
     "transfer-unsupported": "left out, as models can't be tuned on their outputs: {tasks:first 5}",
@@ -350,6 +403,9 @@ LEARNERS = {
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
+    "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
+    "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
+    "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",
     "goal-needs-new": "`goal: texts` needs an architecture without weights, such as new:t5-nano, as base: {base!r}",
     "new-needs-texts": "an architecture without weights is pre-trained first: set `goal: texts`: {base!r}",
     "weights-not-drawn": "an architecture without weights can't be asked; train it in `models`: {model!r}",
@@ -357,6 +413,7 @@ LEARNERS = {
     "dev-and-patience": "early stopping needs examples and patience: dev {dev}, patience {patience}",
     "budgets-several": "the budget of training is one of steps, epochs and tokens: {names}",
     "prior-missing": "no pool to take a prior of; a Toolbox gets one by `priors`",
+    "words-missing": "no pool to count words of; a Toolbox gets them by `words`",
     "support-missing": "learner needs support examples, and there are none: task {task!r}",
     "template-expected": "template must be a name, a text with slots, a list of these, or a mapping by task: {given}",
     "template-unknown": "a template is a text with slots such as {{text}}, or one of taskloom's; {hint}: {name!r}",
@@ -366,6 +423,10 @@ LEARNERS = {
     "input-not-shown": "the template does not show these inputs; add {{text}}, or their names in braces: {fields}",
     "instruction-slot-unknown": "unknown slot {{{slot}}} in the instruction; {hint}",
     "slot-unknown": "unknown slot {{{slot}}} in the template; {hint}",
+    "probe-shape": "a probe needs vectors, one in each row, and has an array of shape {shape}",
+    "probe-not-finite": "NaN or infinite values in row {rows:first 5}",
+    "probe-lengths": "numbers differ: {vectors:vector}, {targets:target}",
+    "probe-one-class": "a probe needs two classes, and all of {count:vector} are of one",
 }
 EPISODES = {
     "prior-empty": (
@@ -449,6 +510,22 @@ WEIGHTS = {
     "gradient-not-finite": "training stopped: the gradient is {norm} at step {step}; try a lower learning rate",
     "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
+    "encoder-unreadable": "can't be loaded as an encoder ({reason}): {path}",
+    "encoder-incomplete": "can't be loaded as an encoder (weights of {part} are missing): {path}",
+    "sentence-module-unsupported": (
+        "encoders with {module} are not supported; those with cls, mean or lasttoken pooling are: {path}"
+    ),
+    "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
+    "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "vectors-not-kept": (
+        "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
+        "or name another folder in TASKLOOM_CACHE, and run again: {path}"
+    ),
+    "vectors-lost": (
+        "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
+    ),
+    "vectors-not-finite": "the encoder gave a vector with NaN or infinity for text {text!r}",
+    "vectors-unfit": "the encoder gave vectors of shape {found}, and must give {wanted}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
     "weights-elsewhere": (
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "
@@ -487,6 +564,67 @@ PEOPLE = {  # what is skipped in human evaluation
     "learner-without-texts": "learner {learner}: no texts with {shots}",
     "item-not-answered-by-all": "items not answered by all learners",
     "item-without-reference": "items without a reference",
+}
+CHALLENGES = {
+    "exists-already": "exists; use --force to replace it: {paths}",
+    "not-overwritten": "exists and is not a challenge, or has other files; not overwritten: {path}",
+    "answers-inside": "answers must not lie in the participant's folder {folder}; name another file: {path}",
+    "challenge-outputs": (
+        "a challenge is of tasks with one label for each item; choose others with `tasks`: {tasks:first 5}"
+    ),
+    "challenge-undrawable": "episodes of the study can't be drawn; choose other tasks, or smaller sets:",
+    "challenge-items-doubled": "two items of one pool have the same id; see `taskloom check`: task {task!r}",
+    "challenge-draws-doubled": "two settings draw the same episodes; drop one: task {task!r}, episode {episode}",
+    "label-in-field": "field {name!r} is the label itself; drop it from the inputs: task {task!r}",
+    "questions-told": (
+        "{told:,} of {asked:question} are about items whose label another episode shows: participants must answer each "
+        "episode by itself; tasks with train and test pools have no such questions: {tasks:first 12}"
+    ),
+    "challenge-classes-dropped": (
+        "task {task!r}: classes dropped in some episodes, with their examples: {classes:sizes 20}"
+    ),
+    "not-a-challenge": "not a challenge (it has no {file}): {path}",
+    "challenge-file-missing": "a file of the challenge is missing: {path}",
+    "challenge-damaged": "not as taskloom wrote it ({reason}): {path}",
+    "challenge-edited": "the challenge was edited: its hash differs; get it again: {path}",
+    "challenge-newer": (
+        "challenge format {found} is newer than {known}, which this release reads; upgrade taskloom: {path}"
+    ),
+    "lines-unreadable": "{count:line} can't be read: {path}",
+    "file-too-large": "larger than {most:,} bytes: {path}",
+    "not-utf": "not UTF-8 ({reason} at byte {place}); save it as UTF-8: {path}",
+    "not-json": "not JSON ({reason}): {path}",
+    "answers-expected": "not the answers to a challenge: {path}",
+    "answers-of-another": "these are the answers to another challenge, not to {name!r} with hash {hash}: {path}",
+    "answers-edited": "the answers were edited: their digest differs; make the challenge again: {path}",
+    "predictions-expected": (
+        'must be {{QUESTION: {{"label": LABEL}}}}, or {{"submission": {{...}}, "predictions": {{...}}}}: {path}'
+    ),
+    "predictions-empty": "no question is answered: {path}",
+    "predictions-faulty": "the predictions do not fit the challenge: {path}",
+    "predictions-partial": "questions are missing; merge the other parts, or use --partial: {path}",
+    "submission-faults": "what is said of the submission is wrong: {path}",
+    "submission-doubled": "two submissions have the same name; name them NAME=FILE: {name!r}",
+    "submissions-differ": "the parts are of different submissions; they differ in {names}",
+    "merge-conflicts": "the same question has two answers; remove one:",
+    "answers-differ": "{count:question} answered otherwise before; the first: {question} ({path})",
+    "question-missing": "{count:question} without an answer; the first: {question}",
+    "question-unknown": "{count:answer} to questions that the challenge does not have; the first: {question}",
+    "question-doubled": "{count:question} answered more than once; the first: {question}",
+    "label-outside": (
+        "{count:label} that the episode does not have; the first: {label}, question {question}, whose labels are "
+        "{labels:first 12}"
+    ),
+    "prediction-malformed": '{count:answer} not of the form {{"label": TEXT}}; the first: question {question}',
+    "score-malformed": (
+        "{count:score} neither a number nor a list with one for each label; the first: question {question}, which has "
+        "{labels:label}"
+    ),
+    "episode-unanswered": "episodes that a submission does not answer in full, not scored",
+    "no-whole-episode": "no episode is answered in full: {path}",
+    "protocol-unknown": "the protocol must be {known:or}: {given!r}",
+    "protocol-missing": "a submission must say its protocol ({known:or}), or use --protocol: {names:first 5}",
+    "draws-differ": "no episode of the run is one of challenge {name!r}: run the study that it was made of: {run}",
 }
 FAULTS: Mapping[str, str] = {  # what `taskloom check` looks for: E are errors, W are warnings
     "E001": "the data differs from its digest",
@@ -624,8 +762,9 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING, REPORTS,
-    FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, LEXICA, PLANNING, FAULT_TEXTS,
+    GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
+    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
+    PLANNING, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

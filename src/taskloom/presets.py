@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .sampler import ALL, DRAWN, Between, Sampler, Shots, shots_text
+from .sampler import ALL, DRAWN, Between, Sampler, Shots
 
 EPISODES = 90  # of each setting
 
@@ -56,17 +56,23 @@ def ways_text(sampler: Sampler) -> str:
     ways = sampler.ways
     if isinstance(ways, Between):
         return f"{ways.least} to {ways.most or ALL}"
-    return " or ".join(map(str, ways)) if isinstance(ways, tuple) else str(ways or ALL)
+    return _either(ways) if isinstance(ways, tuple) else str(ways or ALL)
 
 
 def drawn_text(sampler: Sampler) -> str:
-    """Write how many shots are drawn for each class.
+    """Write how many shots each class has.
 
-    >>> drawn_text(PRESETS["flex"].sampler), drawn_text(PRESETS["bao"].sampler), drawn_text(Sampler(shots=4))
-    ('1 to 5', '1 or 5, balanced', '4 shots')
+    >>> drawn_text(PRESETS["flex"].sampler), drawn_text(PRESETS["bansal"].sampler), drawn_text(Sampler(shots=16))
+    ('1 to 5', '4, 8 or 16, balanced', '16')
     """
     if sampler.shots != DRAWN:
-        return shots_text(sampler.shots)
-    listed = sampler.among or (sampler.base and sampler.choices)
-    sizes = " or ".join(map(str, listed)) if listed else f"{sampler.least} to {sampler.most}"
+        return str(sampler.shots)
+    is_range = isinstance(sampler.choices, range)
+    sizes = f"{sampler.least} to {sampler.most}" if is_range else _either(sampler.choices)
     return sizes + (", balanced" if sampler.balanced == 1 else "")
+
+
+def _either(numbers: Sequence[int]) -> str:
+    """Write alternatives."""
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,12 +1,26 @@
-"""Child processes that import nothing from the working folder, whatever lies there."""
+"""Processes: names for what they claim, and children that import nothing from the working folder."""
 
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .folders import is_alive
+
 SAFE_PATH = "PYTHONSAFEPATH"
+
+
+def new_owner() -> str:
+    """Make a name for what this process claims, which says where it runs."""
+    return f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def is_gone(owner: str) -> bool:
+    """Tell an owner of this machine whose process is no longer there."""
+    host, pid, _ = owner.rsplit("-", 2) if owner.count("-") >= 2 else ("", "0", "")
+    return host == os.uname().nodename and not is_alive(int(pid))
 
 
 @contextmanager

@@ -75,7 +75,9 @@ def _ways(node: Node, key: str, default: Ways) -> Ways:
     if isinstance(node.values.get(key), Mapping):
         return read(Between, node.mapping(key)) or default
     found: Ways = node.take(key, int | tuple[int, ...], default)
-    return found
+    if found == ():
+        node.fault(key, f"{key} must not be empty: []")
+    return found or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from .errors import UsageError
 from .messages import Note
 
 CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+ASCII_TOKEN = re.compile("[A-Za-z0-9]+")
 SPACELESS = (  # other writing without spaces, where vowel signs go with their letter: Thai and Lao, Burmese, Khmer
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F)
 )  # fmt: skip
@@ -163,6 +164,8 @@ def tokens(text: str) -> list[str]:
     >>> tokens("กินข้าว 2 มื้อ")
     ['กิ', 'น', 'ข้', 'า', 'ว', '2', 'มื้', 'อ']
     """
+    if text.isascii():
+        return ASCII_TOKEN.findall(text)  # the same, and many times faster
     return _token().findall(unicodedata.normalize("NFC", text))
 
 

@@ -440,3 +440,61 @@ def test_a_template_that_is_none_is_refused(given: Any, code: str):
 def test_a_mistyped_option_is_told_with_the_nearest(options: dict[str, Any], told: str):
     with pytest.raises(UnknownNameError, match=told):
         learner("in-context", options)
+
+
+# --- lettered choices ------------------------------------------------------------------------------------------------
+
+SAME = task(Labels(("not_equivalent", "equivalent")))
+TWO = Item("q", {"text1": "Owls hunt.", "text2": "Owls sleep."})
+
+
+def choosing(model: Recorder, **options: Any) -> tuple[Response, dict[str, int]]:
+    tools = Toolbox({}, lambda _: model)
+    support = [Example(Item("s", {"text1": "a", "text2": "b"}), ("equivalent",), "s")]
+    fitted = InContext(template="choices", calibrate=False, **options).fit(SAME, support, (), seed=0, tools=tools)
+    (found,) = fitted.predict([TWO])
+    assert isinstance(found, Response)
+    return found, tools.counts
+
+
+def test_choices_are_scored_as_they_are_written_and_kept_as_labels() -> None:
+    model = Recorder()
+    model.odds = lambda _: Odds((-2.0, -1.0), (1, 1))
+    found, counts = choosing(model)
+    assert model.prompts == [
+        "a Is b?\n (A) No (B) Yes\nYes\n\nOwls hunt. Is Owls sleep.?\n (A) No (B) Yes\n",
+    ]
+    assert model.options == [["No", "Yes"]]
+    assert (found.answer, found.options, counts) == ("equivalent", {"not_equivalent": -2.0, "equivalent": -1.0}, {})
+
+
+@pytest.mark.parametrize(
+    ("written", "answer", "counts"),
+    [
+        ("Yes", "equivalent", {}),
+        ("(A)", "not_equivalent", {}),
+        ("(A) No", "not_equivalent", {}),
+        ("I say yes.", "equivalent", {"answer-picked": 1}),
+        ("(A) Yes", "equivalent", {"answer-picked": 1}),
+        ("equivalent", None, {}),
+        ("(C)", None, {}),
+    ],
+)
+def test_choices_that_are_written_are_read_or_counted(written: str, answer: str | None, counts: dict[str, int]) -> None:
+    found, counted = choosing(Recorder(lambda _: Reply(written, 1)), answers="generate")
+    assert (found.answer, found.raw, counted) == (answer, written, counts)
+
+
+def test_choices_can_be_written_among_themselves_alone() -> None:
+    model = Recorder(lambda _: Reply("No", 1))
+    found, _ = choosing(model, answers="choose")
+    assert (found.answer, model.decodings[0].only, model.decodings[0].keeps) == ("not_equivalent", ("No", "Yes"), "end")
+
+
+def test_of_a_document_with_choices_the_start_is_kept() -> None:
+    model = Recorder()
+    asked(InContext(template="choices", calibrate=False), model, "red sky")
+    assert model.prompts[0].endswith("Topic?\n (A) yes (B) no\n red sky\n")
+    assert model.decodings[0].keeps == "start"
+    asked(plain(), other := Recorder(), "red sky")
+    assert other.decodings[0].keeps == "end"

@@ -53,6 +53,16 @@ def test_the_support_is_taught_in_the_words_that_the_model_is_asked_in():
     assert tools.learnt[0].steps == 2
 
 
+def test_lessons_of_choices_are_what_the_model_is_asked():
+    task = Task(id="p", instruction="", output=Labels(("entailment", "not_entailment")), metrics=())
+    support = [Example(Item("1", {"text1": "It rains.", "text2": "It is wet."}), ("entailment",), "1")]
+    predictor, model, _ = fitted(Tune(model="x", template="choices"), support, task)
+    prompt = "It rains. Is It is wet.?\n (A) Yes (B) No\n"
+    assert model.trained[0][0] == [Lesson("p", "1", prompt, "Yes")]
+    (found,) = predictor.predict([support[0].item])
+    assert (found.answer, found.prompt) == ("entailment", prompt)
+
+
 def test_without_support_or_with_nothing_to_train_the_model_is_asked_as_it_is():
     for of, support in ((Tune(model="x"), ()), (Tune(model="x", what="none"), SUPPORT)):
         predictor, model, tools = fitted(of, support)

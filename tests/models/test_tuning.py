@@ -260,6 +260,25 @@ def test_lessons_that_are_too_long_keep_the_end_of_the_prompt_and_room_for_the_a
 
 
 @pytest.mark.parametrize("family", ["llama", "t5"])
+def test_of_what_is_too_long_the_start_is_kept_where_a_lesson_or_a_question_says_so(family: str):
+    lm = model(family)
+    whole = "sky ? : " + "the " * 100 + "green"
+    ((read, _),), counts = lm.lesson_pairs([Lesson("t", "i", whole, " blue", keeps="start")])
+    assert counts == {"lesson-cut": 1}
+    assert list(read[:3]) == [WORDS.index("sky"), WORDS.index("?"), WORDS.index(":")]
+    assert read[-1] == (WORDS.index("green") if family == "llama" else lm.tokenizer.eos_token_id)
+    how = Decoding(tokens=2, keeps="start")
+    for left, right in ((whole, whole.replace("sky", "grass")), (whole, whole.replace("green", "the green"))):
+        one, other = lm.score([left, right], [OPTIONS, OPTIONS], how)
+        assert one
+        assert other
+        assert (one.logs == other.logs) == (left.split()[0] == right.split()[0])
+    (reply,) = lm.generate([whole], how)
+    assert reply
+    assert reply.cut > 0
+
+
+@pytest.mark.parametrize("family", ["llama", "t5"])
 def test_only_one_of_some_answers_is_written_where_that_is_asked_for(family: str):
     lm = model(family)
     options = (*OPTIONS, " blue green", " blue green white")  # one may be the beginning of another

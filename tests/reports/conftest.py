@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from taskloom.core import Answer, Fields, Labels, Number, Output, Suite, Task, Terms
+from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Suite, Task, Terms
 from taskloom.ids import raw_bits
 from taskloom.messages import Note
 from taskloom.reports import How, Summary, summarise
 from taskloom.scores import metric, score
 from taskloom.sources.table import Field
+from taskloom.studies.challenge_score import score_challenge
 from taskloom.studies.costs import Cost
 from taskloom.studies.results import Failure, Outcome, Results
+from taskloom.studies.submissions import Submission, write_predictions
 from taskloom.suites import fields
+from taskloom.suites.rows import pool
 
 SCRIPT = "<script>alert(1)</script> & </style> \"quoted' 道路绿化 🌲"
 LABELS = ("Art", "History", "Science")
@@ -88,9 +92,9 @@ def scored(task: Task, gold: Sequence[tuple[Any, ...]], answers: Sequence[Any]) 
 
 
 def outcome(suite: Suite, task: str, learner: str, skill: float, shots: int, seed: int, size: int) -> Outcome:
-    pool = suite.pools[task]["all"]
-    start = int(chance("start", task, seed) * (len(pool) - size))
-    examples = pool.take(range(start, start + size))
+    of = suite.pools[task]["all"]
+    start = int(chance("start", task, seed) * (len(of) - size))
+    examples = of.take(range(start, start + size))
     key = (learner, task, shots, seed)
     gold = tuple(e.gold for e in examples)
     answers = tuple(answer(suite.tasks[task], e.gold[0], skill, (*key, e.item.id)) for e in examples)
@@ -188,3 +192,74 @@ def read_page() -> Callable[[str], Reader]:
         return reader
 
     return read
+
+
+@pytest.fixture(scope="session")
+def submitted(made_topics, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Three submissions and a baseline; every so manieth answer is wrong."""
+    folder = tmp_path_factory.mktemp("submissions")
+    lines = [json.loads(line) for line in made_topics.answers.read_text(encoding="utf-8").splitlines()[1:]]
+    right = {question: labels[0] for line in lines for question, labels in line["gold"].items()}
+    wrong = {"art": "law", "law": "sea", "sea": "art"}
+    given = {
+        SCRIPT: (9, Submission(protocol="pretraining-only", model=SCRIPT, url=f"https://x.org/{SCRIPT}", date=SCRIPT)),
+        "weak": (2, Submission(protocol="pretraining-only")),
+        "chance": (3, Submission(protocol="pretraining-only", baseline=True)),
+        "meta": (5, Submission(protocol="meta-trained", url="https://x.org/meta")),
+    }
+    paths = {}
+    for at, (name, (each, about)) in enumerate(given.items()):
+        paths[name] = folder / f"{at}.json"
+        answers = {q: wrong[label] if n % each == 0 else label for n, (q, label) in enumerate(right.items())}
+        write_predictions(paths[name], answers, about)
+    return score_challenge(made_topics.folder, made_topics.answers, paths)
+
+
+Tried = Mapping[Any, Mapping[str, Mapping[str, Sequence[str]]]]  # shots -> learner -> task -> episodes such as "1101"
+
+
+@pytest.fixture(scope="session")
+def tried() -> Callable[..., Results]:
+    """Make results of episodes in which these answers are right, about records of their own."""
+
+    def made(
+        answers: Tried,
+        tags: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+        sizes: Mapping[tuple[Any, str], Sequence[tuple[int, ...]]] | None = None,
+        **more: Any,
+    ) -> Results:
+        names = dict.fromkeys(task for by in answers.values() for found in by.values() for task in found)
+        learners = {name: name for by in answers.values() for name in by}
+        tasks = {
+            name: Task(
+                id=name, instruction="", output=Labels(("no", "yes")), metrics=("accuracy",),
+                tags=(tags or {}).get(name, {}),
+            )
+            for name in names
+        }  # fmt: skip
+        examples = [Example(Item(str(n), {"text": str(n)}), ("yes",), "") for n in range(400)]
+        pools = {name: {"all": pool(task, examples)} for name, task in tasks.items()}
+        outcomes = [
+            _tried(shots, name, task, at, right, ((sizes or {}).get((shots, task)) or [()] * len(episodes))[at])
+            for shots, by in answers.items()
+            for name, found in by.items()
+            for task, episodes in found.items()
+            for at, right in enumerate(episodes)
+        ]
+        return Results(
+            name="tried", command="", suite=Suite(id="tried", tasks=tasks, pools=pools), learners=learners,
+            baselines=(), outcomes=tuple(outcomes), failures=(), missing=0, skipped={}, **more,
+        )  # fmt: skip
+
+    return made
+
+
+def _tried(shots: Any, learner: str, task: str, at: int, right: str, sizes: tuple[int, ...]) -> Outcome:
+    rows = tuple(range(at * len(right), (at + 1) * len(right)))
+    answers = tuple("yes" if one == "1" else "no" for one in right)
+    gold = (("yes",),) * len(right)
+    return Outcome(
+        cell=f"{learner}-{task}-{shots}-{at}", task=task, learner=learner, shots=shots, seed=0, index=at, pool="all",
+        rows=rows, items=tuple(map(str, rows)), answers=answers, gold=gold, counts={}, cost=Cost(), sizes=sizes,
+        scores={"accuracy": score(metric("accuracy", Labels(("no", "yes"))), gold, answers, Labels(("no", "yes")))},
+    )  # fmt: skip

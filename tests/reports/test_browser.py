@@ -11,6 +11,7 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.reports import How, Summary, card, render, summarise
+from taskloom.reports.challenge_board import board_page, challenge_boards
 from taskloom.reports.training import training
 from taskloom.reports.views.ladder import Ladder
 from taskloom.reports.views.learning import Learning
@@ -273,6 +274,18 @@ def test_a_notebook_shows_the_page_without_its_script(visit, summary):
 @pytest.mark.parametrize("viewport", [PHONE, SCREEN])
 def test_a_card_is_a_page_in_the_same_style(visit, suite, viewport):
     page = visit(card.page(card.sheet(suite)), viewport=viewport)
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert page.evaluate("document.scripts.length") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN])
+def test_the_board_of_a_challenge_can_be_read_everywhere(visit, submitted, viewport, scheme):
+    text = board_page(submitted, challenge_boards(submitted, How(count=60)))
+    page = visit(text, viewport=viewport, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate(OVERLAPS) == []
+    assert page.evaluate(CONTRASTS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert page.evaluate("document.scripts.length") == 0
 

@@ -38,7 +38,7 @@ SAMPLES = {
     **dict.fromkeys(("mass", "best-mass"), LIKELY),
     **dict.fromkeys(("accuracy", "macro-f1", "micro-f1", "f1"), CHOSEN),
     **dict.fromkeys(("list-f1", "character-f1", "bpref"), TERMS),
-    **dict.fromkeys(("ndcg", "map", "mrr", "p", "r"), RANKINGS),
+    **dict.fromkeys(("ndcg", "map", "mrr", "p", "r", "r-prec"), RANKINGS),
     **dict.fromkeys(("tau-b", "pearson", "spearman", "mse"), NUMBERS),
     "b-cubed": CLUSTERS,
 }
@@ -113,8 +113,10 @@ def test_corrected_is_the_default(typed):
 
 
 def test_names_say_depth_variant_and_options():
-    assert repr(metric("ndcg@10")) == "Ndcg(k=10, variant='corrected')"
-    assert repr(metric("p@5")) == "Precision(k=5, variant='corrected')"
+    assert repr(metric("ndcg@10")) == "Ndcg(k=10, share=0, variant='corrected')"
+    assert repr(metric("p@5")) == "Precision(k=5, level=0, variant='corrected')"
+    assert repr(metric("p@5:level=3")) == "Precision(k=5, level=3, variant='corrected')"
+    assert signature(metric("ndcg%20:published")) == f"ndcg|share:20|variant:published|v:2|taskloom:{__version__}"
     assert repr(metric("rouge-l:variant=published")) == "RougeL(variant='published')"
     assert metric("f1:positive=b,published", LABELS) == metric("f1:published,positive=b", LABELS)
     assert getattr(metric("f1:positive=x=y", Labels(("x=y", "z"))), "positive", "") == "x=y"
@@ -173,6 +175,12 @@ def test_the_nearest_names_are_found_whatever_is_written_beside_the_name():
         ("rouge-l:beta=2", "option-unknown", {"name": "rouge-l", "options": ["beta"]}),
         ("mse:z=1,a=2", "option-unknown", {"name": "mse", "options": ["a", "z"]}),
         ("map@10", "option-unknown", {"name": "map", "options": ["k"]}),
+        ("map%10", "option-unknown", {"name": "map", "options": ["share"]}),
+        ("ndcg:level=2", "option-unknown", {"name": "ndcg", "options": ["level"]}),
+        ("ndcg%0", "depth-too-small", {}),
+        ("ndcg%101", "share-too-large", {}),
+        ("p@5:level=0", "level-wrong", {"given": "0"}),
+        ("p@5:level=2.5", "level-wrong", {"given": "2.5"}),
         ("p", "depth-missing", {}),
         ("r:corrected", "depth-missing", {}),
         ("macro-f1", "labels-missing", {}),
@@ -316,7 +324,7 @@ MEANS = [typed for typed in EVERY if made(typed).reduce is mean]
 
 
 def test_means_are_taken_of_units_of_width_one():
-    assert len(MEANS) == 24
+    assert len(MEANS) == 26
     assert all(some_units(typed).shape[1] == 1 for typed in MEANS)
 
 

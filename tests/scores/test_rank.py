@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+from taskloom.core import Ranking, faults_of
 from taskloom.errors import ScoreError
 from taskloom.messages import Note
 from taskloom.scores import metric, score
@@ -16,7 +17,7 @@ from taskloom.scores.rank import Bpref
 MEASURES = {
     "ndcg": "ndcg", "ndcg@1": "ndcg_cut_1", "ndcg@5": "ndcg_cut_5", "ndcg@10": "ndcg_cut_10",
     "ndcg@100": "ndcg_cut_100", "map": "map", "mrr": "recip_rank", "p@1": "P_1", "p@5": "P_5", "p@100": "P_100",
-    "r@1": "recall_1", "r@5": "recall_5", "r@100": "recall_100",
+    "r@1": "recall_1", "r@5": "recall_5", "r@100": "recall_100", "r-prec": "Rprec", "bpref": "bpref",
 }  # fmt: skip
 NAMES = [*(f"d{n}" for n in range(30)), "D1", "", "é", "e\u0301", "中", "😀", "\uffff", "a b", "z" * 300, "10", "9"]
 SCORES = ([0.0], [-1.0, -2.5], [0.25, -0.0, 0.0, 3e20, -1e-20], range(-20, 20))
@@ -43,13 +44,103 @@ def runs(seed: int, count: int) -> tuple[dict[str, dict[str, int]], dict[str, di
 @pytest.mark.parametrize("seed", range(2))
 def test_rankings_are_judged_as_trec_eval_does(seed):
     judged, found = runs(seed, 800)
-    asked = {"ndcg", "ndcg_cut.1,5,10,100", "map", "recip_rank", "P.1,5,100", "recall.1,5,100"}
+    asked = {"ndcg", "ndcg_cut.1,5,10,100", "map", "recip_rank", "P.1,5,100", "recall.1,5,100", "Rprec", "bpref"}
     expected = pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(found)
     for ours, theirs in MEASURES.items():
         golds = [(tuple((name, float(grade)) for name, grade in judged[q].items()),) for q in judged]
         scored = score(metric(ours), golds, [tuple(found[q].items()) for q in judged])
         assert scored.units[:, 0] == pytest.approx([expected[q][theirs] for q in judged], abs=1e-9)
         assert scored.value == pytest.approx(np.mean([expected[q][theirs] for q in judged]))
+
+
+@pytest.mark.parametrize("level", [2, 3])
+def test_grades_from_a_level_on_are_relevant_as_in_trec_eval(level):
+    judged, found = runs(5, 300)
+    binary = {name: own for name, own in MEASURES.items() if not name.startswith("ndcg")}
+    asked = {"map", "recip_rank", "P.1,5,100", "recall.1,5,100", "Rprec", "bpref"}
+    expected = pytrec_eval.RelevanceEvaluator(judged, asked, relevance_level=level).evaluate(found)
+    golds = [(tuple((name, float(grade)) for name, grade in judged[q].items()),) for q in judged]
+    for ours, theirs in binary.items():
+        scored = score(metric(f"{ours}:level={level},published"), golds, [tuple(found[q].items()) for q in judged])
+        assert scored.units[:, 0] == pytest.approx([expected[q][theirs] for q in judged], abs=1e-9)
+
+
+@pytest.mark.parametrize("typed", [*MEASURES, "ndcg%20", "ndcg%20:published", "p@5:level=2"])
+def test_many_rankings_are_scored_as_each_alone(typed):
+    judged, found = runs(11, 60)
+    golds = [(tuple((name, float(grade)) for name, grade in judged[q].items()),) for q in judged]
+    answers = [None if q == "7" else tuple(found[q].items()) for q in judged]
+    alone = [metric(typed).unit(gold, answer)[0] for gold, answer in zip(golds, answers, strict=True)]
+    together = score(metric(typed), golds, answers, Ranking())
+    assert together.units[:, 0].tolist() == pytest.approx(alone, abs=1e-15, nan_ok=True)
+    assert together.unusable == {"unparsable": 1}
+
+
+def test_of_many_rankings_those_with_a_fault_are_counted_and_score_0():
+    answers = [ranked("a"), (("a", 1.0), ("a", 2.0)), (("a", math.nan),), (("a", math.inf),), (), (("a", 10**400),)]
+    found = score(metric("mrr"), [(GRADED,)] * 6, answers, Ranking())
+    assert found.units[:, 0].tolist() == [1.0, 0, 0, 0, 0, 0]
+    assert found.unusable == {"candidate-twice": 1, "grade-not-finite": 3, "empty-output": 1}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (("a", True), ("b", 1.0)), (["a", 1.0],), ("ab", "cd"), ((1, 1.0),), (("a", 1.0, 2.0), ("b",)), (("a", "1"),),
+        (("a", None),), ["a"], (("a", 10**400),), (("a", 1.0), ("a", 1.0)), (("a", math.inf),), (("a", 3), ("b", 2.5)),
+    ],
+)  # fmt: skip
+def test_what_is_scored_at_once_is_what_has_no_fault(answer):
+    faults = list(faults_of(Ranking(), answer, "ab"))
+    if faults:
+        with pytest.raises(ScoreError):
+            metric("mrr").units([(GRADED,)], [answer])
+    else:
+        assert metric("mrr").units([(GRADED,)], [answer]).tolist() == [[1.0]]
+
+
+TEN = tuple((f"d{n}", float(n in (1, 4))) for n in range(10))
+
+
+@pytest.mark.parametrize(
+    ("typed", "gold", "order", "expected"),
+    [
+        ("ndcg%20", TEN, range(10), (1 / math.log2(3)) / (1 + 1 / math.log2(3))),  # to depth 2: d0, d1
+        ("ndcg%20:published", TEN, range(10), 1 / 2),  # the first two ranks count in full
+        ("ndcg%50", TEN, range(10), (1 / math.log2(3) + 1 / math.log2(6)) / (1 + 1 / math.log2(3))),
+        ("ndcg%50:published", TEN, range(10), (1 + 1 / math.log2(5)) / 2),
+        ("ndcg%29", TEN, range(10), (1 / math.log2(3)) / (1 + 1 / math.log2(3))),  # 2.9 is 2
+        ("ndcg%1", TEN, [4, 1], 1.0),  # of 10 candidates, 1 at least
+        ("ndcg%1:published", TEN, [4, 1], 0.0),  # a depth of 0
+        ("ndcg%20", TEN[:2], [*range(2, 10), 1, 0], 0.0),  # ranked candidates count too: depth 2
+        ("ndcg%100", TEN, range(10), None),
+    ],
+)
+def test_depths_in_percent_worked_by_hand(typed, gold, order, expected):
+    answer = ranked(*(f"d{n}" for n in order))
+    found = metric(typed).unit((gold,), answer)[0]
+    assert found == pytest.approx(metric("ndcg").unit((gold,), answer)[0] if expected is None else expected)
+
+
+def csfcube(grades: list[float], share: float) -> float:
+    """What CSFCube's script computes: `ndcg_at_k` of the package that it uses, with a depth in percent."""
+
+    def gain(of: list[float]) -> float:
+        return sum(g if place < 1 else g / math.log2(place + 1) for place, g in enumerate(of))
+
+    depth = int(share * len(grades))
+    best = gain(sorted(grades, reverse=True)[:depth])
+    return gain(grades[:depth]) / best if best else 0.0
+
+
+def test_published_depths_in_percent_are_those_of_the_script():
+    rng = np.random.default_rng(3)
+    for size in range(1, 150):
+        grades = rng.integers(0, 4, size).astype(float).tolist()
+        gold = tuple((f"d{n}", grade) for n, grade in enumerate(grades))
+        answer = ranked(*(name for name, _ in gold))
+        found = metric("ndcg%20:published").unit((gold,), answer)[0]
+        assert found == pytest.approx(csfcube(grades, 0.20), abs=1e-12)
 
 
 @pytest.mark.parametrize("typed", MEASURES)

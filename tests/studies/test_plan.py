@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Suite, Task, Text
-from taskloom.episodes import Sampler
+from taskloom.episodes import Deck, Sampler
 from taskloom.errors import StudyError
 from taskloom.learners.instructed import Instructed
 from taskloom.messages import Note
@@ -20,6 +20,7 @@ from taskloom.reports.views.agreement import Agreement
 from taskloom.studies.api import open_run, prepare, run
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol
+from taskloom.studies.training import Training
 from taskloom.suites import rows, store
 
 ONE = StudyProtocol(shots={0: 1}, seeds=(0,), sampler=Sampler(query=2))
@@ -256,6 +257,16 @@ def test_baselines_that_no_task_can_use_are_no_part_of_a_plan_unless_they_are_na
     assert Note.of("output-unsupported", learner="copy-input", kind="labels") in named.skipped
 
 
+def test_a_learner_takes_the_first_episodes_of_each_setting_alone_where_it_says_so(tmp_path: Path):
+    made = study(labelled(tmp_path / "suite", {"cs": 9, "hep": 9}), nearest=StudyLearner(learner="nearest"),
+                 costly=StudyLearner(learner="tfidf-linear", episodes=2))  # fmt: skip
+    protocol = replace(ONE, shots={1: 3, 2: 3}, seeds=(0, 7), own_episodes=True)
+    cells = plan(replace(made, protocol=protocol), tmp_path).cells
+    found = {name: {(c.shots, c.seed, c.index) for c in cells if c.learner == name} for name in ("nearest", "costly")}
+    assert found["costly"] == {(s, seed, i) for s, i in [(1, 0), (1, 1), (2, 3), (2, 4)] for seed in (0, 7)}
+    assert found["nearest"] == {(s, seed, i) for s in (1, 2) for i in range(3 * s - 3, 3 * s) for seed in (0, 7)}
+
+
 def test_a_baseline_under_another_name_is_one_too(tmp_path: Path):
     folder = labelled(tmp_path / "suite", dict.fromkeys(("cs", "hep"), 9))
     made = study(folder, chance=StudyLearner(learner="random", options={"prior": "pool"}))
@@ -350,3 +361,26 @@ def test_a_metric_of_a_view_that_no_task_has_is_a_fault_before_any_work(tmp_path
     with pytest.raises(StudyError, match="no task of the study has metric 'exact-match'"):
         plan(made, tmp_path)
     assert plan(replace(made, metrics=("rouge-l", "exact-match")), tmp_path).cells
+
+
+def test_settings_have_cells_of_the_same_episodes_or_each_of_its_own(tmp_path: Path):
+    suite(tmp_path / "suite", task("t"))
+    made = study(tmp_path / "suite")
+    protocol = replace(ONE, shots={"drawn": 2, 0: 3})
+    same, own = (
+        plan(replace(made, protocol=replace(protocol, own_episodes=own)), tmp_path).cells for own in (False, True)
+    )
+    assert [(cell.shots, cell.index) for cell in same] == [("drawn", 0), ("drawn", 1), (0, 0), (0, 1), (0, 2)]
+    assert [(cell.shots, cell.index) for cell in own] == [("drawn", 0), ("drawn", 1), (0, 2), (0, 3), (0, 4)]
+    assert len({cell.draw for cell in own}) == 5
+
+
+def test_what_is_taught_is_apart_from_the_episodes_that_each_setting_has(tmp_path: Path):
+    suite(tmp_path / "suite", task("t"))
+    made = replace(study(tmp_path / "suite"), protocol=replace(ONE, shots={"drawn": 2, 0: 3}, own_episodes=True))
+    planned = plan(made, tmp_path)
+    deck = Deck(planned.suite, "t")
+    asked = set[int]()
+    for cell in planned.cells:
+        asked |= deck.groups(deck.draw(made.protocol.drawing(cell.shots), index=cell.index))
+    assert Training(planned.suite, made)._avoided("t", 0) == asked

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from taskloom.episodes import Sampler
+from taskloom.episodes import Between, Sampler
 from taskloom.errors import StudyError, UsageError
 from taskloom.reports.views.agreement import Agreement
 from taskloom.reports.views.gain import Gain
@@ -39,7 +39,7 @@ def test_a_study_is_read_as_it_is_written():
 
 
 texts = st.text(st.characters(exclude_categories=()), max_size=30)  # half characters, too
-keys = texts.filter(lambda text: text not in ("tasks", "shots", "optional"))  # which stand beside a learner
+keys = texts.filter(lambda text: text not in ("tasks", "shots", "episodes", "optional"))  # which stand beside a learner
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
     st.none() | st.booleans() | numbers | texts,
@@ -301,3 +301,68 @@ def test_a_fault_of_a_view_names_the_view_and_is_at_its_option(small_suite, tmp_
     text = "name: mine\nsuite: suite\nlearners: {nearest: {}}\nviews:\n  - gain: {over: [neerest]}\n"
     with pytest.raises(StudyError, match=r"s\.yaml:5:18: view 'gain': unknown learner: 'neerest'; did you mean"):
         plan(parse(text, "s.yaml", tmp_path), tmp_path / "run")
+
+
+def protocol_of(text: str) -> StudyProtocol:
+    return parse(GOOD.replace("{seeds: 8, shots: [0, 1, 2], query: 64, dev: 64}", text)).protocol
+
+
+def test_keys_beside_a_preset_override_it_and_all_others_are_its_own():
+    found = protocol_of("{preset: flex, query: 20, shots: {drawn: 9, 0: 5}, ways: {least: 5, most: 10}}")
+    plain = protocol_of("{preset: flex}")
+    assert found == replace(
+        plain, shots={"drawn": 9, 0: 5}, sampler=replace(plain.sampler, query=20, ways=Between(least=5, most=10))
+    )
+    assert found.drawing("drawn").most == 5
+    assert protocol_of("{preset: gao, seeds: 2}").seeds == (0, 1)
+    assert protocol_of("{preset: flex, shots: [0]}").shots == {0: 90}
+
+
+def test_tasks_may_have_a_preset_of_their_own_or_another_number_of_ways():
+    found = protocol_of('{preset: flex, for: {"trec*": {ways: 0}, "mr*": {preset: gao, query: 10}}}')
+    assert found.of("trec@test").sampler == replace(found.sampler, ways=0)
+    assert (found.of("mr").shots, found.of("mr").sampler.query) == ({16: 90}, 10)
+    assert found.of("fewrel") == found
+    study = replace(parse(GOOD), protocol=found)
+    assert parse(written(study)) == study
+
+
+@pytest.mark.parametrize("knobs", ["ways: [5, 10]", "ways: {least: 2}", "ways: {least: 3, most: 5}", "among: [4, 8]",
+                                   "base: 2", "label_order: task, balanced: 0.5", "own_episodes: true",
+                                   "share: 0.5, per_class: true"])  # fmt: skip
+def test_knobs_of_a_sampler_are_written_as_they_are_read(knobs: str):
+    study = replace(parse(GOOD), protocol=protocol_of(f"{{{knobs}}}"))
+    assert parse(written(study)) == study
+    assert study.protocol != StudyProtocol()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("{preset: flax}", r"study:6:20: unknown preset 'flax'; did you mean flex\?"),
+        ("{ways: {least: 5, mots: 10}}", r"study:6:29: unknown key 'mots' of ways; did you mean most\?"),
+        ("{ways: some}", "ways must be an integer >= 0 or a list of integers >= 0: 'some'"),
+        ("{ways: {least: 5, most: 4}}", "least of ways must be <= most: 5, 4"),
+        ("{ways: []}", "ways must not be empty"),
+        ("{share: 0.5}", "share needs per_class: true, for it is a share of each class: 0.5"),
+        ("{preset: flex, least: 9}", "least must be <= most: 9, 5"),
+        ("{preset: flex, balanced: 2}", "balanced must be a number from 0 to 1: 2"),
+    ],
+)
+def test_presets_and_knobs_that_are_none_are_refused_by_place(wrong: str, told: str):
+    with pytest.raises(StudyError, match=told):
+        protocol_of(wrong)
+
+
+def test_options_that_a_setting_does_not_use_change_no_draw():
+    found = protocol_of("{preset: flex, shots: [0, 4, drawn]}")
+    other = protocol_of("{preset: flex, shots: [0, 4, drawn], least: 2, most: 9, balanced: 0.5}")
+    assert found.drawing(4) == other.drawing(4)
+    assert found.drawing("drawn") != other.drawing("drawn")
+
+
+def test_settings_have_the_same_episodes_or_each_its_own():
+    found = protocol_of("{shots: {0: 3, drawn: 5, all: 1}}")
+    assert [found.episodes(shots) for shots in found.shots] == [range(3), range(5), range(1)]
+    own = replace(found, own_episodes=True)
+    assert [own.episodes(shots) for shots in own.shots] == [range(3), range(3, 8), range(8, 9)]

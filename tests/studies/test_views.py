@@ -37,12 +37,17 @@ views: [{views}]
         ("scaling: {over: learner}", "numbers >= 0, and this setting has none: 'learner'"),
         ("matrix: {rows: model, columns: k}", "unknown setting of learners: 'model'"),
         ("matrix: {rows: learner, columns: learner}", "'nearest' and 'again' share a cell"),
+        ("by: {tags: [input]}", "view 'by': no task of the study has tag 'input'; did you mean inputs"),
+        ("learning: {by: kind}", "view 'learning': no task of the study has tag 'kind'; known: inputs"),
+        ("episodes: {by: transfer}", "view 'episodes': no task of the study has tag 'transfer'"),
+        ("by: {draw: [ways]}", "draw must be way or shots or support or balance"),
+        ("by: {tags: [inputs], against: nearst}", "unknown learner: 'nearst'; did you mean nearest"),
+        ("by", "name tags of tasks, or what is drawn"),
     ],
 )
 def test_what_a_view_names_is_known_before_any_work(papers: Path, tmp_path: Path, view: str, told: str):
-    study = parse(STUDY.format(suite=papers, views=view))
     with pytest.raises(StudyError, match=r"study:\d+:\d+: ") as refused:
-        plan(study, tmp_path)
+        plan(parse(STUDY.format(suite=papers, views=view)), tmp_path)
     assert told in str(refused.value)
 
 
@@ -50,7 +55,8 @@ def test_the_studies_of_instructions_can_be_planned_and_use_every_view(tmp_path:
     instructions = [name for name in names() if name.startswith("natural-instructions")]
     used = {view_name(view) for name in instructions for view in load(name)[0].views}
     trained = {"learning", "ladder", "transfer", "bridge", "meta-gain"}  # nothing is trained in them
-    assert used == set(VIEWS) - trained - {"composition", "distribution"}  # nor composed
+    drawn = {"by", "episodes", "calibration"}  # nor drawn at random
+    assert used == set(VIEWS) - trained - drawn - {"composition", "distribution"}  # nor composed
     for name in instructions:
         study, _ = load(name)
         known = {"smollm2": "an id, so that nothing is fetched"}

@@ -155,8 +155,11 @@ class Near(Learner):
 @pytest.mark.parametrize(
     ("learner", "told"),
     [
-        ('"near.py:Near": {model: smollm2}', "learner 'near': needs a model that can vectors, and 'smollm2' can't"),
-        ('"near.py:Near": {model: minilm, other: smollm2}', "needs a model that can vectors, and 'smollm2' can't"),
+        (
+            '"near.py:Near": {model: "fake:echo"}',
+            "needs a model that gives vectors, and 'fake:echo' gives none;",
+        ),
+        ('"near.py:Near": {model: minilm, other: "fake:noise"}', "gives vectors, and 'fake:noise' gives none"),
         ("in-context: {model: minilm}", "learner 'near': needs a model that can score, and 'minilm' can't"),
         ("instructed: {model: minilm}", "learner 'near': needs a model that can generate, and 'minilm' can't"),
     ],

@@ -50,8 +50,16 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
     "fields": BenchmarkRow(
         "the same for a table of your own: name its fields with --field", "records", "fields:TableFields"
     ),
+    "flex": BenchmarkRow(
+        "FLEX: few-shot classification over 20 data sets; a folder of them",
+        "data:20news and others, as a stand-in",
+        "flex:Flex",
+    ),
     "functions": BenchmarkRow(
         "compositions of lexical, factual and random functions: name them", "functions", "functions:FunctionTasks"
+    ),
+    "labelled": BenchmarkRow(
+        "few-shot classification of labelled data of your own", "tables or declarations", "labelled:LabelledSets"
     ),
     "natural-instructions": BenchmarkRow(
         "Super-NaturalInstructions: a folder of task files with its splits",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from ..episodes import Shots
 from ..errors import UnknownNameError
 from . import BENCHMARKS, folder_of
 
@@ -24,7 +25,8 @@ class Figures:
     values: Mapping[str, Mapping[str, float]]
     notes: tuple[str, ...]
     over: str = "tasks"  # what they are means over: tasks, or instances
-    shots: int | None = None  # that they are at, where a paper has several
+    shots: Shots | None = None  # that they are at, where a paper has several
+    episodes: int = 0  # that each is a mean over, where that is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import ask, data, models, people, pretrain, runs, suites, transfer
+from . import ask, challenge, data, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -25,6 +25,9 @@ models_app = typer.Typer(
     cls=Verbs, no_args_is_help=True, help="Fetch, show and remove models. `taskloom list models` lists them."
 )
 ledger_app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Merge the results of several machines.")
+challenge_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Freeze episodes that any program may answer, and rank what it answers."
+)
 people_app = typer.Typer(
     cls=Verbs, no_args_is_help=True, help="Write sheets for human judges, and summarise what they answered."
 )
@@ -114,8 +117,10 @@ _verb(
     under=STUDIES,
 )  # fmt: skip
 _verb(
-    app, runs.score,
+    app, scoring.score,
     "taskloom score suites/mine predictions.jsonl",
+    "taskloom score --qrels judged.qrels --run system.run --metric map --metric ndcg@10",
+    "taskloom score suites/papers --embeddings vectors.jsonl --measure cosine",
     "taskloom score suites/mine predictions.jsonl --metric rouge-l --json",
     under=STUDIES,
 )  # fmt: skip
@@ -131,6 +136,40 @@ _verb(
     ledger_app, runs.merge,
     "taskloom ledger merge runs/all runs/first runs/second",
     "taskloom ledger merge runs/all/ledger.db other-machine.db",
+)  # fmt: skip
+app.add_typer(
+    challenge_app, name="challenge", short_help="Freeze episodes for others to answer, and rank them.",
+    rich_help_panel=STUDIES,
+)  # fmt: skip
+_verb(
+    challenge_app, challenge.make,
+    "taskloom challenge make study.yaml -o challenges/topics",
+    "taskloom challenge make study.yaml -o challenges/topics --answers private/topics.jsonl",
+)  # fmt: skip
+_verb(
+    challenge_app, challenge.validate,
+    "taskloom challenge validate challenges/topics predictions.json",
+    "taskloom challenge validate challenges/topics predictions.json --json",
+)  # fmt: skip
+_verb(
+    challenge_app, challenge.merge,
+    "taskloom challenge merge first.json second.json -o predictions.json",
+    "taskloom challenge merge parts/a.json parts/b.json parts/c.json -o predictions.json --force",
+)  # fmt: skip
+_verb(
+    challenge_app, challenge.score,
+    "taskloom challenge score challenges/topics mine=predictions.json --answers challenges/topics-answers.jsonl",
+    "taskloom challenge score challenges/topics a.json b.json --answers private/topics.jsonl --to html -o report.html",
+)  # fmt: skip
+_verb(
+    challenge_app, challenge.board,
+    "taskloom challenge board challenges/topics a.json b.json --answers private/topics.jsonl -o board.html",
+    "taskloom challenge board challenges/topics a.json --answers private/topics.jsonl --protocol meta-trained --json",
+)  # fmt: skip
+_verb(
+    challenge_app, challenge.export,
+    "taskloom challenge export challenges/topics runs/topics -o submissions",
+    "taskloom challenge export challenges/topics runs/topics -o submissions --learner nearest --force",
 )  # fmt: skip
 app.add_typer(people_app, name="people", rich_help_panel=PEOPLE)
 _verb(
@@ -171,7 +210,7 @@ _verb(
     "taskloom pretrain t5-nano -o models/random --texts abstracts.jsonl --field abstract --steps 0",
     under=NAMED,
 )  # fmt: skip
-_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", under=NAMED)
+_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
 
 
 class Interrupted(BaseException):

@@ -12,6 +12,13 @@ from . import shell_completion as complete
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A suite's folder.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+ReportForm = Annotated[
+    str,
+    typer.Option(metavar="FORMAT", help="terminal, md, csv, tex, json, html or items.", autocompletion=complete.forms),
+]
+ReportFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write, instead of standard output.")
+]
 StudyName = Annotated[
     str,
     typer.Argument(

@@ -40,16 +40,21 @@ def rm(name: DataName) -> None:
 def cache(
     *,
     prune: Annotated[bool, typer.Option("--prune", help="Remove what is not used.")] = False,
+    clear_vectors: Annotated[
+        bool, typer.Option("--clear-vectors", help="Remove the vectors of encoders; they are made again when needed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what is in the cache and its size, or remove what is not used."""
     import shutil
 
-    from ..models import load
+    from ..models import load, vectors
     from ..sources import packages
     from . import listings_names
 
-    found = [*packages.cached(), *load.cached()]
+    if clear_vectors and (freed := vectors.clear()):
+        console.note(f"removed vectors: {console.size(freed)}")
+    found = [*packages.cached(), *load.cached(), *((at, [about]) for at, about in vectors.cached())]
     rows = [
         (str(at), packages.size_on_disk(at), ", ".join(used) or "not used (--prune removes it)") for at, used in found
     ]

@@ -1,4 +1,4 @@
-"""The verbs of studies: plan, run, report, score, compare, ledger merge."""
+"""The verbs of studies: plan, run, report, compare, ledger merge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..messages import money
 from ..texts import counted
 from . import budget
 from . import shell_completion as complete
-from .arguments import AsJson, RunFolder, StudyName, SuiteFolder
+from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
 
 if TYPE_CHECKING:
     from ..messages import Note
@@ -250,16 +250,8 @@ def get_model(name: str, model: Source) -> None:
 def report(
     run: RunFolder,
     *,
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT", help="terminal, md, csv, tex, json, html or items.", autocompletion=complete.forms
-        ),
-    ] = "terminal",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write, instead of standard output."),
-    ] = None,
+    to: ReportForm = "terminal",
+    output: ReportFile = None,
     plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write each plot to this folder as SVG.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="Show the trial with this --limit.")] = 0,
     metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of the study's.")] = [],  # noqa: B006
@@ -271,14 +263,14 @@ def report(
     check_form(to)
     gathered = open_run(run, limit=limit, metrics=metric)
     if to == ITEMS:
-        _write_items(gathered, output)
+        show_items(gathered, output)
     if plots or to != ITEMS:
-        _write_report(summarise(gathered), to, output, plots)
+        show_report(summarise(gathered), to, output, plots)
     if not gathered.outcomes and (trials := [n for n in trials_of(run) if n != limit]):
         console.note(f"only trials have results; show one with --limit {' or '.join(map(str, trials))}")
 
 
-def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
+def show_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
     """Write a report, and its plots where a folder for them is named."""
     from ..reports import FORMS, render
     from ..reports.plot_files import write_plots
@@ -293,7 +285,7 @@ def _write_report(summary: Summary, to: str, output: Path | None, plots: Path | 
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
-def _write_items(gathered: Results, output: Path | None) -> None:
+def show_items(gathered: Results, output: Path | None) -> None:
     """Write a row for each answer, in the form of the file's ending, or CSV."""
     from ..reports.items import items_csv, write_items
 
@@ -301,27 +293,6 @@ def _write_items(gathered: Results, output: Path | None) -> None:
         console.note(f"{output}: {counted(write_items(gathered, output), 'row')}")
     else:
         sys.stdout.write(items_csv(gathered))
-
-
-def score(
-    suite: SuiteFolder,
-    predictions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Predictions as JSON Lines: {item, answer}, {id, prediction} or those of Tk-Instruct."
-        ),
-    ],
-    *,
-    metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of those of the tasks.")] = [],  # noqa: B006
-    as_json: AsJson = False,
-) -> None:
-    """Score predictions that were made by another program."""
-    from ..reports.predictions import score_predictions
-    from ..scores.predictions import read
-    from ..suites.store import open_suite
-    from . import listings_runs
-
-    listings_runs.show_scored(score_predictions(open_suite(suite), read(predictions), metric), as_json=as_json)
 
 
 def compare(

@@ -122,6 +122,21 @@ def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
     return []
 
 
+def challenges(incomplete: str) -> list[str]:
+    """Complete folders of challenges, or the folders on the way to them."""
+    from ..studies.challenge import MANIFEST
+
+    found = [path for path in Path().glob(f"{incomplete}*") if path.is_dir()]
+    return [str(path) for path in found if (path / MANIFEST).is_file()] or [f"{path}/" for path in found]
+
+
+def protocols(incomplete: str) -> list[str]:
+    """Complete protocols of submissions."""
+    from ..studies.submissions import PROTOCOLS
+
+    return [name for name in PROTOCOLS if name.startswith(incomplete)]
+
+
 def forms(incomplete: str) -> list[str]:
     """Complete forms of reports."""
     from ..reports import FORMS, ITEMS

@@ -347,7 +347,7 @@ def bridge(
     limit: Annotated[int, typer.Option("-n", metavar="N", min=1, help="The number of partitions to list.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Classify how meta tasks bridge a target task, or propose meta tasks."""
+    """Classify how meta tasks bridge a target task, or propose some."""
     from ..suites.store import open_suite
     from . import listings
 

@@ -9,22 +9,34 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, redirect_stdout
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Output, Ranking, Store, Stored, Task, cut, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Ranking, Store, Stored, Task, cut, declared
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
-from ..models import Ability, LanguageModel, Lesson, Prompt, Trainable
+from ..models import (
+    Ability,
+    Array,
+    LanguageModel,
+    Lesson,
+    Prompt,
+    TextPair,
+    Trainable,
+    TrainableEncoder,
+)  # fmt: skip
 from ..models.recipe import Learnt, Recipe, Watch
 from ..priors import Prior
 from ..texts import without_surrogates
+
+if TYPE_CHECKING:
+    from ..models.vectors import VectorCache
 
 
 class Tools(Protocol):
@@ -36,6 +48,12 @@ class Tools(Protocol):
     def model(self, name: str) -> LanguageModel:
         """Give a model, loaded once for all that ask for it."""
 
+    def vectors(self, model: str, texts: Sequence[str], form: str = "") -> Array:
+        """Encode texts by a model: float32, (texts, width). Each distinct text is encoded once, and kept for all.
+
+        Texts that were cut are counted. What a model gives that is trained in this cell is not kept.
+        """
+
     def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
         """Read documents of a store of the suite by id, in this order."""
 
@@ -46,6 +64,12 @@ class Tools(Protocol):
         all together names the field.
         """
 
+    def word_counts(self) -> Mapping[str, int]:
+        """Count the words of inputs of the pool that support is drawn from, without the records of the query set.
+
+        Words are in lower case; of a large pool a sample is counted. No gold answer is read.
+        """
+
     def train(
         self, model: str, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
         words: str = "", predictor: Predictor | None = None,
@@ -54,6 +78,9 @@ class Tools(Protocol):
 
         Losses are kept. Where the study looks at what is learnt on the way, the predictor is asked at those steps.
         """
+
+    def train_encoder(self, model: str, pairs: Sequence[TextPair], how: Recipe, *, seed: int) -> None:
+        """Train an encoder on pairs of texts until the cell ends; then it is what it was before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +114,7 @@ class Learner(Protocol):
     takes_examples: ClassVar[bool] = False  # whether a task's own examples will do where there is no support
     looks: ClassVar[bool] = False  # whether it can be asked while it learns
     reads_texts_alone: ClassVar[bool] = False  # whether candidates must be texts, not ids of documents
+    one_label_alone: ClassVar[bool] = False  # whether it can't answer with several labels
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -132,6 +160,10 @@ LEARNERS: Mapping[str, str] = {
     "in-context": "in_context:InContext",
     "instructed": "instructed:Instructed",
     "tune": "tune:Tune",
+    "prototype": "prototype:Prototype",
+    "neighbours": "prototype:Neighbours",
+    "setfit": "setfit:SetFit",
+    "signatures": "signatures:Signatures",
 }
 BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown beside learners, and never ranked
 ENTRY_POINTS = "taskloom.learners"
@@ -289,8 +321,13 @@ def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
     if isinstance(task.output, Ranking) and task.output.store and of.reads_texts_alone:
         return False
     if task.output.kind in kinds:
-        return True
-    return isinstance(task.output, Fields) and all(part.kind in kinds for part in task.output.parts.values())
+        return _is_fit(of, task.output)
+    parts = task.output.parts.values() if isinstance(task.output, Fields) else ()
+    return bool(parts) and all(part.kind in kinds and _is_fit(of, part) for part in parts)
+
+
+def _is_fit(of: Learner, output: Output) -> bool:
+    return not (isinstance(output, Labels) and output.many and of.one_label_alone)
 
 
 def answer(of: Learner, episode: Episode, *, seed: int, tools: Toolbox) -> list[Response]:
@@ -310,13 +347,13 @@ def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: st
     tools.part = field
     tools.asked = {"support": [example.item for example in episode.support], "query": items}
     tools.answers = lambda fitted, asked: _responses(of, fitted, asked, episode.task.output, tools)
-    start, before = time.perf_counter(), tools.looking
+    start, before = time.perf_counter(), tools.apart
     fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
     if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
         raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
-    tools.fitting += time.perf_counter() - start - (tools.looking - before)
+    tools.fitting += time.perf_counter() - start - (tools.apart - before)
     found = _responses(of, fitted, items, episode.task.output, tools)
-    tools.held.close()  # another field starts from the same weights
+    tools.let_go()  # another field starts from the same weights
     return found
 
 
@@ -395,8 +432,12 @@ def _golds(example: Example, name: str) -> tuple[Answer, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def _no_model(name: str) -> LanguageModel:
+def _no_model(name: str) -> Any:
     raise LearnerError(f"no model was made ready: {name!r}")
+
+
+def _no_words() -> Mapping[str, int]:
+    raise LearnerError(Note.of("words-missing"))
 
 
 def _no_prior(field: str) -> Prior:  # noqa: ARG001
@@ -409,7 +450,7 @@ def _no_answers(fitted: Predictor, items: Sequence[Item]) -> list[Response]:  # 
 
 @dataclass(slots=True)
 class Toolbox:
-    """Tools that count and train, and give the models that were made ready, the documents of a suite and the prior."""
+    """Tools that count and train, and give the models that were made ready, the documents of a suite and its pools."""
 
     counts: dict[str, int]
     models: Callable[[str], LanguageModel] = _no_model
@@ -424,10 +465,34 @@ class Toolbox:
     asked: Mapping[str, Sequence[Item]] = field(default_factory=dict)  # the sets that can be looked at
     answers: Callable[[Predictor, Sequence[Item]], list[Response]] = _no_answers
     held: ExitStack = field(default_factory=ExitStack)  # models that are trained for the time of a cell
+    encoders: Callable[[str], VectorCache] = _no_model
+    encoding: float = 0.0  # seconds that encoding took of what is kept for all
+    changed: set[str] = field(default_factory=set)  # encoders that are trained for the time of a cell
+    words: Callable[[], Mapping[str, int]] = _no_words  # of the pool that support is drawn from
 
     def model(self, name: str) -> LanguageModel:
         """Give a model."""
         return self.models(name)
+
+    @property
+    def apart(self) -> float:
+        """Give the seconds that are no part of what adapting takes."""
+        return self.looking + self.encoding
+
+    def vectors(self, model: str, texts: Sequence[str], form: str = "") -> Array:
+        """Encode texts, by a cache unless the encoder was changed in this cell."""
+        of = self.encoders(model)
+        distinct = list(dict.fromkeys(texts))
+        before = of.encoding
+        if model in self.changed:
+            found, cut = of.encoder.encode(distinct, form), of.encoder.cut(distinct, form)
+        else:
+            found, cut = of.take(distinct, form)
+        self.encoding += of.encoding - before
+        if beyond := sum(map(bool, cut)):
+            self.count("text-cut", beyond)
+        places = {text: place for place, text in enumerate(distinct)}
+        return found[[places[text] for text in texts]]
 
     def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
         """Read documents."""
@@ -439,23 +504,47 @@ class Toolbox:
         """Count gold answers."""
         return self.priors(field or self.part)
 
+    def word_counts(self) -> Mapping[str, int]:
+        """Count words."""
+        return self.words()
+
     def train(
         self, model: str, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
         words: str = "", predictor: Predictor | None = None,
     ) -> None:  # fmt: skip
         """Train a model until the cell ends."""
-        keep = self.watch.keep / str(len(self.learnt)) if self.watch.keep else None
         looks = self.watch.looks if predictor and not self.part else frozenset[int]()  # of whole answers
-        watch = replace(self.watch, keep=keep, looks=looks, look=lambda step: self._look(step, predictor))
+        watch = replace(self._watched(), looks=looks, look=lambda step: self._look(step, predictor))
         trained = cast(Trainable, self.model(model)).tuned(
             lessons, how, dev=dev, seed=seed, words=words, watch=watch
         )  # fmt: skip
+        learnt = self._held(trained)
+        if missed := sum(step > learnt.steps for step in looks):
+            self.count("look-not-reached", missed)
+
+    def train_encoder(self, model: str, pairs: Sequence[TextPair], how: Recipe, *, seed: int) -> None:
+        """Train an encoder until the cell ends."""
+        encoder = cast(TrainableEncoder, self.encoders(model).encoder)
+        self._held(encoder.tuned(pairs, how, seed=seed, watch=replace(self._watched(), looks=frozenset())))
+        self.changed.add(model)
+
+    def _watched(self) -> Watch:
+        """Give what goes on beside the next training of the cell, with a folder of its own for checkpoints."""
+        return replace(self.watch, keep=self.watch.keep / str(len(self.learnt)) if self.watch.keep else None)
+
+    def _held(self, trained: AbstractContextManager[Learnt]) -> Learnt:
+        """Train, and hold what that gives until the cell ends."""
         learnt = self.held.enter_context(trained)
         self.learnt.append(learnt)
-        missed = {"look-not-reached": sum(step > learnt.steps for step in looks)}
-        for code, count in {**learnt.counts, **missed}.items():
+        for code, count in learnt.counts.items():
             if count:
                 self.count(code, count)
+        return learnt
+
+    def let_go(self) -> None:
+        """Make models what they were before the cell has trained them."""
+        self.held.close()
+        self.changed.clear()
 
     def _look(self, step: int, predictor: Predictor | None) -> None:
         """Ask about the support and the query set as they stand; what is counted on the way is not."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from ..options import check_choices, settle_number
 from ..priors import Prior
 from ..texts import tokens
 from . import Learner, Predictor, Tools
+from .fitting import fit_counted
 
 Examples: TypeAlias = Sequence[Example]
 Answers: TypeAlias = "list[Answer | None]"
@@ -74,7 +74,7 @@ class Random(Learner):
         if self.prior == "pool":
             answers, upto = list(prior := tools.prior()), list(accumulate(prior.values()))
             return _Each(lambda item: answers[_weighted(upto, "random", seed, task.id, item.id)])
-        choices = _golds(task, support)
+        choices = golds_of(task, support)
         if isinstance(task.output, Labels) and not (task.output.many and choices):
             choices = [(name,) if task.output.many else name for name in task.output.names]
         return _Each(lambda item: _choice(choices, "random", seed, task.id, item.id))
@@ -90,7 +90,7 @@ class CopyInput(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Learn nothing."""
-        return _Each(lambda item: text if (text := _text(task, item)).strip() else None)
+        return _Each(lambda item: text if (text := text_of(task, item)).strip() else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +104,9 @@ class CopyDemonstration(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Keep the support's answers."""
-        choices = _golds(task, support) or [shown.answer for shown in task.examples if shown.right]
+        choices = golds_of(task, support) or [shown.answer for shown in task.examples if shown.right]
         if not choices:
-            _refuse_none(task, support)
+            refuse_none(task, support)
         return _Each(lambda item: _choice(choices, "copy-demonstration", seed, task.id, item.id))
 
 
@@ -120,8 +120,8 @@ class Nearest(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Weigh the support's words."""
-        _refuse_none(task, support)
-        words, golds = WordWeights.of(task, support, tools), _golds(task, support)
+        refuse_none(task, support)
+        words, golds = WordWeights.of(task, support, tools), golds_of(task, support)
         known = words.rows([example.item for example in support]).T
 
         def answers(rows: SparseRows) -> Answers:
@@ -147,15 +147,15 @@ class TfidfLinear(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Fit the weights of the support's words."""
-        _refuse_none(task, support)
+        refuse_none(task, support)
         words = WordWeights.of(task, support, tools)
-        fitting = _Fitting(words.rows([example.item for example in support]), self.C, tools)
+        fitting = Fitting(words.rows([example.item for example in support]), self.C, tools)
         match task.output:
             case Labels(names=names, many=True):
-                return _Rows(words, _many_labels(fitting, names, _golds(task, support)))
+                return _Rows(words, _many_labels(fitting, names, golds_of(task, support)))
             case Labels(names=names):
-                return _Rows(words, _one_label(fitting, names, _golds(task, support)))
-        return _Rows(words, _number(fitting, _golds(task, support)))
+                return _Rows(words, _one_label(fitting, names, golds_of(task, support)))
+        return _Rows(words, _number(fitting, golds_of(task, support)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class Bm25(Learner):
 
         def answer(item: Item) -> Answer | None:
             candidates = list(dict.fromkeys(item.candidates))
-            grades = self.grades(_text(task, item), _candidate_texts(task, candidates, tools))
+            grades = self.grades(text_of(task, item), _candidate_texts(task, candidates, tools))
             if not any(grades):
                 tools.count("no-common-word")
             return tuple(zip(candidates, grades, strict=True)) or None
@@ -244,36 +244,27 @@ class WordWeights:
         """Learn the words of a support set."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        texts = [_text(task, example.item) for example in support]
+        texts = [text_of(task, example.item) for example in support]
         known = sorted({word for text in texts for word in _words(text)})  # none: "" stands in, which is no word
         return cls(task, TfidfVectorizer(analyzer=_words, vocabulary=known or [""]).fit(texts), tools)
 
     def rows(self, items: Sequence[Item]) -> SparseRows:
         """Weigh the known words of items."""
-        return self.vectorizer.transform([_text(self.task, item) for item in items]).tocsr()
+        return self.vectorizer.transform([text_of(self.task, item) for item in items]).tocsr()
 
 
 @dataclass(frozen=True, slots=True)
-class _Fitting:
-    """Fits linear models to the rows of a support set, on one thread: more would round otherwise."""
+class Fitting:
+    """Fits linear models to the rows of a support set."""
 
     rows: SparseRows
     C: float
     tools: Tools
 
     def fit(self, model: Any, targets: Sequence[float]) -> Any:
-        from sklearn.exceptions import ConvergenceWarning
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            warnings.filterwarnings("ignore", "The number of unique classes")  # one example of each is few-shot
-            model.fit(self.rows, targets)
-        for warning in caught:
-            if issubclass(warning.category, ConvergenceWarning):
-                self.tools.count("not-converged")
-            else:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        """Fit a model, and count where that did not converge."""
+        if failed := fit_counted(model, self.rows, targets):
+            self.tools.count("not-converged", failed)
         return model
 
     def logistic(self, targets: Sequence[int]) -> Callable[[SparseRows], Any]:
@@ -287,29 +278,38 @@ class _Fitting:
         return probabilities
 
 
-def _one_label(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
+def _one_label(fitting: Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
     targets = [names.index(gold) for gold in golds]
     known, probabilities = sorted(set(targets)), fitting.logistic(targets)
     return lambda rows: [names[known[place]] for place in first_best(probabilities(rows), 5)]
 
 
-def _many_labels(fitting: _Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
+def _many_labels(fitting: Fitting, names: Sequence[str], golds: Sequence[Any]) -> Rule:
     known = [name for name in names if any(name in gold for gold in golds)]
+    chances = one_against_rest(fitting, known, golds)
+    return lambda rows: [*several(known, chances(rows), always=all(golds))]
+
+
+def one_against_rest(fitting: Fitting, known: Sequence[str], golds: Sequence[Any]) -> Callable[[SparseRows], Any]:
+    """Give a function from rows to how likely each label is: (rows, known)."""
     models = [fitting.logistic([int(name in gold) for gold in golds]) for name in known]
-
-    def answers(rows: SparseRows) -> Answers:
-        if not known:
-            return [()] * rows.shape[0]
-        likely = np.column_stack([model(rows)[:, -1] for model in models]).round(5)  # (rows, known)
-        chosen = likely > 0.5
-        if all(golds):
-            chosen[np.arange(len(chosen)), likely.argmax(1)] = True
-        return [tuple(name for name, yes in zip(known, row, strict=True) if yes) for row in chosen.tolist()]
-
-    return answers
+    return lambda rows: np.column_stack([np.empty((rows.shape[0], 0)), *(model(rows)[:, -1] for model in models)])
 
 
-def _number(fitting: _Fitting, golds: Sequence[Any]) -> Rule:
+def several(known: Sequence[str], likely: Any, *, always: bool) -> list[tuple[str, ...]]:
+    """Choose the labels that are likelier than not; where there is always one, at least the likeliest: (rows, known).
+
+    >>> several(["a", "b"], np.array([[0.9, 0.6], [0.1, 0.2]]), always=True)
+    [('a', 'b'), ('b',)]
+    """
+    rounded = np.asarray(likely).round(5)
+    chosen = rounded > 0.5
+    if always and known:
+        chosen[np.arange(len(chosen)), rounded.argmax(1)] = True
+    return [tuple(name for name, yes in zip(known, row, strict=True) if yes) for row in chosen.tolist()]
+
+
+def _number(fitting: Fitting, golds: Sequence[Any]) -> Rule:
     from sklearn.linear_model import Ridge
 
     scale = max(abs(gold) for gold in golds) or 1.0  # so that no square is too large for a float
@@ -344,11 +344,13 @@ def _weighted(upto: Sequence[int], *key: Json) -> int:
     return bisect_right(upto, (next(raw_bits(*key)) * upto[-1]) >> 64)
 
 
-def _golds(task: Task, support: Examples) -> list[Any]:
+def golds_of(task: Task, support: Examples) -> list[Any]:
+    """Give the gold answers of examples, the first of those that are acceptable."""
     return [as_given(task.output, example.gold[0]) for example in support]
 
 
-def _text(task: Task, item: Item) -> str:
+def text_of(task: Task, item: Item) -> str:
+    """Give an item as one text."""
     return task.separator.join(item.fields.values())
 
 
@@ -384,6 +386,7 @@ def first_best(scores: Any, decimals: int) -> list[int]:
     return best
 
 
-def _refuse_none(task: Task, support: Examples) -> None:
+def refuse_none(task: Task, support: Examples) -> None:
+    """Refuse an empty support set."""
     if not support:
         raise LearnerError(Note.of("support-missing", task=task.id))

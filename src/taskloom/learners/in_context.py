@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from .. import prompts
@@ -26,6 +27,7 @@ Choose: TypeAlias = Literal["random", "balanced", "nearest"]
 Answers: TypeAlias = Literal["score", "choose", "generate"]
 Demonstrations: TypeAlias = tuple[Example, ...]
 Asked: TypeAlias = tuple[Item, Demonstrations]
+Reads: TypeAlias = "Callable[[str], Answer | None]"
 Templates: TypeAlias = str | tuple[str, ...]  # of several, a seed takes one
 EMPTY = ("N/A", "", "[MASK]")  # inputs without content, as Zhao et al. (2021) have them
 AUTO = "auto"  # the template `default` where the model writes an answer, `unlisted` where the task's labels are scored
@@ -218,20 +220,28 @@ class _Asking:
         ends = (prompts.GAP if several else "\n",)
         return Decoding(tokens=how.tokens, stop=ends, temperature=how.temperature, seed=self.seed)
 
+    def _decoding_of(self, asked: Sequence[Asked]) -> Decoding:
+        """Say which end of prompts is kept, too; a conversation ends with what the model goes on from."""
+        return self._decoding if self.how.chat else replace(self._decoding, keeps=self.prompting.keeps(asked[0][0]))
+
     def _prompt(self, item: Item, shots: Demonstrations) -> Prompt:
         return self.prompting.messages(item, shots) if self.how.chat else self.prompting.text(item, shots)
 
     def _answers(self, model: LanguageModel, asked: Sequence[Asked]) -> list[Response]:
-        texts, way, how = [self._prompt(*one) for one in asked], self.how.way(self.task), self._decoding
+        texts, way, how = [self._prompt(*one) for one in asked], self.how.way(self.task), self._decoding_of(asked)
         names = self.task.output.names if isinstance(self.task.output, Labels) else ()
         if isinstance(self.task.output, Ranking):
             return self._graded(model, asked, texts)
         if way == "score":
             return self._likeliest(model, asked, texts, names)
         if way == "choose":
-            how = replace(how, only=tuple(self._option(name) for name in names))
-        replies = zip(texts, model.generate(texts, how), strict=True)
-        return [read_reply(self.task, text, reply, self.tools, self.known) for text, reply in replies]
+            how = replace(how, only=tuple(self._options(asked, names)))
+        replies = zip(asked, texts, model.generate(texts, how), strict=True)
+        return [self._read(item, text, reply) for (item, _), text, reply in replies]
+
+    def _read(self, item: Item, text: Prompt, reply: Reply | None) -> Response:
+        read = partial(self.prompting.read, item=item, shown=self.known)
+        return read_reply(read, partial(self.prompting.pick, item=item), text, reply, self.tools)
 
     def _graded(self, model: LanguageModel, asked: Sequence[Asked], texts: Sequence[Prompt]) -> list[Response]:
         """Grade each item's candidates by their log probabilities."""
@@ -244,6 +254,10 @@ class _Asking:
     def _option(self, name: str) -> str:
         return name if self.how.chat else self.prompting.after(name)
 
+    def _options(self, asked: Sequence[Asked], names: Sequence[str]) -> list[str]:
+        """Write labels as they are written after items, which all have the same fields."""
+        return [self._option(self.prompting.write(name, asked[0][0])) for name in names]
+
     def _likeliest(
         self,
         model: LanguageModel,
@@ -252,8 +266,8 @@ class _Asking:
         names: Sequence[str],
     ) -> list[Response]:
         """Take the label that is likeliest to come next; of equal ones, the first."""
-        options = [self._option(name) for name in names]
-        found = self._weighed(model, texts, options)
+        options, how = self._options(asked, names), self._decoding_of(asked)
+        found = self._weighed(model, texts, options, how)
         if self.how.calibrate:
             unasked = self._unasked(model, asked, options)
             found = [_against(*pair) for pair in zip(found, unasked, strict=True)]
@@ -264,8 +278,10 @@ class _Asking:
             for text, weights in zip(texts, found, strict=True)
         ]
 
-    def _weighed(self, model: LanguageModel, texts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:
-        odds = model.score(texts, [options] * len(texts), self._decoding)
+    def _weighed(
+        self, model: LanguageModel, texts: Sequence[Prompt], options: Sequence[str], how: Decoding
+    ) -> list[list[float]]:
+        odds = model.score(texts, [options] * len(texts), how)
         return [self._weights(one) for one in odds]
 
     def _weights(self, odds: Odds | None) -> list[float]:
@@ -282,12 +298,12 @@ class _Asking:
         sets = {_names(shots): shots for _, shots in asked}
         item = asked[0][0]
         texts = [self._prompt(_without_content(item, text), shots) for shots in sets.values() for text in EMPTY]
-        chances = iter([_chances(weights) for weights in self._weighed(model, texts, options)])
+        chances = iter([_chances(weights) for weights in self._weighed(model, texts, options, self._decoding)])
         means = {name: _log_means([next(chances) for _ in EMPTY]) for name in sets}
         return [means[_names(shots)] for _, shots in asked]
 
 
-def read_reply(task: Task, prompt: Prompt, reply: Reply | None, tools: Tools, shown: Sequence[Answer]) -> Response:
+def read_reply(read: Reads, pick: Reads, prompt: Prompt, reply: Reply | None, tools: Tools) -> Response:
     """Read the answer out of what a model wrote, and count what went wrong on the way."""
     if reply is None:
         tools.count("prompt-refused")
@@ -299,8 +315,8 @@ def read_reply(task: Task, prompt: Prompt, reply: Reply | None, tools: Tools, sh
         tools.count("reply-empty")
     if reply.surrogates:
         tools.count(SURROGATES)
-    answer = prompts.read(task, reply.text, shown)
-    if answer is None and (answer := prompts.pick(task, reply.text)) is not None:
+    answer = read(reply.text)
+    if answer is None and (answer := pick(reply.text)) is not None:
         tools.count("answer-picked")
     return Response(answer, reply.text, prompt=prompt)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import ClassVar
 
 from .. import prompts
@@ -92,8 +93,9 @@ class _Told:
                 self.tools.count(code, count)
             texts.append(self._prompt(found.text))
         golds = [shown.answer for shown in self.task.examples if shown.right]
+        read, pick = partial(prompts.read, self.task, shown=golds), partial(prompts.pick, self.task)
         replies = zip(texts, model.generate(texts, self.how), strict=True)
-        return [read_reply(self.task, text, reply, self.tools, golds) for text, reply in replies]
+        return [read_reply(read, pick, text, reply, self.tools) for text, reply in replies]
 
     def _prompt(self, text: str) -> Prompt:
         return (Message("user", text),) if self.of.chat else text

@@ -1,18 +1,24 @@
-"""Language models: weights on this machine, or an endpoint elsewhere, behind two calls: generate and score."""
+"""Models: weights on this machine, or an endpoint elsewhere. Language models generate and score, encoders encode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from ..ids import Json, canonical
 from .recipe import Learnt, Recipe, Watch
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+Array: TypeAlias = "ndarray[Any, Any]"
+
 # What a model can do, or is needed for; chat-score is to say how likely answers are as a turn of a conversation, and
 # choose to write one of some answers and nothing else.
 Ability: TypeAlias = Literal["generate", "score", "chat-score", "choose", "vectors", "train"]
+Side: TypeAlias = Literal["start", "end"]
 WORKER = "TASKLOOM_WORKER"  # in its environment, the number of a worker: models choose an accelerator by it
 LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score", "choose"})
 
@@ -51,6 +57,7 @@ class Decoding:
     temperature: float = 0.0
     seed: int = 0  # of the draws, where there is a temperature
     only: tuple[str, ...] = ()  # texts, one of which is written; none: any text
+    keeps: Side = "end"  # of a prompt that does not fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,16 @@ class Lesson:
     item: str
     prompt: str
     answer: str
+    keeps: Side = "end"  # of a prompt that does not fit
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """Two texts to train an encoder on, and how alike their vectors should be: the cosine."""
+
+    first: str
+    second: str
+    target: float
 
 
 @dataclass(slots=True)
@@ -92,6 +109,8 @@ class Usage:
     computed: int = 0  # of both, those that were not shared with another prompt or kept from before
     requests: int = 0  # sent to an endpoint
     dollars: float = 0.0
+    encoded: int = 0  # tokens of texts whose vectors are kept for all who ask later; no part of the above
+    encoding: float = 0.0  # seconds that these took
 
     def since(self, before: Usage) -> Usage:
         """Give what came after an earlier state."""
@@ -148,3 +167,32 @@ class Trainable(LanguageModel, Protocol):
 
         A soft prompt may start from the words. Early stopping goes by the lessons of `dev`.
         """
+
+
+class Encoder(Protocol):
+    """A model that gives vectors, and is ready to be asked."""
+
+    usage: Usage
+
+    @property
+    def width(self) -> int:
+        """Say how many numbers a vector has."""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Name the forms that it encodes texts in, beside the plain one, which has no name."""
+
+    def encode(self, texts: Sequence[str], form: str = "") -> Array:
+        """Give the vector of each text in a form: float32, (texts, width)."""
+
+    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
+        """Count the tokens of each text that do not fit, and are not read."""
+
+
+class TrainableEncoder(Encoder, Protocol):
+    """An encoder that can be trained for a while."""
+
+    def tuned(
+        self, pairs: Sequence[TextPair], how: Recipe, *, seed: int, watch: Watch | None = None
+    ) -> AbstractContextManager[Learnt]:
+        """Train on pairs of texts; at the end of the context the encoder is what it was before."""

@@ -9,13 +9,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
 
 from ..errors import UnknownNameError
 from ..ids import Json, canonical, shuffled
 from ..messages import Note
 from ..progress import Progress
 from ..texts import tokens
-from . import LANGUAGE, Ability, Decoding, LanguageModel, Lesson, Measure, Odds, Prompt, Reply, Usage
+from . import (
+    LANGUAGE,
+    Ability,
+    Array,
+    Decoding,
+    Encoder,
+    LanguageModel,
+    Lesson,
+    Measure,
+    Odds,
+    Prompt,
+    Reply,
+    TextPair,
+    Usage,
+)  # fmt: skip
 from .recipe import Learnt, Recipe, Watch
 
 CONTEXT = 4096  # tokens that a fake can see
@@ -23,6 +40,7 @@ KINDS: Mapping[str, str] = {
     "echo": "writes the last line of the prompt, but for one such as Answer:, and likes options whose words are in it",
     "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
     "pupil": "answers as in the lesson with most words in common; as long as it has had none, it echoes",
+    "bag": "encodes: texts with words in common have like vectors; it can be trained on pairs of texts",
 }
 LESSONS = "lessons.json"
 
@@ -32,7 +50,8 @@ class Fake:
     """A fake by its name: `fake:echo`, `fake:noise`, or `fake:pupil`, which can be trained."""
 
     load: str
-    seconds: float = 0.0  # that training takes; no part of the identity
+    seconds: float = 0.0  # that training takes, or encoding a text; no part of the identity
+    vector_dtype: ClassVar[str] = "float32"
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -41,6 +60,8 @@ class Fake:
     @property
     def can(self) -> frozenset[Ability]:
         """Say what the fake can do."""
+        if self.kind == "bag":
+            return frozenset({"vectors", "train"})
         return LANGUAGE | {"train"} if self.kind == "pupil" else LANGUAGE
 
     def lacks(self) -> Sequence[Note]:
@@ -65,6 +86,10 @@ class Fake:
     def open(self, run: Path, *, workers: int = 1) -> LanguageModel:  # noqa: ARG002 (as all sources)
         """Make the fake ready."""
         return FakeModel(self.kind)
+
+    def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:  # noqa: ARG002
+        """Make the fake encoder ready."""
+        return FakeEncoder(self.seconds)
 
     def measure(self) -> Measure:
         """Count words for tokens."""
@@ -171,7 +196,60 @@ class FakeModel:
         self.usage.computed += read + written
 
 
-def _learnt(lessons: Sequence[Lesson], how: Recipe, watch: Watch | None) -> Learnt:
+class FakeEncoder:
+    """An encoder that adds up a vector for each word, drawn by a hash of it; forms give other vectors."""
+
+    width, forms = 32, ("CLF", "QRY")
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds, self.usage = seconds, Usage()
+        self.learnt: dict[str, Array] = {}  # by word, what training has added
+
+    def encode(self, texts: Sequence[str], form: str = "") -> Array:
+        """Add up the vectors of words, to length 1: (texts, width)."""
+        if form and form not in self.forms:
+            raise UnknownNameError("form", form, self.forms)
+        time.sleep(self.seconds * len(texts))
+        words = [self._words(text) for text in texts]
+        self.usage.read += sum(map(len, words))
+        self.usage.computed += sum(map(len, words))
+        found = np.array([self._sum(own, form) for own in words]).reshape(len(texts), self.width)
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        return (found / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:  # noqa: ARG002 (as all encoders)
+        """Count words beyond the context."""
+        return [max(0, len(tokens(text)) - CONTEXT) for text in texts]
+
+    @contextmanager
+    def tuned(
+        self, pairs: Sequence[TextPair], how: Recipe, *, seed: int, watch: Watch | None = None  # noqa: ARG002
+    ) -> Iterator[Learnt]:  # fmt: skip
+        """Move the words of each pair towards each other, or away; for a while."""
+        before, self.learnt = self.learnt, dict(self.learnt)
+        for pair in pairs:
+            for own, other in ((pair.first, pair.second), (pair.second, pair.first)):
+                step = (pair.target - 0.5) * self._sum(self._words(other), "") / len(pairs)
+                for word in self._words(own):
+                    self.learnt[word] = self.learnt.get(word, 0.0) + step
+        try:
+            yield _learnt(pairs, how, watch)
+        finally:
+            self.learnt = before
+
+    def _words(self, text: str) -> list[str]:
+        return tokens(text.lower())[:CONTEXT]
+
+    def _sum(self, words: Sequence[str], form: str) -> Array:
+        each = (_direction(word, form, self.width) + self.learnt.get(word, 0.0) for word in words)
+        return sum(each, np.zeros(self.width))
+
+
+def _direction(word: str, form: str, width: int) -> Array:
+    return np.array([_fraction(f"{form}\n{place}\n{word}") - 0.5 for place in range(width)])
+
+
+def _learnt(lessons: Sequence[Lesson | TextPair], how: Recipe, watch: Watch | None) -> Learnt:
     """Tell of a training that takes a step for each lesson, and forgets nothing."""
     watch = watch or Watch()
     for step in range(len(lessons)):

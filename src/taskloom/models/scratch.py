@@ -7,12 +7,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from ..errors import ModelError
 from ..ids import Json
 from ..messages import Note
 from ..progress import Progress
-from . import Ability, LanguageModel, Lesson, Measure, new
+from . import Ability, Encoder, LanguageModel, Lesson, Measure, new
 from .corpus import Corpus
 from .load import Weights, need_torch
 from .pretrain import VERSION, Pretraining, usual_rate
@@ -25,6 +26,7 @@ class Scratch:
     """An architecture, which becomes a model when it is pre-trained."""
 
     load: str
+    vector_dtype: ClassVar[str] = "float32"
 
     def __post_init__(self) -> None:
         new.family_of(self.load)  # refuses what is none
@@ -59,6 +61,12 @@ class Scratch:
     def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:
         """Load what pre-training made, and add what was trained after it."""
         return _made(added).open_trained(run, added[1:], workers=workers)
+
+    def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
+        """Load what pre-training made for its vectors."""
+        if not added:
+            raise ModelError(Note.of("weights-not-drawn", model=self.load))
+        return _made(added).open_encoder(run, added[1:], workers=workers)
 
     def train(
         self, lessons: Sequence[Lesson], added: Sequence[Path], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,

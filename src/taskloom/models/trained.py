@@ -13,7 +13,8 @@ from ..options import check_choices, check_integers
 from .recipe import BUDGETS, Recipe
 
 OF_TEXTS = ("texts", "field", "objective", "tokenizer", "vocabulary", "length")  # options of pre-training alone
-OF_ANSWERS = ("what", "dev", "patience", "every", "encoding")  # options that pre-training does not have
+OF_EPISODES = ("ways", "shots")  # options of lessons that are drawn as episodes
+OF_ANSWERS = ("what", "dev", "patience", "every", "encoding", "template", "episodes")  # not of pre-training
 USUAL_OF_TEXTS: Mapping[str, Any] = {"batch": 16, "warmup": 0.05}
 STEPS_OF_TEXTS = 3000  # where no budget is given
 
@@ -27,7 +28,11 @@ class Trained(Recipe):
     folds: tuple[str, ...] = ("*",)  # names or patterns of folds: one of them must ask about the task
     most: int | Literal["all"] = 100  # examples of each task
     sample: int = 0  # tasks that are drawn of these, by the seed of the draw; 0: all
-    encoding: str = ""  # of instructions; none: the default template
+    encoding: str = ""  # of instructions; none: a template
+    template: str = "default"
+    episodes: int = 0  # that lessons are drawn as, each with labels of its own; 0: a lesson for each example
+    ways: tuple[int, int] = (2, 5)  # classes of an episode, from and to; 0: as many as there are
+    shots: tuple[int, int] = (1, 5)  # examples of each class
     dev: int = 0  # examples that are held out for early stopping
     apart: Literal["target", "study"] = "target"  # from whose records its own are kept apart
     goal: Literal["answers", "texts"] = "answers"  # what is learnt; a model without weights starts with texts
@@ -41,11 +46,15 @@ class Trained(Recipe):
     def __post_init__(self) -> None:
         Recipe.__post_init__(self)
         check_choices(self, apart=("target", "study"), goal=("answers", "texts"))
-        check_integers(self, {"dev": 0, "sample": 0})
+        check_integers(self, {"dev": 0, "sample": 0, "episodes": 0})
         if self.goal != "texts" and (given := [name for name in OF_TEXTS if name in declared(self)]):
             raise UsageError(Note.of("options-of-texts", names=given))
         if self.goal == "texts" and (given := [name for name in OF_ANSWERS if name in declared(self)]):
             raise UsageError(Note.of("options-of-answers", names=given))
+        if not self.episodes and (given := [name for name in OF_EPISODES if name in declared(self)]):
+            raise UsageError(Note.of("options-of-episodes", names=given))
+        _settle_range(self, "ways", least=2, open_ended=True)
+        _settle_range(self, "shots", least=1)
         if self.what == "none":
             raise UsageError(Note.of("nothing-trained"))
         if bool(self.patience) != bool(self.dev):
@@ -58,8 +67,21 @@ class Trained(Recipe):
             object.__setattr__(self, name, listed)
         if self.most != "all" and (isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1):
             raise UsageError(f"most must be an integer >= 1, or all: {self.most!r}")
-        if not isinstance(self.train, str) or not isinstance(self.encoding, str):
-            raise UsageError(f"train and encoding of a trained model must be texts: {self.train!r}, {self.encoding!r}")
+        texts = (self.train, self.encoding, self.template)
+        if not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"train, encoding and template of a trained model must be texts: {texts}")
+        if self.encoding and self.template != "default":
+            raise UsageError(Note.of("encoding-and-template", encoding=self.encoding, template=self.template))
+
+
+def _settle_range(of: Trained, name: str, *, least: int, open_ended: bool = False) -> None:
+    """Make an option a pair, the least and the most, or refuse it; a number is both."""
+    given: Any = getattr(of, name)
+    pair = tuple(given) if isinstance(given, list | tuple) else (given, given)
+    whole = all(isinstance(size, int) and not isinstance(size, bool) for size in pair)
+    if len(pair) != 2 or not whole or pair[0] < least or not (pair[0] <= pair[1] or (open_ended and pair[1] == 0)):
+        raise UsageError(Note.of("range-expected", name=name, least=least, given=repr(given)))
+    object.__setattr__(of, name, pair)
 
 
 def trained(options: Mapping[str, Any]) -> Trained:

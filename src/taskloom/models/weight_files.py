@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import ModelError
 from ..ids import fingerprint
 from ..messages import Note
+from .sentence_files import module_files
 
 FILES = (
     "*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja",
@@ -80,7 +81,7 @@ def content(place: Path) -> str:
         return _hashed(place)
     refuse_uncovered(place)
     files = [f for f in place.iterdir() if any(f.match(pattern) for pattern in FILES)]
-    files += (place / TEMPLATES).glob("*.jinja")
+    files += [*(place / TEMPLATES).glob("*.jinja"), *module_files(place)]
     named = {str(f.relative_to(place)): f for f in files if f.is_file()}
     return fingerprint("weights", {name: _hashed(named[name]) for name in sorted(named)})
 

@@ -101,21 +101,25 @@ def draw(answers: Mapping[str, Answers], how: How) -> dict[str, dict[str, Episod
         for task, episodes in by_task(found).items():
             parts.setdefault(task, {})[name] = episodes
     drawn: dict[str, dict[str, Episodes]] = {name: {} for name in answers}
-    linked = _linked(parts)
-    for tasks in linked:
+    groups = linked({task: _asked(found) for task, found in parts.items()})
+    for tasks in groups:
         for (task, name), values in _rescored(tasks, parts, how).items():
             drawn[name][task] = Episodes(parts[task][name], values, tasks[0])
-    return {name: dict(sorted(found.items())) for name, found in drawn.items()} if len(linked) < len(parts) else drawn
+    return {name: dict(sorted(found.items())) for name, found in drawn.items()} if len(groups) < len(parts) else drawn
 
 
-def _linked(parts: Mapping[str, Mapping[str, Answers]]) -> list[list[str]]:
-    """Put tasks together that share records with each other, directly or by way of others, in order of their names."""
+def linked(asked: Mapping[str, Iterable[int]]) -> list[list[str]]:
+    """Put tasks together that share records with each other, directly or by way of others, in order of their names.
+
+    >>> linked({"a": [1], "b": [2, 3], "c": [3, 1], "d": [4]})
+    [['a', 'b', 'c'], ['d']]
+    """
     groups: dict[str, list[str]] = {}
     home: dict[str, str] = {}  # the group of each task
     first: dict[int, str] = {}  # a task of each record
-    for task in sorted(parts):
+    for task in sorted(asked):
         groups[task], home[task] = [task], task
-        for record in _asked(parts[task]):
+        for record in asked[task]:
             old, new = home[first.setdefault(record, task)], home[task]
             if old != new:
                 old, new = sorted((old, new))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..episodes import shots_order, shots_text
+from ..episodes import Shots, shots_order, shots_text
 from ..stats import Contrast, Estimate
 from ..studies.results import Results
 from ..studies.views import view_name
@@ -47,6 +47,15 @@ class ReportData:
         """Give each learner's standing at the most shots at which it has a score."""
         leaderboards = sorted((b for b in self.leaderboards if b.metric == metric), key=lambda b: shots_order(b.shots))
         return {s.learner: (b, s) for b in leaderboards for s in b.standings if not math.isnan(s.score.value)}
+
+    def at(self, metric: str, shots: Shots) -> dict[str, tuple[Leaderboard, Standing]]:
+        """Give each learner's standing at a number of shots, if it has a score."""
+        found = (b for b in self.leaderboards if (b.metric, b.shots) == (metric, shots))
+        return {s.learner: (b, s) for b in found for s in b.standings if not math.isnan(s.score.value)}
+
+    def in_points(self, metric: str) -> bool:
+        """Tell whether a metric is shown from 0 to 100."""
+        return next(b.points for b in self.leaderboards if b.metric == metric)
 
     @property
     def first(self) -> str:

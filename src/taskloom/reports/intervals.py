@@ -63,6 +63,16 @@ def score_means(drawn: Drawn, how: How) -> dict[str, TaskMean]:
     }
 
 
+def between(ours: TaskMean, theirs: TaskMean) -> TaskMean:
+    """Give the difference of two groups of episodes of a task, of the same resamples of records."""
+    answers = ours.answers + theirs.answers
+    valued = ours.valued + theirs.valued - 1  # each group has lost a degree of freedom
+    return TaskMean(
+        ours.both - theirs.both, ours.items - theirs.items, ours.episodes - theirs.episodes, answers,
+        answers / (valued + 1), valued, ours.records | theirs.records, ours.linked,
+    )  # fmt: skip
+
+
 def _unseen(of: Episodes, level: float) -> Sides:
     """Sum up what no episode shows, as the variance of their mean is summed up."""
     found = [of.answers[place].metric.unseen(of.answers[place].units, level) for place in of.valued]
@@ -250,9 +260,9 @@ def each_task(means: Iterable[TaskMean], how: How) -> Resampled:
     values = np.stack([m.both for m in found]) if found else np.empty((0, 1 + how.count))
     sure = [at for at, m in enumerate(found) if m.valued and len(m.records) > 1 and how.tasks == "fixed"]
     components: list[tuple[Component, ...]] = [()] * len(found)
-    for at, variance in zip(sure, _variances(values[sure]), strict=True):
+    for at, variance in zip(sure, variances(values[sure]), strict=True):
         m = found[at]
-        alone = (0.0, variance) if m.items is m.both else _variances(np.stack([m.episodes, m.items]))
+        alone = (0.0, variance) if m.items is m.both else variances(np.stack([m.episodes, m.items]))
         components[at] = _within((*alone, variance), (len(m.records) - 1, m.valued - 1))
     units, unseen = [float(len(m.records)) for m in found], [m.unseen for m in found]
     return Resampled(values, components, [m.answers for m in found], how.level, unseen, units)
@@ -332,16 +342,16 @@ class _Tasks:
         if self.how.tasks == "fixed":
             return within
         still = self.mean([np.broadcast_to(m.both[0], len(m.both)) for m in self.means], drawn=True)
-        between = (Component(_variances(still[None])[0], len(self.means) - 1),)
+        between = (Component(variances(still[None])[0], len(self.means) - 1),)
         return max(within, between, key=lambda parts: sum(part.inflated(self.how.level) for part in parts))
 
     def _variances(self, both: Array) -> tuple[float, float, float]:
         """Give the variance where episodes are drawn, where items are, and where both are."""
         if all(m.items is m.both for m in self.means):  # no task has several episodes
-            (variance,) = _variances(both[None])
+            (variance,) = variances(both[None])
             return 0.0, variance, variance
         rows = [self.mean([m.episodes for m in self.means]), self.mean([m.items for m in self.means]), both]
-        by_episode, by_item, by_both = _variances(np.stack(rows))
+        by_episode, by_item, by_both = variances(np.stack(rows))
         return by_episode, by_item, by_both
 
     def _too_few(self) -> bool:
@@ -365,8 +375,8 @@ def _within(variances: tuple[float, float, float], freedom: tuple[int, int]) -> 
     return Component(by_item, freedom[0]), Component(wanted - by_item, freedom[1])
 
 
-def _variances(values: Array) -> list[float]:
-    """Give the variance of each row's resamples."""
+def variances(values: Array) -> list[float]:
+    """Give the variance of each row's resamples; NaN where none has a value."""
     if not len(values) or values.shape[1] < 2 or np.isnan(values[:, 1:]).all(1).any():
         return [float(np.var(row[~np.isnan(row)])) if (~np.isnan(row)).any() else math.nan for row in values[:, 1:]]
     return [float(v) for v in np.nanvar(values[:, 1:], axis=1)]

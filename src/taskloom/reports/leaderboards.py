@@ -18,7 +18,7 @@ from ..stats import Contrast, Estimate, ranks, tie_groups
 from ..studies.results import Outcome
 from .comparable import Ground, common, everything, ground_of, missing
 from .contrasts import contrasts_by_task, contrasts_of, corrected, differs
-from .draws import Answers, Drawn, Episodes, How, answers_of, draw
+from .draws import Answered, Answers, Drawn, Episodes, How, Place, answers_of, draw
 from .intervals import Resampled, TaskMean, each_task, group_sizes, instances, over_tasks, score_means, together
 
 TESTED = 60  # tasks; of more, no single one is tested
@@ -92,13 +92,12 @@ def leaderboard(
     metric: str, shots: Shots, outcomes: Iterable[Outcome], baselines: Sequence[str] = (), how: How | None = None
 ) -> Leaderboard:
     """Score all learners that have outcomes at these shots, and compare each two of them."""
-    return _Field.of(metric, shots, outcomes, how or How()).leaderboard(baselines)
+    return ScoreField.of(metric, shots, outcomes, how or How()).leaderboard(baselines)
 
 
 def mean_scores(metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How) -> dict[str, Estimate]:
     """Score all learners that have outcomes at these shots, as a leaderboard does, and compare none."""
-    field = _Field.of(metric, shots, outcomes, how)
-    return field.scores if field.answers else {}
+    return ScoreField.of(metric, shots, outcomes, how).scores
 
 
 def leaderboards(
@@ -110,7 +109,7 @@ def leaderboards(
     groups: Mapping[str, Collection[str]],
 ) -> Iterator[tuple[str, Leaderboard]]:
     """Make the leaderboard of all tasks, which has no name, and one for each group of tasks, of the same resamples."""
-    field = _Field.of(metric, shots, outcomes, how)
+    field = ScoreField.of(metric, shots, outcomes, how)
     yield "", field.tested(field.leaderboard(baselines), baselines)
     yield from ((name, field.only(tasks).leaderboard(baselines)) for name, tasks in groups.items())
 
@@ -128,13 +127,13 @@ def over_groups(
     metric: str, shots: Shots, outcomes: Iterable[Outcome], groups: Mapping[str, Collection[str]], how: How
 ) -> Grouped:
     """Score all learners on all tasks, on each group of tasks, and by the mean over groups."""
-    field = _Field.of(metric, shots, outcomes, how)
+    field = ScoreField.of(metric, shots, outcomes, how)
     parts = {name: field.only(tasks).leaderboard(()) for name, tasks in groups.items()}
     return Grouped(field.leaderboard(()), parts, field.over_groups(groups) if groups else {})
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class ScoreField:
     """What all learners have answered at one setting, drawn once for all that is said of it."""
 
     metric: str
@@ -145,38 +144,37 @@ class _Field:
     means: Mapping[str, Mapping[str, TaskMean]]
 
     @classmethod
-    def of(cls, metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How) -> _Field:
+    def of(cls, metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How) -> ScoreField:
         """Draw resamples of all that was answered."""
         answers = answers_of(metric, shots, outcomes)
         drawn = draw(answers, how)
         return cls(metric, shots, how, answers, drawn, {name: score_means(found, how) for name, found in drawn.items()})
 
-    def only(self, tasks: Collection[str]) -> _Field:
+    def only(self, tasks: Collection[str]) -> ScoreField:
         """Keep these tasks alone, and learners that have answered some of them."""
         wanted = set(tasks)
-        drawn = {n: {t: e for t, e in found.items() if t in wanted} for n, found in self.drawn.items()}
-        drawn = {name: found for name, found in drawn.items() if found}
-        return replace(
-            self,
-            answers={
-                n: {p: self.answers[n][p] for e in found.values() for p in e.answers} for n, found in drawn.items()
-            },
-            drawn=drawn,
-            means={n: {task: self.means[n][task] for task in found} for n, found in drawn.items()},
-        )
+        return self.where(lambda place, _: place[0] in wanted)
 
-    def at(self, ground: Ground) -> _Field:
+    def at(self, ground: Ground) -> ScoreField:
         """Keep these episodes alone, and learners that have answered some of them."""
-        drawn = {n: {t: e for t, of in found.items() if (e := _kept(of, ground))} for n, found in self.drawn.items()}
+        return self.where(lambda place, a: (place, a.items) in ground)
+
+    def where(self, wanted: Callable[[Place, Answered], bool]) -> ScoreField:
+        """Keep some episodes; the mean of a task stays as it is where all of its episodes do."""
+        drawn = {n: {t: e for t, of in found.items() if (e := _kept(of, wanted))} for n, found in self.drawn.items()}
         drawn = {name: found for name, found in drawn.items() if found}
         return replace(
             self,
             answers={n: {p: a for e in found.values() for p, a in e.answers.items()} for n, found in drawn.items()},
             drawn=drawn,
-            means={name: score_means(found, self.how) for name, found in drawn.items()},
+            means={name: self._means(name, found) for name, found in drawn.items()},
         )
 
-    def _trimmed(self, ground: Ground, baselines: Sequence[str]) -> _Field:
+    def _means(self, name: str, drawn: Drawn) -> dict[str, TaskMean]:
+        changed = score_means({t: e for t, e in drawn.items() if e is not self.drawn[name][t]}, self.how)
+        return {task: changed.get(task) or self.means[name][task] for task in drawn}
+
+    def _trimmed(self, ground: Ground, baselines: Sequence[str]) -> ScoreField:
         """Keep of baselines what learners have, too; a baseline that has nothing of it stays as it is."""
         if all(ground_of(self.drawn[name]) <= ground for name in baselines if name in self.drawn):
             return self
@@ -206,7 +204,7 @@ class _Field:
         """Rank and compare the learners that have answered all of this; baselines are a family of their own."""
         kind = self.kind
         higher = kind.higher_is_better
-        scores, by_instance = (self._scores(by_size=by_size) for by_size in (False, True))
+        scores, by_instance = self.scores, self.weighed(instances)
         lacks = {name: missing(ground_of(found), ground) for name, found in self.drawn.items()}
         order = sorted(scores, key=lambda name: _order(scores[name].value, higher, name, apart=lacks[name] is not None))
         whole = [name for name in order if lacks[name] is None]
@@ -269,17 +267,15 @@ class _Field:
     @property
     def scores(self) -> dict[str, Estimate]:
         """Give each learner's mean over tasks."""
-        return self._scores(by_size=False)
+        return self.weighed(lambda _: None)
 
-    def _scores(self, *, by_size: bool) -> dict[str, Estimate]:
-        return self._estimates(
-            {
-                name: over_tasks(means, self.how, instances(means) if by_size else None)
-                for name, means in self.means.items()
-            }
-        )
+    def weighed(self, sizes: Callable[[Mapping[str, TaskMean]], Mapping[str, float] | None]) -> dict[str, Estimate]:
+        """Give each learner's mean over tasks, which weigh by their sizes, or all the same."""
+        return self._estimates({name: over_tasks(means, self.how, sizes(means)) for name, means in self.means.items()})
 
     def _estimates(self, found: Mapping[str, Resampled]) -> dict[str, Estimate]:
+        if not found:
+            return {}
         return dict(zip(found, together(list(found.values())).scores(self.kind.bounds), strict=True))
 
     @property
@@ -303,9 +299,9 @@ def _order(value: float, higher: bool, name: str, *, apart: bool) -> tuple[bool,
     return apart, math.isnan(value), -value if higher else value, name
 
 
-def _kept(of: Episodes, ground: Ground) -> Episodes | None:
+def _kept(of: Episodes, wanted: Callable[[Place, Answered], bool]) -> Episodes | None:
     """Keep some episodes of a task, with their columns of scores; nothing if none is left."""
-    kept = [at for at, (place, a) in enumerate(of.answers.items()) if (place, a.items) in ground]
+    kept = [at for at, (place, a) in enumerate(of.answers.items()) if wanted(place, a)]
     if len(kept) == len(of.answers):
         return of
     places = list(of.answers)

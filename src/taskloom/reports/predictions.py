@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..core import Suite
 from ..scores import signature
 from ..scores.predictions import Marked, Prediction, mark
+from ..scores.rankings import nothing_relevant
 from ..stats import Estimate
 from ..studies.costs import Cost
 from ..studies.items import answer_text, unusable_answer
@@ -48,6 +49,7 @@ class PredictionScores:
     unknown: int  # predictions for items that the suite does not ask about
     doubled: int  # lines whose item was answered before: the last counts
     surrogates: int = 0  # lines with half a character, replaced by U+FFFD
+    nothing_relevant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by task: queries, left out of means
 
 
 def score_predictions(
@@ -71,6 +73,7 @@ def score_predictions(
         unknown=marks.unknown,
         doubled=marks.doubled,
         surrogates=sum(one.surrogates for one in given),
+        nothing_relevant=nothing_relevant(suite, marked),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from html import escape
 
 from ..stats import Estimate
-from .drawing import HUES, Scale, drawing, fitted, scale, short, spaced, span, text_at, tick_text, ticks
+from .drawing import HUES, Scale, drawing, fitted, known, scale, short, spaced, span, text_at, tick_text, ticks
 
 WIDTH, LEFT, RIGHT = 420, 12, 408  # fonts of 13 in a drawing of 420 stay readable on a phone
 ROW, FOOT = 40, 34
+LANES_TOP, LANE = 26, 11  # dots with bars: below the name of their row, and below each other
 BAR_ROW, BAR_LEFT, BAR_RIGHT = 20, 204, 372  # names to the left of bars, counts to the right
 COUNTS_TO = 10  # what an axis of counts reaches at least
 COLUMNS_FOOT, MOST_COLUMNS = 160, 30  # of a histogram: where its columns stand, and how many there are
@@ -21,11 +23,13 @@ APART = (0, -6, 6, -3, 3)  # how far dots that would hide each other are moved u
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A dot of a scatter plot, and what it stands for."""
+    """A dot of a scatter plot, what it stands for, and the ends of its bar where it has one."""
 
     x: float
     y: float
     label: str
+    low: float = math.nan
+    high: float = math.nan
 
 
 def bars(rows: Sequence[tuple[str, int]], about: str) -> str:
@@ -110,15 +114,15 @@ def _key(swatches: Mapping[str, str]) -> str:
 
 def scatter(
     series: Mapping[str, Sequence[Point]], about: str, *, x: str, y: str, size: int = 420,
-    lines: Mapping[str, tuple[float, float]] | None = None,
+    lines: Mapping[str, tuple[float, float]] | None = None, ends: tuple[float, float] | None = None,
 ) -> str:  # fmt: skip
     """Draw points of several series in a square, where both sides have one scale, beside the line on which x is y.
 
-    A series may have a line of its own: its slope and intercept.
+    A series may have a line of its own: its slope and intercept. The scale reaches as far as points do, or to its ends.
     """
     fits = {name: _ends(points, lines[name]) for name, points in series.items() if lines and name in lines}
-    values = [v for points in (*series.values(), *fits.values()) for point in points for v in (point.x, point.y)]
-    low, high = span(values)
+    placed = [point for points in (*series.values(), *fits.values()) for point in points]
+    low, high = ends or span([v for p in placed for v in (p.x, p.y, p.low, p.high) if not math.isnan(v)])
     across, up = scale(low, high, 46, RIGHT - 8), scale(low, high, size - FOOT, 12)
     marks = ticks(low, high)
     grid = [_level(up(tick), tick_text(tick)) for tick in marks]
@@ -134,16 +138,21 @@ def scatter(
 
 
 def strips(rows: Mapping[str, Mapping[str, Estimate]], styles: Mapping[str, str], about: str) -> str:
-    """Draw the scores of several series as dots in one line for each row."""
-    at, axis = _axis([e.value for found in rows.values() for e in found.values() if not math.isnan(e.value)], len(rows))
-    lines = [_strip(row, found, styles, number * ROW, at) for number, (row, found) in enumerate(rows.items())]
-    return drawing(about, (WIDTH, len(rows) * ROW + FOOT), [axis, *lines])
+    """Draw the scores of several series as dots: in one line for each row, or below each other where some have bars."""
+    found = [e for row in rows.values() for e in row.values() if not math.isnan(e.value)]
+    barred = any(not math.isnan(e.low + e.high) for e in found)
+    heights = [LANES_TOP + LANE * len(row) if barred else ROW for row in rows.values()]
+    *tops, foot = itertools.accumulate([0, *heights])
+    at, axis = _axis([v for e in found for v in (known(e) if barred else [e.value])], foot)
+    draw = _lanes if barred else _strip
+    lines = [draw(row, of, styles, top, at) for top, (row, of) in zip(tops, rows.items(), strict=True)]
+    return drawing(about, (WIDTH, foot + FOOT), [axis, *lines])
 
 
 def heat(rows: Sequence[tuple[str, Sequence[float | None], str]], columns: Sequence[str], about: str) -> str:
     """Draw rows of numbers in cells that are the darker the larger they are; each has a name and a style."""
-    known = [value for _, values, _ in rows for value in values if value is not None]
-    share = scale(min(known, default=0), max(known, default=1), 0.08, 0.6)
+    cells = [value for _, values, _ in rows for value in values if value is not None]
+    share = scale(min(cells, default=0), max(cells, default=1), 0.08, 0.6)
     top = 14 + round(7.2 * max(map(len, columns), default=0))
     left = LEFT + min(200, round(6.8 * max((len(name) for name, _, _ in rows), default=0))) + 8
     step = (RIGHT - left) / max(1, len(columns))
@@ -178,12 +187,18 @@ def _bar_end(count: int, most: int) -> float:
 
 
 def _points(points: Sequence[Point], hue: int, across: Scale, up: Scale) -> str:
+    bars = (
+        f'<line class="error" x1="{x:.1f}" x2="{x:.1f}" y1="{up(p.low):.1f}" y2="{up(p.high):.1f}"/>'
+        for p in points
+        if not math.isnan(p.low + p.high)
+        for x in [across(p.x)]
+    )
     shown = (
         f'<circle class="mark" cx="{across(p.x):.1f}" cy="{up(p.y):.1f}" r="4"><title>'
         f"{escape(f'{p.label}: {tick_text(p.x)}, {tick_text(p.y)}')}</title></circle>"
         for p in points
     )
-    return f'<g class="hue{hue % HUES}">{"".join(shown)}</g>'
+    return f'<g class="hue{hue % HUES}">{"".join(bars)}{"".join(shown)}</g>'
 
 
 def _ends(points: Sequence[Point], line: tuple[float, float]) -> list[Point]:
@@ -198,10 +213,24 @@ def _line(points: Sequence[Point], hue: int, across: Scale, up: Scale) -> str:
     return f'<g class="hue{hue % HUES}"><polyline class="line" points="{places}"/></g>'
 
 
+def _lanes(name: str, found: Mapping[str, Estimate], styles: Mapping[str, str], top: int, at: Scale) -> str:
+    """Draw each series in a line of its own, with its interval."""
+    marks = []
+    for number, (one, e) in enumerate(found.items()):
+        y = top + LANES_TOP + LANE * number
+        ends = f" [{tick_text(e.low)}, {tick_text(e.high)}]" if not math.isnan(e.low + e.high) else ""
+        bar = f'<line class="error" x1="{at(e.low):.1f}" x2="{at(e.high):.1f}" y1="{y}" y2="{y}"/>' if ends else ""
+        if not math.isnan(e.value):
+            title = f"<title>{escape(f'{name}, {one}: {tick_text(e.value)}{ends}')}</title>"
+            dot = f'<circle class="mark" cx="{at(e.value):.1f}" cy="{y}" r="4"/>'
+            marks.append(f'<g class="{styles[one]}">{title}{bar}{dot}</g>')
+    return text_at(LEFT, top + 15, name, "name") + "".join(marks)
+
+
 def _strip(name: str, found: Mapping[str, Estimate], styles: Mapping[str, str], top: int, at: Scale) -> str:
-    known = sorted((at(e.value), one, e) for one, e in found.items() if not math.isnan(e.value))
+    placed = sorted((at(e.value), one, e) for one, e in found.items() if not math.isnan(e.value))
     marks, before, shift = [], -math.inf, 0
-    for x, one, e in known:
+    for x, one, e in placed:
         shift = (shift + 1) % len(APART) if x - before < 9 else 0  # dots that would hide each other
         title = f"<title>{escape(f'{name}, {one}: {tick_text(e.value)}')}</title>"
         dot = f'<circle class="mark" cx="{x:.1f}" cy="{top + 28 + APART[shift]}" r="4.5"/>'
@@ -222,16 +251,16 @@ def _heat_cell(x: float, y: float, width: float, value: float, share: float, lab
     return f"<g><title>{escape(title)}</title>{drawn}{number}</g>"
 
 
-def _axis(values: Sequence[float], rows: int) -> tuple[Scale, str]:
+def _axis(values: Sequence[float], foot: int) -> tuple[Scale, str]:
     low, high = span(values)
     at = scale(low, high, LEFT + 8, RIGHT - 8)
     marks = spaced([(at(tick), tick_text(tick)) for tick in ticks(low, high)])
-    drawn = (_vertical(x, rows, "grid") + text_at(x, rows * ROW + 22, text, "tick", "middle") for x, text in marks)
+    drawn = (_vertical(x, foot, "grid") + text_at(x, foot + 22, text, "tick", "middle") for x, text in marks)
     return at, "".join(drawn)
 
 
-def _vertical(x: float, rows: int, style: str) -> str:
-    return f'<line class="{style}" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{rows * ROW + 6}"/>'
+def _vertical(x: float, foot: int, style: str) -> str:
+    return f'<line class="{style}" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{foot + 6}"/>'
 
 
 def _level(y: float, text: str) -> str:

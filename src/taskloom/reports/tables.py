@@ -21,6 +21,7 @@ from ..texts import counted
 from .class_tables import class_tables
 from .classes import class_reports, shared_errors
 from .contrasts import differs
+from .draws import How
 from .figures import Figure
 from .figures import text as cell_text
 from .leaderboards import Leaderboard, Standing
@@ -36,7 +37,7 @@ TRACEBACKS = "whole tracebacks: --to html or --to json"
 TRAINING_COLUMNS = ("model or learner", "trained", "shots", "cells", "parameters", "tokens", "steps", "seconds",
                     "threads", "peak memory", "final loss")  # fmt: skip
 COST_COLUMNS = ("learner", "cells", "seconds", "tokens read", "written", "computed / s", "shared", "peak memory",
-                "requests", "dollars")  # fmt: skip
+                "requests", "dollars", "tokens encoded", "seconds encoding")  # fmt: skip
 
 
 # --- words ---------------------------------------------------------------------------------------------------------
@@ -178,7 +179,12 @@ def legend(summary: Summary) -> str:
 
 def spoken_of(summary: Summary) -> str:
     """Say which tasks intervals speak of."""
-    return "these tasks" if summary.how.tasks == "fixed" else "other tasks like these"
+    return spoken(summary.how)
+
+
+def spoken(how: How) -> str:
+    """Say which tasks intervals that are made so speak of."""
+    return "these tasks" if how.tasks == "fixed" else "other tasks like these"
 
 
 def tally(summary: Summary) -> str:
@@ -261,7 +267,9 @@ def _cost(of: Cost) -> list[str]:
     memory = f"{of.memory / 1e9:.2f} GB" if of.memory else ""
     counts = [f"{n:,}" if n else "" for n in (of.read, of.written)]
     rates = [f"{speed:,.0f}" if of.computed else "", f"{100 * max(shared, 0):.0f} %" if of.computed else ""]
-    return [f"{of.seconds:,.1f}", *counts, *rates, memory, f"{of.requests:,}" if of.requests else "", _dollars(of)]
+    requests = f"{of.requests:,}" if of.requests else ""
+    encoded = [f"{of.encoded:,}", f"{of.encoding:,.1f}"] if of.encoded else ["", ""]
+    return [f"{of.seconds:,.1f}", *counts, *rates, memory, requests, _dollars(of), *encoded]
 
 
 def _dollars(of: Cost) -> str:
@@ -317,7 +325,7 @@ def terminal(summary: Summary) -> str:
                 ),
                 FEW,
             )  # fmt: skip
-        if any(cost.read for cost in summary.counts.costs.values()):
+        if any(cost.read or cost.encoded for cost in summary.counts.costs.values()):
             console.line("\ncompute cost")
             columns, rows = costs(summary)
             console.table(columns, rows, figures=columns[1:])

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from .. import __version__
 from ..core import Answer, Fields, Labels, Output, Words, faults_of
@@ -21,6 +22,8 @@ from ..messages import Note
 
 if TYPE_CHECKING:
     from .reduce import Array
+
+T = TypeVar("T")
 
 
 class Metric(Protocol):
@@ -51,6 +54,10 @@ class Metric(Protocol):
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
         """Score one answer; None is one that could not be parsed, and gets the worst unit."""
+
+    def units(self, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Array | None:  # noqa: ARG002
+        """Score many answers at once, and refuse any fault; None of a metric that scores them one by one."""
+        return None
 
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
         """Give one number for each resample: (n, d) and (r, n) give (r,)."""
@@ -93,12 +100,13 @@ METRICS: Mapping[str, MetricRow] = {
     "bleu-4": MetricRow("text:Bleu", TEXT, "n-grams in common, corpus", "sacrebleu"),
     "list-f1": MetricRow("text:ListF1", ("terms", MANY), "terms in common", "scikit-learn"),
     "character-f1": MetricRow("text:CharacterF1", ("terms",), "characters of terms in common", "worked by hand"),
-    "bpref": MetricRow("rank:Bpref", ("terms",), "right terms above wrong ones", "worked by hand", BOTH),
-    "ndcg": MetricRow("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10", TREC, BOTH),
+    "bpref": MetricRow("rank:Bpref", ("terms", "ranking"), "right ones above wrong ones", f"by hand, {TREC}", BOTH),
+    "ndcg": MetricRow("rank:Ndcg", ("ranking",), "graded ranking: ndcg, ndcg@10, ndcg%20", TREC, BOTH),
     "map": MetricRow("rank:AveragePrecision", ("ranking",), "mean average precision", TREC, BOTH),
     "mrr": MetricRow("rank:ReciprocalRank", ("ranking",), "rank of the first relevant", TREC, BOTH),
-    "p": MetricRow("rank:Precision", ("ranking",), "relevant among the first k: p@5", TREC, BOTH),
+    "p": MetricRow("rank:Precision", ("ranking",), "relevant among the first k: p@5, p@5:level=3", TREC, BOTH),
     "r": MetricRow("rank:Recall", ("ranking",), "relevant found in the first k: r@5", TREC, BOTH),
+    "r-prec": MetricRow("rank:RPrecision", ("ranking",), "precision at the number of relevant", TREC, BOTH),
     "tau-b": MetricRow("number:Kendall", ("number",), "numbers in the same order", "scipy"),
     "pearson": MetricRow("number:Pearson", ("number",), "linear correlation", "scipy"),
     "spearman": MetricRow("number:Spearman", ("number",), "correlation of ranks", "scipy"),
@@ -119,12 +127,13 @@ PUBLISHED: Mapping[str, str] = {  # what released scripts do otherwise
         ("accuracy", "macro-f1", "micro-f1", "f1"), "any text is read as a label: the nearest or first met"
     ),
     "rouge-l": "knows a-z and 0-9 alone",
-    "bpref": "the mean over hits alone",
+    "bpref": "of terms, the mean over hits alone; of rankings, 0 where nothing is relevant",
     "token-accuracy": "splits at single spaces: words with spaces are never right",
-    **dict.fromkeys(("ndcg", "map", "mrr", "p", "r"), "0, not left out, where nothing is relevant"),
+    **dict.fromkeys(("map", "mrr", "p", "r", "r-prec"), "0, not left out, where nothing is relevant"),
+    "ndcg": "0, not left out, where nothing is relevant; ndcg%k: the first two ranks are not discounted",
 }
-TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+))?(:(?P<options>.+))?")
-TYPED_OPTIONS = {"variant", "positive"}  # depth, labels and average are said otherwise
+TYPED = re.compile(r"(?P<name>[a-z0-9-]+)(@(?P<k>\d+)|%(?P<share>\d+))?(:(?P<options>.+))?")
+TYPED_OPTIONS = {"variant", "positive", "level"}  # depth, labels and average are said otherwise
 
 
 def metric(typed: str, output: Output | None = None) -> Metric:
@@ -143,11 +152,9 @@ def metric(typed: str, output: Output | None = None) -> Metric:
         raise ScoreError(Note.of("metric-of-task", metric=typed))
     _refuse_misfit(typed, entry, output)
     given = _options(typed, found["options"] or "", entry)
-    options = dict(entry.options or {}) | given
-    if found["k"]:
-        options["k"] = int(found["k"])
-        if not options["k"]:
-            raise ScoreError(Note.of("depth-too-small", metric=typed))
+    options = dict(entry.options or {}) | given | _depth(typed, found)
+    if "level" in given:
+        options["level"] = _level(typed, given["level"])
     module, _, name = entry.of.partition(":")
     kind = getattr(import_module(f".{module}", __package__), name)
     takes = {f.name for f in fields(kind)}
@@ -160,6 +167,23 @@ def metric(typed: str, output: Output | None = None) -> Metric:
     _refuse_lacking(typed, kind, options)
     made: Metric = kind(**options)
     return made
+
+
+def _depth(typed: str, found: re.Match[str]) -> dict[str, int]:
+    """Read how deep rankings are looked at, in ranks or as percent of the candidates."""
+    given = {name: int(found[name]) for name in ("k", "share") if found[name]}
+    if not all(given.values()):
+        raise ScoreError(Note.of("depth-too-small", metric=typed))
+    if given.get("share", 1) > 100:
+        raise ScoreError(Note.of("share-too-large", metric=typed))
+    return given
+
+
+def _level(typed: str, text: str) -> int:
+    """Read the grade from which on candidates are relevant."""
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise ScoreError(Note.of("level-wrong", given=text, metric=typed))
+    return int(text)
 
 
 def _refuse_misfit(typed: str, entry: MetricRow, output: Output | None) -> None:
@@ -235,19 +259,58 @@ def score(
         raise ScoreError(Note.of("nothing-to-score"))
     if missing := [at for at, right in enumerate(gold) if not right]:
         raise ScoreError(Note.of("items-without-gold", count=len(missing), of=len(gold), items=missing[:10]))
-    unusable: Counter[str] = Counter()
-    units, ready = [], of.prepared(gold)
-    for right, answer in zip(gold, answers, strict=True):
-        reason = unusable_code(output, answer)
-        is_read = not reason or (ready.reads_any_text and isinstance(answer, str))
-        try:
-            units.append(ready.unit(right, answer if is_read else None))
-        except UnusableError as error:
-            reason = error.note.key
-            units.append(ready.unit(right, None))
-        unusable[reason] += 1
+    ready = of.prepared(gold)
+    units, codes = _at_once(ready, gold, answers), [unusable_code(output, a) if not a else "" for a in answers]
+    if units is None:
+        code_of, unit_of = partial(unusable_code, output), ready.unit
+        if isinstance(output, Labels) and not output.many:
+            code_of, unit_of = _remembered(code_of), _remembered(unit_of)
+        codes = [code_of(answer) for answer in answers]
+        read = [
+            answer if not code or (ready.reads_any_text and isinstance(answer, str)) else None
+            for answer, code in zip(answers, codes, strict=True)
+        ]
+        units = ready.units(gold, read)
+        units = np.array([*_one_by_one(unit_of, gold, read, codes)], dtype=np.float64) if units is None else units
+    unusable = Counter(codes)
     del unusable[""]
-    return Scored(of, np.array(units, dtype=np.float64), dict(unusable))
+    return Scored(of, units, dict(unusable))
+
+
+def _at_once(of: Metric, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Array | None:
+    """Score answers that have no fault; where one has, they must be looked at one by one."""
+    try:
+        return of.units(gold, answers)
+    except ScoreError:
+        return None
+
+
+def _remembered(of: Callable[..., T]) -> Callable[..., T]:
+    """Work out once what is asked again: labels are few, and answers many."""
+    known = cache(of)
+
+    def asked(*given: Any) -> T:
+        try:
+            return known(*given)
+        except TypeError:  # a list, say, which is no label
+            return of(*given)
+
+    return asked
+
+
+def _one_by_one(
+    unit_of: Callable[..., tuple[float, ...]],
+    gold: Sequence[tuple[Answer, ...]],
+    answers: Sequence[Answer | None],
+    codes: list[str],
+) -> Iterator[tuple[float, ...]]:
+    """Score answers in turn, and note the code of each that is not of its gold answer's form."""
+    for at, (right, answer) in enumerate(zip(gold, answers, strict=True)):
+        try:
+            yield unit_of(right, answer)
+        except UnusableError as error:
+            codes[at] = error.note.key
+            yield unit_of(right, None)
 
 
 def unusable_code(output: Output | None, answer: Answer | None) -> str:

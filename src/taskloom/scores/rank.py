@@ -1,74 +1,187 @@
-"""Answers that are rankings: judged as trec_eval does, ties in score broken by the later name.
+"""Answers that are rankings: judged as trec_eval does, ties in score broken by the later name; many at once.
 
-A gold answer grades candidates; those above zero are relevant. What was not graded is not relevant. Where nothing is
-relevant, no ranking is better than another: `corrected` is NaN, which means leave out, and `published` 0, as trec_eval.
+A gold answer grades candidates; those above zero are relevant, or those from a `level` on (trec_eval's -l). What was
+not graded is not relevant. Where nothing is relevant, no ranking is better than another: `corrected` is NaN, which
+means leave out, and `published` 0, as trec_eval.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar
+from itertools import chain
+from typing import Any, ClassVar, TypeAlias
 
-from ..core import Answer, ranked
+import numpy as np
+
+from ..core import Answer, is_finite
 from ..errors import ScoreError
 from ..messages import Note
 from . import Metric
 from . import reduce as reduced
 from .match import Variant
+from .reduce import Array
 from .text import terms_of
 
+Graded: TypeAlias = dict[str, float]  # candidates with their scores or grades
 
-def _graded(gold: tuple[Answer, ...]) -> dict[str, float]:
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The rankings of several queries end to end: of each ranked candidate its query, its place and its gold grade."""
+
+    count: int  # queries
+    query: Array  # (n,)
+    rank: Array  # (n,), from 0
+    grade: Array  # (n,), 0 where it was not graded
+    graded: Array  # (n,), whether it was
+    gold_query: Array  # (m,), of each graded candidate
+    gold_grade: Array  # (m,)
+
+    def totals(self, values: Array) -> Array:
+        """Add up a value of each ranked candidate, query by query."""
+        return np.bincount(self.query, values, self.count)
+
+    def gold_totals(self, values: Array) -> Array:
+        """Add up a value of each graded candidate, query by query."""
+        return np.bincount(self.gold_query, values, self.count)
+
+    def relevant(self, level: int) -> Array:
+        """Count the relevant of each query, ranked or not."""
+        return self.gold_totals(_is_relevant(self.gold_grade, level))
+
+    def sizes(self) -> Array:
+        """Count the candidates of each query: those that were graded, and those that were ranked besides."""
+        return self.gold_totals(np.ones(len(self.gold_grade))) + self.totals(~self.graded)
+
+
+def _is_relevant(grade: Array, level: int) -> Array:
+    return grade >= level if level else grade > 0
+
+
+def judge(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Judged:
+    """Order the candidates of each answer by score, the higher first, of equals the later name; and look up grades."""
+    found, graded = [_scored(answer) for answer in answers], [_graded(right) for right in gold]
+    query, gold_query, gold_grades = _queries(found), _queries(graded), _numbers(graded)
+    names, gold_names = [*chain.from_iterable(found)], [*chain.from_iterable(graded)]
+    if names == gold_names and np.array_equal(query, gold_query):  # all candidates in the order of the gold answers
+        grade = gold_grades
+    else:
+        looked_up = chain.from_iterable(map(own.get, one) for own, one in zip(graded, found, strict=True))
+        grade = np.array([*looked_up], dtype=np.float64)  # None is NaN
+    grade = grade[_order(query, _scores(found), names)]
+    known = ~np.isnan(grade)
+    return Judged(len(found), query, _ranks(query), np.where(known, grade, 0), known, gold_query, gold_grades)
+
+
+def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
+    """Sort by query, then by score in single precision, the higher first, then by name, the later first."""
+    with np.errstate(over="ignore"):
+        single = scores.astype(np.float32)
+    order = _descending(query, single)
+    best = single[order]
+    same = np.flatnonzero((best[1:] == best[:-1]) & (query[1:] == query[:-1]))
+    for run in np.split(same, np.flatnonzero(np.diff(same) > 1) + 1) if len(same) else ():
+        tied = slice(run[0], run[-1] + 2)
+        order[tied] = sorted(order[tied].tolist(), key=names.__getitem__, reverse=True)
+    return order
+
+
+def _descending(query: Array, values: Array) -> Array:
+    """Give the places of values from the highest on, in each query; queries of one size are sorted at once."""
+    sizes = np.bincount(query)
+    starts, order = np.cumsum(sizes) - sizes, np.empty(len(query), dtype=np.int64)
+    for size in np.unique(sizes):
+        places = starts[sizes == size][:, None] + np.arange(size)  # (queries, size)
+        order[places] = np.take_along_axis(places, np.argsort(-values[places], axis=1), axis=1)
+    return order
+
+
+def _ranks(query: Array) -> Array:
+    """Count from 0 in each query; those of one query stand together."""
+    sizes = np.bincount(query)
+    return np.asarray(np.arange(len(query)) - (np.cumsum(sizes) - sizes)[query])
+
+
+def _graded(gold: tuple[Answer, ...]) -> Graded:
+    """Give the grade of each candidate; gold answers were checked when their pool was made."""
     if len(gold) != 1:
         raise ScoreError(Note.of("one-ranking-expected", given=repr(gold)))
-    return dict(_pairs(gold[0]))
+    try:
+        return dict(gold[0])  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ScoreError(Note.of("pairs-expected", given=repr(gold[0]))) from None
 
 
-def _ranked(answer: Answer | None) -> list[str]:
-    """Order candidates by score, the higher first; of equals the later name first."""
-    pairs = _pairs(answer) if answer is not None else []
-    if len({name for name, _ in pairs}) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ScoreError(Note.of("candidate-twice", given=repr(twice)))
-    if any(math.isnan(score) for _, score in pairs):
-        raise ScoreError(Note.of("grade-not-finite", given=repr(pairs[:10])))
-    return [name for name, _ in ranked(pairs)]
+def _scored(answer: Answer | None) -> Graded:
+    """Give the score of each candidate; no answer ranks nothing, and what is no ranking is refused."""
+    pairs: Any = answer or ()
+    if type(pairs) is tuple and not {*map(type, pairs)} - {tuple}:
+        try:
+            found: Graded = dict(pairs)
+            "".join(found)  # the quickest way to see that names are texts
+        except (TypeError, ValueError):
+            found = {}
+        if len(found) == len(pairs):
+            return found
+        if twice := [name for name, count in Counter(pair[:1] for pair in pairs).items() if count > 1]:
+            raise ScoreError(Note.of("candidate-twice", given=repr(*twice[0])))
+    raise ScoreError(Note.of("pairs-expected", given=repr(answer)))
 
 
-def _pairs(answer: Answer) -> list[tuple[str, float]]:
-    if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
-        raise ScoreError(Note.of("pairs-expected", given=repr(answer)))
-    return [(str(pair[0]), float(pair[1])) for pair in answer]
+def _scores(found: Sequence[Graded]) -> Array:
+    """Give the scores of all rankings; what is no finite number is refused."""
+    kinds = {*map(type, chain.from_iterable(map(dict.values, found)))}
+    try:
+        numbers = _numbers(found) if kinds <= {float, int} else np.array([np.nan])
+    except OverflowError:  # an integer of hundreds of digits
+        numbers = np.array([np.inf])
+    if not np.isfinite(numbers).all():
+        wrong = next(of for of in found if not all(map(is_finite, of.values())))
+        raise ScoreError(Note.of("grade-not-finite", given=repr([*wrong.items()][:10])))
+    return numbers
 
 
-def _relevance(gold: tuple[Answer, ...], answer: Answer | None) -> tuple[list[bool], int]:
-    """Say of each ranked candidate whether it is relevant, and how many are relevant in all."""
-    grades = _graded(gold)
-    relevant = sum(grade > 0 for grade in grades.values())
-    return [grades.get(name, 0) > 0 for name in _ranked(answer)], relevant
+def _numbers(found: Sequence[Graded]) -> Array:
+    return np.fromiter(chain.from_iterable(map(dict.values, found)), np.float64, sum(map(len, found)))
 
 
-def _nothing(variant: Variant) -> float:
-    """Score a ranking of which nothing is relevant."""
-    return 0.0 if variant == "published" else math.nan
+def _queries(found: Sequence[Graded]) -> Array:
+    return np.repeat(np.arange(len(found)), [*map(len, found)])
 
 
-@lru_cache(maxsize=64)
-def _discounts(count: int) -> tuple[float, ...]:
-    return tuple(1 / math.log2(rank + 2) for rank in range(count))
+# --- metrics ---------------------------------------------------------------------------------------------------------
 
 
-def _gain(grades: Sequence[float]) -> float:
-    return math.fsum(grade * discount for grade, discount in zip(grades, _discounts(len(grades)), strict=True))
+class RankMetric(Metric):
+    """A metric of rankings; one that inherits from it says what each of several rankings is worth."""
+
+    __slots__ = ()
+    variant: Variant
+    reduce = staticmethod(reduced.mean)
+
+    def worth(self, of: Judged) -> Array:
+        """Score each ranking, 0 to 1; NaN where nothing is relevant."""
+        raise NotImplementedError
+
+    def units(self, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Array | None:
+        """Score many rankings; NaN or 0 where nothing is relevant."""
+        found = self.worth(judge(gold, answers))
+        return (np.nan_to_num(found) if self.variant == "published" else found)[:, None]
+
+    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
+        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
+        found = self.units([gold], [answer])
+        return () if found is None else tuple(found[0].tolist())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ndcg(Metric):
+class Ndcg(RankMetric):
     """Normalised discounted cumulative gain, grades as gains, to a depth of k (0: the whole ranking).
+
+    With a share, the depth is that many percent of the candidates, and 1 at least. Its `published` variant is CSFCube's
+    script: the first two ranks are not discounted, and the depth may be 0, which scores 0.
 
     >>> gold, found = ((("a", 2.0), ("b", 1.0)),), (("b", 9.0), ("a", 8.0))
     >>> round(Ndcg().unit(gold, found)[0], 4)  # (1 + 2 / log2 3) / (2 + 1 / log2 3)
@@ -77,92 +190,124 @@ class Ndcg(Metric):
 
     name: ClassVar[str] = "ndcg"
     k: int = 0
+    share: int = 0  # percent
     variant: Variant = "corrected"
     version: ClassVar[int] = 2
-    reduce = staticmethod(reduced.mean)
 
-    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
-        grades = _graded(gold)
-        depth = self.k or None
-        ideal = _gain(sorted((g for g in grades.values() if g > 0), reverse=True)[:depth])
-        found = [max(grades.get(name, 0.0), 0.0) for name in _ranked(answer)[:depth]]
-        return (_gain(found) / ideal if ideal else _nothing(self.variant),)
+    def worth(self, of: Judged) -> Array:
+        """Divide the gain by that of the best ranking."""
+        script = self.share > 0 and self.variant == "published"
+        query, grade = (of.query, of.grade) if script else (of.gold_query, of.gold_grade)
+        best, rank = grade[_descending(query, grade)], _ranks(query)
+        ideal = np.bincount(query, np.maximum(best, 0) * self._weights(of, query, rank), of.count)
+        gain = of.totals(np.maximum(of.grade, 0) * self._weights(of, of.query, of.rank))
+        return reduced.ratio(gain, ideal)
+
+    def _weights(self, of: Judged, query: Array, rank: Array) -> Array:
+        """Give what a gain counts for at each rank of a query: 1 / log2(rank + 1), and nothing beyond the depth."""
+        delay = 0 if self.share and self.variant == "published" else 1
+        discounts = 1 / np.log2(np.maximum(np.arange(1, rank.max(initial=0) + 2) + delay, 2))
+        if self.k:
+            discounts[self.k :] = 0
+        return np.asarray(discounts[rank] * (rank < self._depths(of)[query]) if self.share else discounts[rank])
+
+    def _depths(self, of: Judged) -> Array:
+        """Give the depth of each query, as a share of its candidates."""
+        if self.variant == "published":
+            return np.asarray(of.totals(np.ones(len(of.query))) * self.share // 100)
+        return np.asarray(np.maximum(of.sizes() * self.share // 100, 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AveragePrecision(Metric):
+class AveragePrecision(RankMetric):
     """Precision at each relevant candidate, averaged over all that are relevant; the mean over rankings is MAP."""
 
     name: ClassVar[str] = "map"
+    level: int = 0
     variant: Variant = "corrected"
     version: ClassVar[int] = 2
-    reduce = staticmethod(reduced.mean)
 
-    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
-        marks, relevant = _relevance(gold, answer)
-        hits, total = 0, 0.0
-        for rank, mark in enumerate(marks, 1):
-            if mark:
-                hits += 1
-                total += hits / rank
-        return (total / relevant if relevant else _nothing(self.variant),)
+    def worth(self, of: Judged) -> Array:
+        """Average precision."""
+        hit = _is_relevant(of.grade, self.level)
+        return reduced.ratio(of.totals(hit * _upto(of, hit) / (of.rank + 1)), of.relevant(self.level))
+
+
+def _upto(of: Judged, marked: Array) -> Array:
+    """Count the marked up to and with each ranked candidate, those of its own query alone."""
+    per_query = of.totals(marked)
+    return np.asarray(np.cumsum(marked) - (np.cumsum(per_query) - per_query)[of.query])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReciprocalRank(Metric):
+class ReciprocalRank(RankMetric):
     """One over the rank of the first relevant candidate; the mean over rankings is MRR."""
 
     name: ClassVar[str] = "mrr"
+    level: int = 0
     variant: Variant = "corrected"
     version: ClassVar[int] = 2
-    reduce = staticmethod(reduced.mean)
 
-    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
-        marks, relevant = _relevance(gold, answer)
-        return ((1 / (marks.index(True) + 1) if True in marks else 0.0) if relevant else _nothing(self.variant),)
+    def worth(self, of: Judged) -> Array:
+        """Look for the first relevant candidate."""
+        hit = _is_relevant(of.grade, self.level)
+        first = hit & (_upto(of, hit) == 1)
+        return np.where(of.relevant(self.level) > 0, of.totals(first / (of.rank + 1)), np.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Precision(Metric):
+class Precision(RankMetric):
     """The share of the first k that is relevant; a ranking that is shorter is counted as if it went on in vain."""
 
     name: ClassVar[str] = "p"
     k: int
+    level: int = 0
     variant: Variant = "corrected"
     version: ClassVar[int] = 2
-    reduce = staticmethod(reduced.mean)
 
-    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
-        marks, relevant = _relevance(gold, answer)
-        return (sum(marks[: self.k]) / self.k if relevant else _nothing(self.variant),)
+    def worth(self, of: Judged) -> Array:
+        """Count the relevant among the first k."""
+        found = of.totals(_is_relevant(of.grade, self.level) & (of.rank < self.k)) / self.k
+        return np.where(of.relevant(self.level) > 0, found, np.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recall(Metric):
+class Recall(RankMetric):
     """The share of all relevant candidates that is among the first k."""
 
     name: ClassVar[str] = "r"
     k: int
+    level: int = 0
     variant: Variant = "corrected"
     version: ClassVar[int] = 2
-    reduce = staticmethod(reduced.mean)
 
-    def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one ranking, 0 to 1; NaN or 0 where nothing is relevant."""
-        marks, relevant = _relevance(gold, answer)
-        return (sum(marks[: self.k]) / relevant if relevant else _nothing(self.variant),)
+    def worth(self, of: Judged) -> Array:
+        """Count the relevant among the first k."""
+        found = of.totals(_is_relevant(of.grade, self.level) & (of.rank < self.k))
+        return reduced.ratio(found, of.relevant(self.level))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bpref(Metric):
-    """How few wrong terms stand above the right ones in a list of terms; doubles count once.
+class RPrecision(RankMetric):
+    """The share of relevant candidates among the first R, where R is the number of all that are relevant."""
 
-    `corrected` is the standard one: the gold terms are the relevant, predicted terms that are not gold the judged
-    non-relevant, and a missed term adds nothing. `published` is CSL's released script: the mean over hits alone, so
+    name: ClassVar[str] = "r-prec"
+    level: int = 0
+    variant: Variant = "corrected"
+    version: ClassVar[int] = 1
+
+    def worth(self, of: Judged) -> Array:
+        """Count the relevant among the first R."""
+        relevant = of.relevant(self.level)
+        return reduced.ratio(of.totals(_is_relevant(of.grade, self.level) & (of.rank < relevant[of.query])), relevant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bpref(RankMetric):
+    """How few wrong candidates stand above the right ones, of those that were judged; a list of terms is a ranking too.
+
+    Of terms, the gold terms are the relevant, predicted terms that are not gold the judged non-relevant; doubles count
+    once, and a missed term adds nothing. Their `published` score is CSL's released script: the mean over hits alone, so
     that recall does not matter, and wrong terms above are divided by the length of the prediction.
 
     >>> gold = (("a", "b", "c", "d", "e"),)
@@ -171,14 +316,33 @@ class Bpref(Metric):
     """
 
     name: ClassVar[str] = "bpref"
+    level: int = 0
     variant: Variant = "corrected"
     version: ClassVar[int] = 1
-    reduce = staticmethod(reduced.mean)
+
+    def worth(self, of: Judged) -> Array:
+        """Look at the judged candidates alone."""
+        hit, bad = _is_relevant(of.grade, self.level), of.graded & (of.grade >= 0)
+        relevant = of.relevant(self.level)
+        wrong = of.gold_totals((of.gold_grade >= 0) & ~_is_relevant(of.gold_grade, self.level))
+        bound = np.minimum(relevant, wrong)[of.query]
+        above = np.minimum(_upto(of, bad & ~hit), bound) / np.maximum(bound, 1)
+        return reduced.ratio(of.totals(hit * (1 - above)), relevant)
+
+    def units(self, gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Array | None:
+        """Score many rankings; lists of terms are scored one by one."""
+        return RankMetric.units(self, gold, answers) if all(map(_is_ranking, gold)) else None
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Score one list, the best over acceptable lists."""
+        """Score one ranking, or one list of terms, the best over acceptable lists."""
+        if _is_ranking(gold):
+            return RankMetric.unit(self, gold, answer)
         score = _bpref_published if self.variant == "published" else _bpref
         return (max(score(terms_of(g), terms_of(answer)) for g in gold),)
+
+
+def _is_ranking(gold: tuple[Answer, ...]) -> bool:
+    return all(isinstance(own, tuple) and own and isinstance(own[0], tuple) for own in gold)
 
 
 def _bpref(gold: Sequence[str], found: Sequence[str]) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+from ..core import Suite
 from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
@@ -27,7 +28,7 @@ from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
 from .merging import Merged, merge
 from .metrics import metric_faults
-from .plan import SUITE, Get, Plan, learners_of, plan
+from .plan import SUITE, Get, Plan, asked, learners_of, plan
 from .results import Outcome, PlanAbout, Results, read_results
 from .run import Done
 from .run import run as run_cells
@@ -261,6 +262,14 @@ def prepare(
     prepared = Prepared(plan=planned, folder=place, named=named, limit=limit, text=text, overrides=changed)
     _refuse_unready(planned, prepared.left())
     return prepared
+
+
+def asked_by(study: Study | str | Path, *, overrides: Overrides | None = None) -> tuple[Study, Suite, list[str]]:
+    """Give a study with its suite, where its run has it, and the tasks that it asks about."""
+    made, _ = study_and_text(study)
+    place = _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
+    made = _agreed(place, overrides or Overrides()).in_place(made)
+    return made, *asked(made, place)
 
 
 def _refuse_unready(planned: Plan, left: Sequence[Cell]) -> None:

@@ -50,7 +50,10 @@ class Asking:
                 raise UsageError(Note.of("ask-no-text", fields=odd))
         query = tuple(Example(Item(f"{n}", dict(given)), (), "") for n, given in enumerate(texts, 1))
         asked = Episode(id="", task=self.task, support=self.support, dev=(), query=query)
-        tools = Toolbox({}, lambda name: self.bench.model(name, self.uses), stores=self.bench.suite.stores)
+        tools = Toolbox(
+            {}, lambda name: self.bench.model(name, self.uses), stores=self.bench.suite.stores,
+            encoders=lambda name: self.bench.vectors(name, self.uses),
+        )  # fmt: skip
         with tools.held:
             return answer(self.learner, asked, seed=self.seed, tools=tools), tools.counts
 

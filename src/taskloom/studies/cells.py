@@ -88,10 +88,10 @@ class Naming:
                 if shots not in self.drawable[task]:
                     continue
                 fit, draws = self._fit(able, self.suite.tasks[task], shots), protocol.drawing(shots)
-                for seed, index in product(protocol.seeds, protocol.episodes(shots)):
+                for seed, (nth, index) in product(protocol.seeds, enumerate(protocol.episodes(shots))):
                     drawn = draw_id(self.suite, task, draws, seed=seed, index=index)
                     where = {"task": task, "shots": shots, "seed": seed, "index": index, "draw": drawn}
-                    for name, training in product(fit, protocol.training or (seed,)):
+                    for name, training in product(self._taking(fit, nth), protocol.training or (seed,)):
                         yield from self._cells(name, able[name], {**where, "training": training})
 
     def _is_named(self, model: str) -> bool:
@@ -154,6 +154,10 @@ class Naming:
             if name not in fit:
                 self.skipped[Note.of("examples-needed", learner=name, kind=task.output.kind)] += 1
         return fit
+
+    def _taking(self, learners: Sequence[str], nth: int) -> list[str]:
+        """Keep the learners that take part in the nth episode of a setting."""
+        return [name for name in learners if nth < (self.study.learners[name].episodes or nth + 1)]
 
     def _more(self, of: Learner, task: Task, looks: Sequence[int]) -> dict[str, Json]:
         """Give what names only some cells, so that it makes no others stale: a trial's limit, looks, what is shown."""

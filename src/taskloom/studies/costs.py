@@ -30,6 +30,8 @@ class Cost:
     trained: int = 0  # parameters that were trained
     taught: int = 0  # tokens that they were trained on
     threads: int = 0  # of the training; with others, weights differ a little
+    encoded: int = 0  # tokens of texts whose vectors are kept for all cells that ask later; no part of the above
+    encoding: float = 0.0  # seconds that these took, or were waited for; no part of the above
 
 
 def total(costs: Sequence[Cost]) -> Cost:

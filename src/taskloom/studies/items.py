@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -187,6 +187,15 @@ def _options(kept: Mapping[str, Any], count: int) -> list[dict[str, float]]:
         for found, more in zip(own, _options(inner, count), strict=True):
             found |= {f"{part}/{name}": score for name, score in more.items()}
     return own
+
+
+def option_scores(
+    results: Results, outcomes: Iterable[Outcome]
+) -> Iterator[tuple[Outcome, list[tuple[Sequence[str], Sequence[float]]]]]:
+    """Yield outcomes with the options of each answer and their scores, read from the ledger cell by cell."""
+    with _outputs_of(results) as outputs:
+        for outcome in outcomes:
+            yield outcome, list(_scored_options(outputs(outcome.cell).get("query", {}), len(outcome.answers)))
 
 
 def _scored_options(kept: Mapping[str, Any], count: int) -> Iterator[tuple[Sequence[str], Sequence[float]]]:

@@ -24,14 +24,25 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LedgerError
-from ..folders import is_alive
 from ..messages import Note
+from ..processes import is_gone
 from ..scores.reduce import Array
 from ..transactions import transaction, write_ahead
 from .cells import Cell
 from .costs import Cost
 from .finished import Finished, Score, checksum, unpacked
-from .ledger_schema import APPLICATION, CHECKED, COSTS, FORMAT, SCHEMA, refuse_foreign, sound
+from .ledger_schema import (
+    APPLICATION,
+    CHECKED,
+    COSTS,
+    FORMAT,
+    SCHEMA,
+    is_older,
+    refuse_foreign,
+    show_upgraded,
+    sound,
+    upgrade,
+)  # fmt: skip
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
@@ -68,6 +79,8 @@ class Ledger:
                 write_ahead(self.db)
                 self._create()
             refuse_foreign(self.db, self.path)
+            if is_older(self.db):
+                (upgrade if self.writable else show_upgraded)(self.db)
             if self.writable:
                 self.db.execute("PRAGMA synchronous = FULL")
                 if unclean:
@@ -105,7 +118,7 @@ class Ledger:
 
     def _check(self) -> None:
         """Look all pages through after a run that was killed; while another one works here, that is no sign."""
-        if any(not _is_gone(owner) for owner in self._owners()):
+        if any(not is_gone(owner) for owner in self._owners()):
             return
         (found,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
@@ -209,7 +222,7 @@ class Ledger:
         """Give back what processes of this machine had claimed that are no longer there."""
         owners = self.db.execute("SELECT DISTINCT owner FROM cells WHERE state = 'claimed'").fetchall()
         for (owner,) in owners:
-            if _is_gone(owner):
+            if is_gone(owner):
                 self.release(owner)
 
     def beat(self, owner: str) -> None:
@@ -394,12 +407,6 @@ def _beats() -> tuple[float, float]:
     """Give the first and the last heartbeat that keeps a claim; of a later one, the clock was set back since."""
     now = time.time()
     return now - EXPIRES, now + EXPIRES
-
-
-def _is_gone(owner: str) -> bool:
-    """Tell an owner of this machine whose process is no longer there."""
-    host, pid, _ = owner.rsplit("-", 2) if owner.count("-") >= 2 else ("", "0", "")
-    return host == os.uname().nodename and not is_alive(int(pid))
 
 
 def _is_filled(path: Path) -> bool:

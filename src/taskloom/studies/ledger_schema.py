@@ -9,9 +9,11 @@ from pathlib import Path
 
 from ..errors import LedgerError
 from ..messages import Note
+from ..transactions import transaction
 from .costs import Cost
 
-FORMAT = 5
+FORMAT = 6
+ADDED = ("encoded", "encoding")  # columns of costs that format 5 did not have
 APPLICATION = 0x7461736B  # "task", in the file's header
 CHECKED: Mapping[str, tuple[str, ...]] = {  # tables with a checksum -> what it is of, beside the cell
     "keys": ("key",),
@@ -36,7 +38,7 @@ CREATE TABLE scores (
 CREATE TABLE costs (
     cell TEXT PRIMARY KEY, kind TEXT NOT NULL, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL,
     ended REAL NOT NULL,
-    {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost))});
+    {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL DEFAULT 0" for f in fields(Cost))});
 CREATE TABLE traces (cell TEXT NOT NULL, name TEXT NOT NULL, points TEXT NOT NULL, PRIMARY KEY (cell, name));
 CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
 CREATE TABLE planned (
@@ -55,12 +57,39 @@ def sound(table: str, cell: str = "t.cell") -> str:
     return f"t.digest = checksum({parts})"
 
 
+def upgrade(db: sqlite3.Connection) -> None:
+    """Give a ledger of format 5 the columns that costs have since; nothing that was kept changes."""
+    with transaction(db):
+        if _version(db) == FORMAT - 1:  # another process may have been quicker
+            for name in ADDED:
+                db.execute(f"ALTER TABLE costs ADD COLUMN {name} NOT NULL DEFAULT 0")
+            db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def show_upgraded(db: sqlite3.Connection) -> None:
+    """Show the columns that costs have since to a reader who can't write the ledger."""
+    more = ", ".join(f"0 AS {name}" for name in ADDED)
+    db.execute(f"CREATE TEMP VIEW costs AS SELECT *, {more} FROM main.costs")  # noqa: S608 (ours)
+
+
+def is_older(db: sqlite3.Connection) -> bool:
+    """Tell a ledger of the format before this one."""
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    return bool(application == APPLICATION) and _version(db) == FORMAT - 1
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
 def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a database that is not a ledger, and a ledger of another format; neither is changed."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise LedgerError(Note.of("not-a-ledger", path=path))
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+    version = _version(db)
+    if version == FORMAT - 1:
+        return  # it can be read as it is
     if version > FORMAT:
         raise LedgerError(
             f"ledger format {version} is newer than {FORMAT}, which this release reads; upgrade taskloom: {path}"

@@ -47,8 +47,10 @@ def _taken_over(ledger: Ledger) -> Merged:
     take = f"INSERT OR IGNORE INTO results SELECT * FROM other.results t WHERE {_SOUND}"  # noqa: S608 (ours)
     new = ledger.db.execute(take).rowcount
     for table in ("keys", "outputs", "scores", "costs"):
-        same = f"SELECT t.* FROM other.{table} t {both} WHERE r.body = o.body"  # noqa: S608 (ours)
-        ledger.db.execute(f"INSERT OR IGNORE INTO {table} {same}")
+        names = [row[1] for row in ledger.db.execute(f"PRAGMA other.table_info({table})")]  # an older one has fewer
+        columns, asked = ", ".join(names), ", ".join(f"t.{name}" for name in names)
+        same = f"SELECT {asked} FROM other.{table} t {both} WHERE r.body = o.body"  # noqa: S608 (ours)
+        ledger.db.execute(f"INSERT OR IGNORE INTO {table} ({columns}) {same}")
     ledger.db.execute(
         "INSERT INTO cells (id, state, owner, beat) "
         "SELECT r.cell, 'done', '', 0 FROM main.results r JOIN other.results o USING (cell) WHERE true "

@@ -26,7 +26,7 @@ TASKS, INSTANCES, ENCODING, OTHERS = "training tasks", "training instances", "tr
 OF_TRAINING = (TRAINED, TASKS, INSTANCES, ENCODING, OTHERS)
 NOTHING = "nothing"  # what a model was trained in that was not
 UNTRAINED: Mapping[str, Json] = {TRAINED: NOTHING, TASKS: 0, INSTANCES: 0, ENCODING: "untrained"}
-TOLD = ("train", "what", "most", "sample", "encoding")  # options that have a setting of their own
+TOLD = ("train", "what", "most", "sample", "encoding", "template")  # options that have a setting of their own
 
 Models: TypeAlias = Mapping[str, Source | Trained]
 AllTaught: TypeAlias = Mapping[tuple[str, str, int], Taught]  # by model, task that is asked about, and seed
@@ -49,7 +49,7 @@ def _of_model(of: Learner, models: Models, taught: AllTaught) -> dict[str, Json]
     most = max((len(chosen) for found in rows for chosen in found.values()), default="all")
     return {
         BASE: how.train, **size, TRAINED: how.what, TASKS: how.sample or tasks,
-        INSTANCES: most if how.most == "all" else how.most, ENCODING: how.encoding or "default template",
+        INSTANCES: most if how.most == "all" else how.most, ENCODING: how.encoding or f"{how.template} template",
         OTHERS: {option: value for option, value in declared(how).items() if option not in TOLD},
     }  # fmt: skip
 

@@ -29,7 +29,7 @@ from .model_settings import settings_of, taught_notes
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
 from .training import faults_of, meant, untrainable
-from .views import Settings, view_faults, view_metrics, view_name
+from .views import Settings, named_by, view_faults, view_name
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
@@ -121,6 +121,18 @@ def plan(
     )  # fmt: skip
 
 
+def asked(study: Study, run: Path) -> tuple[Suite, list[str]]:
+    """Open or build the suite of a study, and name the tasks that it asks about; learners are not looked at."""
+    faults = StudyFaults(study.places)
+    if study.build:
+        check_options(study, faults)
+        faults.settle()
+    suite, folder = _suite(study, run, faults)
+    tasks = _tasks(study, suite, {}, faults)
+    verify(suite, folder, tasks)
+    return suite, tasks
+
+
 def _made(study: Study, faults: StudyFaults) -> tuple[dict[str, Learner], dict[str, Source | Trained]]:
     """Make the learners of a study and find their models; note their faults, and those of views and of its suite."""
     learners = _learners(study, faults)
@@ -149,24 +161,33 @@ def _tasks(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: 
     tasks = [name for name in suite.tasks if name in wanted]
     _check_patterns(study, suite, learners, faults)
     _check_metrics(study, [suite.tasks[name] for name in tasks], faults)
+    _check_names_of_views(study, [suite.tasks[name] for name in tasks], faults)
     faults.settle()
     return tasks
 
 
 def _check_metrics(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> None:
-    """Note metrics that are none, or none of what they should score, and those of views that no task has."""
+    """Note metrics that are none, or none of what they should score."""
     for task in () if study.metrics else tasks:
         for metric in task.metrics:
             with faults.of("task", task.id):
                 list(parts_of(task, (metric,)))
     for fault in metric_faults(tasks, study.metrics) if tasks else ():
         faults.add(study.places.get(("metrics", ""), ""), str(fault))
-    known = all_metrics(tasks, study.metrics)
+
+
+def _check_names_of_views(study: Study, tasks: Sequence[Task], faults: StudyFaults) -> None:
+    """Note metrics and tags of views that no task has."""
+    metrics, tags = all_metrics(tasks, study.metrics), {tag for task in tasks for tag in task.tags}
     for at, view in enumerate(study.views if tasks else ()):
-        for metric in view_metrics(view):
-            if metric not in known:
-                fault = Note.of("view-metric-missing", view=view_name(view), metric=metric, hint=nearest(metric, known))
-                faults.add(study.places.get(("view", str(at)), "views"), str(fault))
+        name, place = view_name(view), study.places.get(("view", str(at)), "views")
+        for metric in named_by(view, "metric"):
+            if metric not in metrics:
+                hint = nearest(metric, metrics)
+                faults.add(place, str(Note.of("view-metric-missing", view=name, metric=metric, hint=hint)))
+        for tag in named_by(view, "tag of tasks"):
+            if tag not in tags:
+                faults.add(place, str(Note.of("view-tag-missing", view=name, tag=tag, hint=nearest(tag, tags))))
 
 
 def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
@@ -281,6 +302,8 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
     """Say what a model can't do, and what to do about it."""
     if lacking == {"chat-score"}:
         return Note.of("chat-score-unable", model=model)
+    if "vectors" in lacking:
+        return Note.of("vectors-unable", model=model)
     return Note.of("model-unable", model=model, lacking=sorted(lacking))
 
 
@@ -308,7 +331,7 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
 def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
     """Say why a model can't be trained from its base."""
     base = models[of.train]
-    if "train" not in _can(models, name):
+    if not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
         yield f"its base can't be trained: {bases(models, name)[0]!r}"
     elif isinstance(base, Scratch) != (of.goal == "texts"):
         yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
@@ -322,7 +345,8 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
     """Say what a model can do: what its base can, and what pre-training has made of it."""
     chain = [models[model] for model in bases(models, name)]
-    made = LANGUAGE if any(isinstance(of, Trained) and of.goal == "texts" for of in chain) else frozenset()
+    pretrained = any(isinstance(of, Trained) and of.goal == "texts" for of in chain)
+    made = LANGUAGE | {"vectors"} if pretrained else frozenset()
     return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made
 
 

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import traceback
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -25,7 +24,7 @@ from ..ids import fingerprint
 from ..learners import Learner, identity
 from ..messages import Note
 from ..models import WORKER
-from ..processes import own_safe_path, restore, safe_path
+from ..processes import new_owner, own_safe_path, restore, safe_path
 from ..progress import Progress
 from ..suites import store
 from . import artifacts
@@ -199,7 +198,7 @@ def run(
 
     `stopping` is called as soon as that is asked for.
     """
-    owner = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    owner = new_owner()
     folder = ledger.path.parent
     crew = _Here(plan, folder) if workers == 1 else _Pool(plan, folder, workers)
     with _stopping(stopping) as stop, _beating(ledger.path, owner):

@@ -24,7 +24,7 @@ from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
 MOST = 100_000  # seeds that a number can stand for
-WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots and optional"
+WRITTEN = "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots, episodes and optional"
 
 
 # --- what a file holds, as objects -----------------------------------------------------------------------------------
@@ -119,6 +119,7 @@ class StudyLearner:
     options: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = ()  # none: all of the study's
+    episodes: int = 0  # the first so many of each setting; 0: all
     optional: bool = False  # whether it is skipped, with a warning, where its model is unavailable
 
 
@@ -217,13 +218,14 @@ class _Where:
 
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = key((), read=_listed_settings)
+    episodes: int = 0
     optional: bool = False
 
 
 def _learners(node: Node, key: str, default: Mapping[str, StudyLearner]) -> dict[str, StudyLearner]:
     """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another.
 
-    Beside the learner may stand the tasks and shots that it takes part in, and whether it is optional.
+    Beside the learner may stand the tasks, shots and first episodes that it takes part in, and whether it is optional.
     """
     found, part = dict(default), node.mapping(key)
     for name, value in part.values.items():
@@ -243,8 +245,9 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
         part.fault(name, f"a learner must be {WRITTEN}: {name!r}")
         return None
     return StudyLearner(
-        learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, optional=where.optional
-    )
+        learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, episodes=where.episodes,
+        optional=where.optional,
+    )  # fmt: skip
 
 
 def _models(node: Node, key: str, default: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -12,8 +12,8 @@ from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json, fingerprint, shuffled
+from ..lesson_episodes import drawable, episode_lessons
 from ..lessons import (
-    LESSON_TEMPLATE,
     RANDOM,
     answerable_rows,
     lessons_of,
@@ -28,6 +28,7 @@ from ..models.corpus import Corpus, gathered
 from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
 from ..suites.instructions import leaking_tasks
+from ..templates import TEMPLATES, template, words_of
 from .study import Study, StudyProtocol, chosen_tasks, named
 
 # Options of a trained model that do not name it: its base does, and what it is taught.
@@ -64,7 +65,8 @@ class Training:
         self.asked = tuple(dict.fromkeys(chosen_tasks(names, [n for text in study.tasks for n in meant(suite, text)])))
         self.known: dict[tuple[str, str, int], Taught] = {}
         self.avoided: dict[tuple[str, int], frozenset[int]] = {}
-        self.rows: dict[tuple[str, int | str, int, frozenset[int]], tuple[int, ...]] = {}
+        self.rows: dict[tuple[str, int | str, int, frozenset[int], int], tuple[int, ...]] = {}
+        self.drawable: dict[tuple[str, tuple[int, ...], int], bool] = {}
         self.records: dict[str, frozenset[int]] = {}  # by task
         self.able: dict[tuple[str, int | str], list[int]] = {}  # rows with an answer, which are read once
 
@@ -85,16 +87,18 @@ class Training:
             rows = {task: self._rows(task, of, seed, avoid) for task in tasks}
         except UsageError as error:
             raise StudyError(f"model {model!r}: {error}") from None
-        if of.dev and not self.limit and 2 * of.dev > (count := sum(map(len, rows.values()))):
+        if of.dev and not self.limit and 2 * of.dev > (count := _fewest(of, rows)):
             raise TrainingError(Note.of("dev-too-large", model=model, task=target, dev=of.dev, count=count))
         if not any(rows.values()):
             raise TrainingError(Note.of("no-record-left", model=model, task=target))
+        if few := [task for task, chosen in rows.items() if of.episodes and not self._drawable(task, chosen, of)]:
+            raise TrainingError(Note.of("no-episode", model=model, task=target, shots=of.shots[0], tasks=few))
         content: list[Json] = [
             [self.suite.digest(task), shown_tags(self.suite.tasks[task], of.encoding), list(chosen)]
             for task, chosen in rows.items()
         ]
         key: dict[str, Json] = {"taught": fingerprint(content)}
-        key |= {} if of.encoding or of.goal == "texts" else {"template": LESSON_TEMPLATE}
+        key |= {} if of.encoding or of.goal == "texts" else {"template": words_of(of.template)}
         return Taught(fold, rows, self._key(of, key))
 
     def _key(self, of: Trained, taught: Mapping[str, Json]) -> dict[str, Json]:
@@ -121,15 +125,22 @@ class Training:
 
     def lessons(self, of: Trained, taught: Taught, seed: int) -> tuple[list[Lesson], list[Lesson]]:
         """Read what is taught as lessons, task after task, and those that are held out for early stopping."""
-        found, records = list[Lesson](), list[int]()
-        for task, rows in taught.rows.items():
-            found += lessons_of(self.suite, task, rows, how=of.encoding, seed=seed)
-            records += taught_groups(self.suite, task, rows)
+        pairs = list(self._pairs(of, taught, seed))
+        records, found = [record for record, _ in pairs], [lesson for _, lesson in pairs]
         dev = min(of.dev, len(records) // 2) if self.limit else of.dev
         held_out = _held_out(records, dev, seed)
         kept, apart = ([x for x, r in zip(found, records, strict=True) if (r in held_out) == is_apart]
                        for is_apart in (False, True))  # fmt: skip
         return kept, apart
+
+    def _pairs(self, of: Trained, taught: Taught, seed: int) -> Iterator[tuple[int, Lesson]]:
+        """Give lessons with the records that they are of: one for each row, or those of episodes."""
+        if of.episodes:
+            yield from episode_lessons(self.suite, taught.rows, of, seed=seed, most=self.limit)
+            return
+        for task, rows in taught.rows.items():
+            made = lessons_of(self.suite, task, rows, how=of.encoding, words=of.template, seed=seed)
+            yield from zip(taught_groups(self.suite, task, rows), made, strict=True)
 
     def _tasks(self, model: str, of: Trained, target: str) -> tuple[str, list[str]]:
         """Find the one fold that asks about the target, and its tasks; tasks that are named alone need no fold."""
@@ -165,20 +176,32 @@ class Training:
 
     def _rows(self, task: str, of: Trained, seed: int, avoid: frozenset[int]) -> tuple[int, ...]:
         near = avoid & self._records(task)
-        key = (task, of.most, seed, near)
+        limit = 0 if of.episodes else self.limit  # a trial draws few episodes of as many rows
+        key = (task, of.most, seed, near, limit)
         if key not in self.rows:
             if (task, of.most) not in self.able:
                 self.able[task, of.most] = answerable_rows(self.suite, task, of.most)
             able = self.able[task, of.most]
             found = taught_rows(self.suite, task, most=of.most, seed=seed, avoid=near, able=able)
-            self.rows[key] = found[: self.limit] if self.limit else found
+            self.rows[key] = found[:limit] if limit else found
         return self.rows[key]
+
+    def _drawable(self, task: str, rows: tuple[int, ...], of: Trained) -> bool:
+        key = (task, rows, of.shots[0])
+        if key not in self.drawable:
+            self.drawable[key] = drawable(self.suite, task, rows, of)
+        return self.drawable[key]
 
     def _records(self, task: str) -> frozenset[int]:
         if task not in self.records:
             pools = self.suite.pools[task].values()
             self.records[task] = frozenset(int(group) for pool in pools for group in pool.groups())
         return self.records[task]
+
+
+def _fewest(of: Trained, rows: Mapping[str, Sequence[int]]) -> int:
+    """Give the lessons that there are at least."""
+    return of.episodes * of.shots[0] if of.episodes else sum(map(len, rows.values()))
 
 
 def _sampled(model: str, of: Trained, tasks: Sequence[str], seed: int) -> list[str]:
@@ -239,11 +262,25 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
     for text in of.folds if roles and suite.folds else ():
         if not named(suite.folds, text):
             yield f"unknown fold: {text!r}; {nearest(text, suite.folds)}"
-    if of.encoding not in ("", RANDOM):
-        try:
+    try:
+        if of.encoding not in ("", RANDOM):
             encoding(of.encoding)
-        except TaskloomError as error:
-            yield str(error)
+        taught = [name for fold in suite.folds.values() for role in roles for name in fold.get(role, ())]
+        taught += [name for text in plain for name in named(suite.tasks, text)]
+        yield from _template_faults(of, suite, dict.fromkeys(taught))
+    except TaskloomError as error:
+        yield str(error)
+
+
+def _template_faults(of: Trained, suite: Suite, tasks: Iterable[str]) -> Iterator[str]:
+    """Say where a template of one's own does not fit the inputs of tasks; a fault that tasks share is named once."""
+    words, found = template(of.template), dict[Note, list[str]]()
+    for name in tasks if of.template not in TEMPLATES else ():
+        if pool := suite.taught_pool(name):
+            for fault in words.faults(tuple(pool.take([0])[0].item.fields)):
+                found.setdefault(fault, []).append(name)
+    for fault, names in found.items():
+        yield f"task {names[0]!r}{f' and {len(names) - 1:,} more' if names[1:] else ''}: {fault}"
 
 
 def untrainable(of: Trained, suite: Suite, study: Study, asked: Sequence[str]) -> Iterator[str]:

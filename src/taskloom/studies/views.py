@@ -15,7 +15,7 @@ from ..scores import METRICS
 from ..scores.tasks import is_known
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Json]]  # of each learner
-Named: TypeAlias = Literal["learner", "metric", "paper", "setting of learners"]  # what an option can name
+Named: TypeAlias = Literal["learner", "metric", "paper", "setting of learners", "tag of tasks"]  # by an option
 V = TypeVar("V")
 VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "published": "published:Beside",
@@ -30,6 +30,10 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "meta-gain": "meta_gain:MetaGain",
     "composition": "composition:Composition",
     "distribution": "distribution:Distribution",
+    "by": "by:By",
+    "episodes": "episodes:EpisodeStatistics",
+    "calibration": "calibration:Calibration",
+    "values": "values:Values",
 }
 
 
@@ -44,7 +48,7 @@ class View(Protocol):
 
 
 def naming(what: Named, **default: Any) -> Any:
-    """Declare an option that names learners, metrics, papers or settings; none by default, or all."""
+    """Declare an option that names learners, metrics, papers, settings or tags; none by default, or all."""
     return key(**default, names=what)
 
 
@@ -65,14 +69,16 @@ def view_faults(view: View, settings: Settings) -> Iterator[tuple[str, str]]:
     unknown = [
         (option, str(UnknownNameError(what, name, known)))
         for option, what, name in _named(view)
-        if name not in (known := _known(what, settings)) and not (what == "metric" and is_known(name))
+        if what != "tag of tasks"  # which are known when the suite is open
+        and name not in (known := _known(what, settings))
+        and not (what == "metric" and is_known(name))
     ]
     yield from unknown or (("", fault) for fault in view.faults(settings))
 
 
-def view_metrics(view: View) -> list[str]:
-    """Name the metrics that a view needs."""
-    return [name for _, what, name in _named(view) if what == "metric"]
+def named_by(view: View, wanted: Named) -> list[str]:
+    """Name the metrics, or the tags of tasks, that a view needs."""
+    return [name for _, what, name in _named(view) if what == wanted]
 
 
 def renamed(view: V, names: Mapping[str, str]) -> V:

@@ -7,20 +7,23 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ..core import Part, Suite
 from ..episodes import Deck, Draw, Episode, episode
 from ..errors import LearnerError, StalePlanError
+from ..ids import Json
 from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
-from ..models import LanguageModel, Prompt, Usage, prompt_text
-from ..models.load import Source, TrainableSource
+from ..models import LANGUAGE, LanguageModel, Prompt, Usage, prompt_text
+from ..models.load import EncoderSource, Source, TrainableSource
 from ..models.recipe import Learnt, Watch
 from ..models.scratch import Scratch
 from ..models.trained import Trained
+from ..models.vectors import VectorCache
 from ..priors import Prior, Priors
 from ..scores.tasks import score_key, score_task
+from ..word_counts import WordCounts
 from . import artifacts
 from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
@@ -35,6 +38,8 @@ from .training_notes import TrainingNote
 MOST_OPEN = 3  # trained models
 DIGITS = 5  # of log-probabilities that are kept
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
@@ -47,34 +52,46 @@ class Bench:
     run: Path  # its folder
     workers: int = 1
     decks: dict[str, Deck] = field(default_factory=dict)
+    drawn: dict[str, Draw] = field(default_factory=dict)  # the last one by its id: cells of an episode come together
     priors: dict[str, Priors] = field(default_factory=dict)
+    words: dict[str, WordCounts] = field(default_factory=dict)
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
+    encoders: dict[str, tuple[Uses, VectorCache]] = field(default_factory=dict)
 
     def model(self, name: str, uses: Uses = ()) -> LanguageModel:
         """Open a model once; of those that were trained, the last few are kept, for each has weights of its own."""
+        return self._ready(self.opened, name, uses, self._open)
+
+    def vectors(self, name: str, uses: Uses = ()) -> VectorCache:
+        """Give the vectors of a model; it is opened when one is asked for that is not kept."""
+        return self._ready(self.encoders, name, uses, self._open_vectors)
+
+    def _ready(self, opened: dict[str, tuple[Uses, T]], name: str, uses: Uses, opener: Callable[[str, Uses], T]) -> T:
         chain = tuple((model, id_) for model, id_ in uses if model in bases(self.models, name))
-        found = self.opened.pop(name, None)
+        found = opened.pop(name, None)
         if found is None or found[0] != chain:
             found = None  # or its weights would stay while others are read
-            self._close_oldest({model for model, _ in uses})
-            found = (chain, self._open(name, chain))
-        self.opened[name] = found  # the last one that was asked for
+            _close_oldest(opened, {model for model, _ in uses})
+            found = (chain, opener(name, chain))
+        opened[name] = found  # the last one that was asked for
         return found[1]
 
-    def _close_oldest(self, needed: Collection[str]) -> None:
-        """Let go of trained models that a cell does not need, so that there is room for one more."""
-        trained = [name for name, (chain, _) in self.opened.items() if chain]
-        for name in [name for name in trained if name not in needed][: max(0, len(trained) - MOST_OPEN + 1)]:
-            del self.opened[name]
-
     def _open(self, name: str, chain: Uses) -> LanguageModel:
-        if name not in self.models:
-            raise LearnerError(f"a learner must name its models in `models`: {name!r}")
         base = self.base(name)
         if not chain:
             return base.open(self.run, workers=self.workers)
-        added = [artifacts.opened(self.run, id_) for _, id_ in chain]
-        return cast(TrainableSource, base).open_trained(self.run, added, workers=self.workers)
+        return cast(TrainableSource, base).open_trained(self.run, self._added(chain), workers=self.workers)
+
+    def _open_vectors(self, name: str, chain: Uses) -> VectorCache:
+        base, added = cast(EncoderSource, self.base(name)), self._added(chain)
+        content: Json = {"base": base.identity(), "added": [artifacts.digest(self.run, id_) for _, id_ in chain]}
+        return VectorCache(
+            name, content if chain else base.identity(), base.vector_dtype,
+            lambda: base.open_encoder(self.run, added, workers=self.workers),
+        )  # fmt: skip
+
+    def _added(self, chain: Uses) -> list[Path]:
+        return [artifacts.opened(self.run, id_) for _, id_ in chain]
 
     def prior(self, drawn: Draw, of: str) -> Prior:
         """Give the prior of an episode, or of one field of its answers."""
@@ -82,15 +99,31 @@ class Bench:
             self.priors[drawn.task] = Priors(self.decks[drawn.task])
         return self.priors[drawn.task].of(drawn, of)
 
+    def word_counts(self, drawn: Draw) -> Mapping[str, int]:
+        """Count the words of the pool that the support of an episode is drawn from."""
+        if drawn.task not in self.words:
+            self.words[drawn.task] = WordCounts(self.decks[drawn.task])
+        return self.words[drawn.task].of(drawn)
+
     def base(self, name: str) -> Source:
         """Give where the model is that a model was trained from, or is."""
+        if name not in self.models:
+            raise LearnerError(f"a learner must name its models in `models`: {name!r}")
         found = self.models[bases(self.models, name)[0]]
         assert not isinstance(found, Trained)
         return found
 
     def usage(self) -> dict[str, Usage]:
         """Give what models were used for so far."""
-        return {name: replace(model.usage) for name, (_, model) in self.opened.items()}
+        found = {name: replace(model.usage) for name, (_, model) in self.opened.items()}
+        return found | {f"vectors of {name}": cache.usage for name, (_, cache) in self.encoders.items()}
+
+
+def _close_oldest(opened: dict[str, tuple[Uses, T]], needed: Collection[str]) -> None:
+    """Let go of trained models that a cell does not need, so that there is room for one more."""
+    trained = [name for name, (chain, _) in opened.items() if chain]
+    for name in [name for name in trained if name not in needed][: max(0, len(trained) - MOST_OPEN + 1)]:
+        del opened[name]
 
 
 def work(bench: Bench, cell: Cell) -> Finished:
@@ -155,8 +188,10 @@ def _adapt(bench: Bench, cell: Cell) -> Finished:
     if cell.learner not in bench.learners:
         raise LearnerError(Note.of("learner-changed", learner=cell.learner))
     of = bench.learners[cell.learner]
+    needs = of.needs(bench.suite.tasks[cell.task])
     for name in of.models:
-        bench.model(name, cell.uses)  # loading it is no part of what a cell costs
+        if needs.get(name, LANGUAGE) & LANGUAGE:  # encoders are loaded when a text is not in the cache
+            bench.model(name, cell.uses)  # loading it is no part of what a cell costs
     forget_peak()
     before, start = bench.usage(), time.perf_counter()
     drawn = drawn_for(bench, cell)
@@ -198,7 +233,8 @@ def tools_for(bench: Bench, cell: Cell, models: Callable[[str], LanguageModel]) 
     looks = bench.study.protocol.of(cell.task).looks
     return Toolbox(
         {}, models, stores=bench.suite.stores, priors=lambda of: bench.prior(_whole_draw(bench, cell), of),
-        watch=_watch(bench, cell, looks),
+        watch=_watch(bench, cell, looks), encoders=lambda name: bench.vectors(name, cell.uses),
+        words=lambda: bench.word_counts(_whole_draw(bench, cell)),
     )  # fmt: skip
 
 
@@ -209,12 +245,16 @@ def drawn_for(bench: Bench, cell: Cell) -> Draw:
 
 def _whole_draw(bench: Bench, cell: Cell) -> Draw:
     """Draw the episode that the plan named."""
+    if cell.draw in bench.drawn:
+        return bench.drawn[cell.draw]
     if cell.task not in bench.decks:
         bench.decks[cell.task] = Deck(bench.suite, cell.task)
     how = sampler(bench.study, cell.task, cell.shots)
     drawn = bench.decks[cell.task].draw(how, seed=cell.seed, index=cell.index)
     if drawn.id != cell.draw:
         raise StalePlanError(Note.of("draw-differs"))
+    bench.drawn.clear()
+    bench.drawn[drawn.id] = drawn
     return drawn
 
 
@@ -258,8 +298,9 @@ def _rounded(score: float) -> float:
 
 def _cost(bench: Bench, before: Mapping[str, Usage], seconds: float, fitting: float, items: int) -> Cost:
     used = [usage.since(before.get(name, Usage())) for name, usage in bench.usage().items()]
+    encoding = sum(u.encoding for u in used)
     return Cost(
-        seconds=seconds,
+        seconds=max(0.0, seconds - encoding),
         fitting=fitting,
         items=items,
         read=sum(u.read for u in used),
@@ -268,4 +309,6 @@ def _cost(bench: Bench, before: Mapping[str, Usage], seconds: float, fitting: fl
         requests=sum(u.requests for u in used),
         dollars=sum(u.dollars for u in used),
         memory=peak_memory(),
+        encoded=sum(u.encoded for u in used),
+        encoding=encoding,
     )

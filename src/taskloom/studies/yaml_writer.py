@@ -77,8 +77,13 @@ def _written_protocol(protocol: StudyProtocol, around: StudyProtocol | None = No
     return values | sizes | ({"for": own} if own else {})
 
 
+def protocol_json(study: Study) -> Any:
+    """Give the protocol of a study as its file tells it."""
+    return _plain("protocol", _written_protocol(study.protocol))
+
+
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
-    where = {"tasks": chosen.tasks, "shots": chosen.shots, "optional": chosen.optional}
+    where = {"tasks": chosen.tasks, "shots": chosen.shots, "episodes": chosen.episodes, "optional": chosen.optional}
     default = StudyLearner(learner=chosen.learner)
     return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
 

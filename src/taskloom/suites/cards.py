@@ -16,7 +16,7 @@ from ..texts import length
 from .fields import FieldPool, Records
 
 TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name it
-    "types": ("category",),
+    "types": ("category", "type"),
     "languages": ("input_language", "output_language", "language"),
     "instruction_languages": ("instruction_language",),
     "domains": ("domain",),
@@ -24,8 +24,10 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name
     "kinds": ("kind",),
     "levels": ("level",),
     "origins": ("origin",),
+    "forms": ("form",),
+    "transfers": ("transfer",),
 }
-SPREAD = ("types", "languages", "domains", "kinds", "levels", "origins")
+SPREAD = ("types", "languages", "domains", "kinds", "levels", "origins", "forms", "transfers")
 COUNTED = ("types", "languages", "instruction_languages", "domains", "sources")  # in the table of a card
 ENGLISH = {"English", "en"}
 

@@ -75,6 +75,10 @@ class Documents:
         """Give the ids that the store does not have."""
         return [id_ for id_, row in zip(ids, self._find(ids).tolist(), strict=True) if row < 0]
 
+    def members(self, ids: Sequence[str]) -> list[tuple[str, ...]]:
+        """Give the members of each of these documents; no text is read."""
+        return [tuple(of) for of in self._read(self._rows(ids), [MEMBERS])[MEMBERS].to_pylist()]
+
     def lost_members(self) -> list[str]:
         """Give the members of documents that the store does not have."""
         return self.missing(pc.unique(pc.list_flatten(self.table[MEMBERS])).to_pylist())

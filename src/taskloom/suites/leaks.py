@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TypeAlias
 
-from ..core import Pool, Suite, Task
+from ..core import FoldRole, Pool, Suite, Task
 from ..ids import Json
 from ..messages import Note
 from ..sources.task_files import NEGATIVE, POSITIVE
@@ -28,7 +28,9 @@ from ..texts import (
 from .fields import FieldPool
 from .instructions import LEAKING, roles_with_leaks
 
-COMPARED_ROLES = (("train", "test"), ("dev", "test"), ("train", "dev"))  # learnt from -> held out
+COMPARED_ROLES: tuple[tuple[FoldRole, FoldRole], ...] = (  # learnt from -> held out
+    ("train", "test"), ("dev", "test"), ("train", "dev"),
+)  # fmt: skip
 NAMES: Mapping[str, str] = {"train": "training", "dev": "dev", "test": "test"}
 COMPARED = 100  # instances of each task whose texts are compared
 SHOWN = 80  # characters of a text that is shown

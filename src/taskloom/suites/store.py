@@ -127,7 +127,7 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
         shared = _open_tables(folder, manifest.get("functions"))
         parquet = {ROWS: _Parquet(folder / ROWS, SCHEMA), SAMPLES: _Parquet(folder / SAMPLES, SAMPLE_ROWS)}
         open_pool = partial(_pool, parquet, records, stores, shared)
-        tasks = {declared["id"]: _task(declared) for declared in manifest["tasks"]}
+        tasks = {declared["id"]: task_from_json(declared) for declared in manifest["tasks"]}
         pools = {
             declared["id"]: {name: open_pool(tasks[declared["id"]], kept) for name, kept in declared["pools"].items()}
             for declared in manifest["tasks"]
@@ -153,7 +153,8 @@ def _leaking(folds: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Json
     return {LEAKING: found} if found else {}
 
 
-def _task(declared: Mapping[str, Any]) -> Task:
+def task_from_json(declared: Mapping[str, Any]) -> Task:
+    """Read what `Task.declaration` wrote."""
     output = output_from_json(declared["output"])
     return Task(
         id=declared["id"],

@@ -11,6 +11,7 @@ from ...episodes import shots_text
 from ...studies.results import Failure
 from ...texts import counted
 from .. import cite, numbers, pages, tables
+from ..draws import How
 from ..figures import Figure
 from ..pages import folded, table
 from ..summary import Summary
@@ -18,6 +19,7 @@ from ..summary import Summary
 TRACEBACK = 4000  # characters that are shown
 FAILURES = 20
 MEMORY = "peak memory"  # the column of costs
+ENCODING = "Encoding is counted apart: vectors are kept for all who ask later, and who asks first is chance."
 FEW = 20  # rows of categories that are shown without being asked
 SIGNATURES = 20  # that are shown without being asked
 
@@ -89,6 +91,7 @@ def _costs(summary: Summary) -> str:
     kept = [n for n, name in enumerate(columns) if name != MEMORY]
     notes = ["Seconds are of cells, without loading a model."]
     notes += ["Shared: tokens of prompts that were computed once for several."] if "shared" in columns else []
+    notes += [ENCODING] if "seconds encoding" in columns else []
     peak = max((cost.memory for cost in summary.counts.costs.values()), default=0)
     notes += [f"Peak memory of a process: {peak / 1e9:.2f} GB."] if peak else []
     shown = table([columns[n] for n in kept], [[row[n] for n in kept] for row in rows], "figures")
@@ -102,13 +105,16 @@ def _counted(summary: Summary) -> str:
 
 
 def _estimation(summary: Summary) -> str:
-    if not summary.leaderboards:
-        return ""
-    level = f"{100 * summary.how.level:.4g} %"
+    return estimation(summary.how) if summary.leaderboards else ""
+
+
+def estimation(how: How) -> str:
+    """Say how scores, intervals and differences are estimated."""
+    level = f"{100 * how.level:.4g} %"
     return (
         "<p>A score is the mean over tasks of the mean over episodes, in points from 0 to 100 (squared errors as "
-        f"they are). Brackets are {level} confidence intervals from {summary.how.count:,} resamples of episodes and "
-        f"records; they are for {tables.spoken_of(summary)}. Learners are compared on the same items; a difference "
+        f"they are). Brackets are {level} confidence intervals from {how.count:,} resamples of episodes and "
+        f"records; they are for {tables.spoken(how)}. Learners are compared on the same items; a difference "
         "is significant if p &lt; 0.05 and its interval does not include 0. p is the larger of that of a paired "
         "permutation test and that of the difference against its standard error, which allows for shared records; it "
         "is corrected by Holm's method, for pairs of learners and for learners against baselines apart.</p>"

@@ -27,7 +27,7 @@ class Learning:
     """Scores over the steps of training, on the support set and on the query set."""
 
     metric: str = naming("metric", default="")  # none: the first
-    by: str = ""  # a tag of tasks, such as kind: each of its values has a curve of its own
+    by: str = naming("tag of tasks", default="")  # such as kind: each of its values has a curve of its own
     only: str = ""  # tasks with a tag of some value, such as level=atomic
     paper: str = naming("paper", default="")
     finding: str = "learning"  # the paper's finding that is shown

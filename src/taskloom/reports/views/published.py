@@ -29,7 +29,8 @@ class Beside:
         """Show scores beside the tables of a paper that are by the same metrics."""
         paper = published(self.paper)
         for figures in paper.by(""):
-            if ours := data.at_most(figures.metric):
+            ours = data.at_most(figures.metric) if figures.shots is None else data.at(figures.metric, figures.shots)
+            if ours:
                 yield _overall(data, ours, figures, paper.paper)
         for figures in paper.by("category"):
             found = [of for of in data.categories if of.leaderboard.metric == figures.metric]
@@ -43,10 +44,11 @@ def _overall(
     theirs = {method: values[ALL] for method, values in figures.values.items()}
     here = {name: standing.over(figures.over) for name, (_, standing) in ours.items()}
     order = sorted({**here, **theirs}, key=lambda name: -_height(here.get(name), theirs.get(name)))
-    about = f"{figures.metric} here and as published"
+    at = "" if figures.shots is None else f", {shots_text(figures.shots)}"
+    about = f"{figures.metric} here and as published{at}"
     drawn = [row for name in order for row in _dots(name, here.get(name), theirs.get(name))]
     return Figure(
-        title=f"Beside published figures: {figures.metric}",
+        title=f"Beside published figures: {figures.metric}{at}",
         columns=("method", "shots", "tasks", "here", "published"),
         rows=tuple((name, *_where(ours.get(name)), here.get(name), theirs.get(name)) for name in order),
         notes=what_is_published(data, figures, paper),

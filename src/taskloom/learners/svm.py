@@ -1,0 +1,291 @@
+"""Probes: linear support vector machines over vectors, each with its C chosen on folds of the training vectors.
+
+- one of several classes: one against the rest with the squared hinge, all at once (`squared_hinge.py`)
+- several labels: one against the rest with the plain hinge, each label with its own C (scikit-learn's `LinearSVC`)
+- numbers: support vector regression (scikit-learn's `LinearSVR`)
+
+Folds are those of scikit-learn's `GridSearchCV`, so that its choices and these can be compared.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..errors import LearnerError
+from ..messages import Note
+from .fitting import fit_counted
+from .squared_hinge import Array, Axes, minimise, principal
+
+Split: TypeAlias = tuple[Array, Array]  # places that are trained on, and those that are held out
+ClassScore: TypeAlias = Literal["f1", "accuracy"]  # what C is chosen by; f1 is that of the positive class where two are
+NumberScore: TypeAlias = Literal["tau-b", "r2"]
+
+GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+NUMBER_GRID = (1e-4, 1e-3, *GRID)
+USUAL = 1.0  # C where there is nothing to choose it by
+FOLDS = 3
+SEED = 42
+SHOWN = 5  # rows that an error names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Linear functions of a vector, and how they were found."""
+
+    weights: Array  # (d, k)
+    intercepts: Array  # (k,)
+    costs: tuple[float, ...]  # C: the one that was chosen, or that of each label
+    grid: tuple[float, ...]  # those that were tried; empty without folds
+    scores: Array  # on held-out folds, in the mean: (grid,), or (grid, k) of labels
+    known: tuple[int, ...] = ()  # classes, in the order of columns; of two, the column is for the second
+    unconverged: int = 0  # fits that did not converge
+
+    def values(self, vectors: Array) -> Array:
+        """Give each function's value: (n, d) gives (n, k)."""
+        return np.asarray(_checked(vectors) @ self.weights + self.intercepts)
+
+    def classes(self, vectors: Array) -> Array:
+        """Give the class of each vector."""
+        return np.asarray(self.known)[_best(self.values(vectors))]
+
+    def labels(self, vectors: Array) -> Array:
+        """Tell which labels each vector has: (n, d) gives (n, k)."""
+        return self.values(vectors) > 0
+
+    def numbers(self, vectors: Array) -> Array:
+        """Give the number of each vector."""
+        return np.asarray(self.values(vectors)[:, 0])
+
+
+# --- one of several classes ------------------------------------------------------------------------------------------
+
+
+def fit_classes(
+    vectors: Array, classes: Sequence[int] | Array, *, grid: Sequence[float] = GRID, folds: int = FOLDS,
+    by: ClassScore = "f1", positive: int | None = None,
+) -> Probe:  # fmt: skip
+    """Tell classes apart; of two, `positive` is the one whose F1 counts, or else the larger. No folds: C is 1.
+
+    >>> probe = fit_classes(np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]]), [3, 3, 3, 8, 8, 8])
+    >>> probe.classes(np.array([[0.5], [9.0]])).tolist()
+    [3, 8]
+    """
+    rows, found = _checked(vectors), np.asarray(classes)
+    _refuse_lengths(rows, found)
+    known, places = np.unique(found, return_inverse=True)
+    if len(known) < 2:
+        raise LearnerError(Note.of("probe-one-class", count=len(found)))
+    counted = len(known) - 1 if positive is None else int(np.searchsorted(known, positive))
+    axes, targets = principal(rows), _targets(places, len(known))
+    tried = _tried(axes, targets, places, _splits(places, folds), grid, lambda t, p: _score(by, t, p, counted))
+    cost, start = tried.best(grid)
+    weights = axes.weights(minimise(axes.rows, targets, cost, start))
+    return Probe(
+        weights=weights[:-1], intercepts=weights[-1], costs=(cost,), grid=tuple(grid) if len(tried.scores) else (),
+        scores=tried.scores, known=tuple(known.tolist()),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What each C gave on held-out folds, and the mean of the weights that were found."""
+
+    scores: Array  # (grid,); empty without folds
+    weights: list[Array]  # (r, p) each
+
+    def best(self, grid: Sequence[float]) -> tuple[float, Array]:
+        """Give the C with the best score, the smallest of equals, and weights to start from."""
+        if not len(self.scores):
+            return USUAL, self.weights[0]
+        at = int(np.argmax(self.scores))
+        return grid[at], self.weights[at]
+
+
+def _tried(
+    axes: Axes, targets: Array, places: Array, splits: Sequence[Split], grid: Sequence[float],
+    score: Callable[[Array, Array], float],
+) -> _Tried:  # fmt: skip
+    """Fit all classes to each fold with each C, from the weights of the C before it."""
+    nothing = np.zeros((axes.rows.shape[1], targets.shape[1]), dtype=np.float32)
+    scores, weights = np.zeros((len(splits), len(grid))), [nothing.copy() for _ in grid] if splits else [nothing]
+    for fold, (train, test) in enumerate(splits):
+        rows, own, found = axes.rows[train], targets[train], nothing
+        absent = ~(own > 0).any(0) if targets.shape[1] > 1 else np.zeros(1, dtype=bool)
+        for at in np.argsort(grid, kind="stable").tolist():
+            found = minimise(rows, own, grid[at], found)
+            values = np.where(absent, -np.inf, axes.rows[test] @ found)
+            scores[fold, at] = score(places[test], _best(values))
+            weights[at] += found / len(splits)
+    return _Tried(scores.mean(0) if splits else np.zeros(0), weights)
+
+
+def _targets(places: Array, count: int) -> Array:
+    """Give -1 or 1 for each class; for two of them a single column, 1 for the second."""
+    marks = places[:, None] == (np.arange(count) if count > 2 else np.array([1]))
+    return np.where(marks, np.float32(1), np.float32(-1))
+
+
+def _best(values: Array) -> Array:
+    """Give the column with the highest value, or for a single column 1 where it is above 0."""
+    return np.asarray(values.argmax(1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int))
+
+
+# --- several labels, and numbers -------------------------------------------------------------------------------------
+
+
+def fit_labels(
+    vectors: Array, marks: Array, *, grid: Sequence[float] = GRID, folds: int = FOLDS, by: ClassScore = "f1"
+) -> Probe:
+    """Tell of each label whether a vector has it; a label that all vectors have, or none, is always so.
+
+    Marks are (n, k), true or false. A fold whose vectors are all alike in a label is taken to be so throughout.
+    """
+    rows, found = _checked(vectors), np.asarray(marks, dtype=bool)
+    _refuse_lengths(rows, found)
+    columns = [_searched(_Hinge(rows, column), grid, folds, by) for column in found.T.astype(int)]
+    return _together(columns, grid if folds else ())
+
+
+def fit_numbers(
+    vectors: Array, numbers: Sequence[float] | Array, *, grid: Sequence[float] = NUMBER_GRID, folds: int = FOLDS,
+    by: NumberScore = "tau-b",
+) -> Probe:  # fmt: skip
+    """Predict a number; no folds: C is 1."""
+    rows, found = _checked(vectors), np.asarray(numbers, dtype=np.float64)
+    _refuse_lengths(rows, found)
+    if not np.isfinite(found).all():
+        raise LearnerError(Note.of("probe-not-finite", rows=np.flatnonzero(~np.isfinite(found)).tolist()))
+    return _together([_searched(_Regression(rows, found), grid, folds, by)], grid if folds else ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A linear function: weights and intercept, the C it was found with, and the scores of all that were tried."""
+
+    weights: Array  # (d + 1,)
+    cost: float
+    scores: Array
+    unconverged: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Hinge:
+    """A label against all others, by the plain hinge."""
+
+    rows: Array
+    targets: Array
+
+    def splits(self, folds: int) -> list[Split]:
+        return _splits(self.targets, folds)
+
+    def fit(self, train: Array, cost: float) -> tuple[Array, int]:
+        from sklearn.svm import LinearSVC
+
+        own = self.targets[train]
+        if len(np.unique(own)) < 2:
+            return np.append(np.zeros(self.rows.shape[1]), 1.0 if own.all() else -1.0), 0
+        model = LinearSVC(C=cost, loss="hinge", random_state=SEED)
+        failed = fit_counted(model, self.rows[train], own)
+        return np.append(model.coef_[0], model.intercept_), failed
+
+    def score(self, by: Any, truth: Array, values: Array) -> float:
+        return _score(by, truth, (values > 0).astype(int), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    """Numbers, by support vector regression."""
+
+    rows: Array
+    targets: Array
+
+    def splits(self, folds: int) -> list[Split]:
+        from sklearn.model_selection import KFold
+
+        return list(KFold(folds).split(self.rows)) if 1 < folds <= len(self.rows) else []
+
+    def fit(self, train: Array, cost: float) -> tuple[Array, int]:
+        from sklearn.svm import LinearSVR
+
+        model = LinearSVR(C=cost, random_state=SEED)
+        failed = fit_counted(model, self.rows[train], self.targets[train])
+        return np.append(model.coef_, model.intercept_), failed
+
+    def score(self, by: Any, truth: Array, values: Array) -> float:
+        from scipy.stats import kendalltau
+        from sklearn.metrics import r2_score
+
+        found = kendalltau(truth, values).statistic if by == "tau-b" else r2_score(truth, values)
+        return -1.0 if np.isnan(found) else float(found)  # all alike: no order at all
+
+
+def _searched(of: _Hinge | _Regression, grid: Sequence[float], folds: int, by: str) -> _Found:
+    """Choose C on folds, the first of those with the best mean, and fit to all vectors with it."""
+    failed, splits = 0, of.splits(folds)
+    scores = np.zeros((len(splits), len(grid)))
+    for fold, (train, test) in enumerate(splits):
+        for at, cost in enumerate(grid):
+            weights, wrong = of.fit(train, cost)
+            failed += wrong
+            scores[fold, at] = of.score(by, of.targets[test], of.rows[test] @ weights[:-1] + weights[-1])
+    means = scores.mean(0) if splits else np.full(len(grid), np.nan)
+    chosen = grid[int(np.argmax(means))] if splits else USUAL
+    weights, wrong = of.fit(np.arange(len(of.rows)), chosen)
+    return _Found(weights, chosen, means, failed + wrong)
+
+
+def _together(found: Sequence[_Found], grid: Sequence[float]) -> Probe:
+    weights = np.column_stack([one.weights for one in found])
+    scores = np.column_stack([one.scores for one in found]) if grid else np.zeros((0, len(found)))
+    return Probe(
+        weights=weights[:-1], intercepts=weights[-1], costs=tuple(one.cost for one in found), grid=tuple(grid),
+        scores=scores, unconverged=sum(one.unconverged for one in found),
+    )  # fmt: skip
+
+
+# --- folds and scores ------------------------------------------------------------------------------------------------
+
+
+def _splits(places: Array, folds: int) -> list[Split]:
+    """Give the folds, as many as the largest class has members, or none where that is one."""
+    from sklearn.model_selection import StratifiedKFold
+
+    most = min(folds, int(np.bincount(places).max()))
+    if most < 2:
+        return []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")  # it is in some folds alone
+        return [split for split in StratifiedKFold(most).split(places, places) if len(split[1])]
+
+
+def _score(by: str, truth: Array, predicted: Array, positive: int) -> float:
+    """Give accuracy, or F1: of two classes that of the positive one, of more the mean over those that occur."""
+    if by == "accuracy":
+        return float((truth == predicted).mean())
+    count = int(max(truth.max(), predicted.max(), positive)) + 1
+    hits = np.bincount(truth[truth == predicted], minlength=count)
+    total = np.bincount(truth, minlength=count) + np.bincount(predicted, minlength=count)
+    each = 2 * hits / np.maximum(total, 1)
+    return float(each[positive] if count == 2 else each[total > 0].mean())
+
+
+def _checked(vectors: Array) -> Array:
+    """Give vectors as they are used, or refuse those that are not finite or of no use."""
+    rows = np.asarray(vectors)
+    if rows.ndim != 2 or not rows.size:
+        raise LearnerError(Note.of("probe-shape", shape=list(rows.shape)))
+    rows = rows.astype(np.float64, copy=False)
+    if not np.isfinite(rows).all():
+        wrong = np.flatnonzero(~np.isfinite(rows).all(1)).tolist()
+        raise LearnerError(Note.of("probe-not-finite", rows=wrong))
+    return rows
+
+
+def _refuse_lengths(rows: Array, targets: Array) -> None:
+    if len(rows) != len(targets):
+        raise LearnerError(Note.of("probe-lengths", vectors=len(rows), targets=len(targets)))

@@ -1,0 +1,189 @@
+"""Encoders on this machine, by transformers and torch: texts to vectors.
+
+Texts of like length are computed together, as many as fit a budget of tokens. With which others a text is computed
+changes its vector by rounding alone: in single precision about 1e-7 of a normalised vector. The vector that is kept
+first is the one that all see (see `vectors`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+from transformers import AutoModel, AutoTokenizer
+
+from ..errors import ModelError, UnknownNameError
+from ..messages import Note
+from ..texts import without_surrogates
+from . import Array, TextPair, Usage
+from .adaptations import attach
+from .causal import Ids
+from .contrast import ContrastObjective
+from .lm import LM, SAFE, TOLD, UNREADABLE, brief, context_of, keep_quiet
+from .padding import padded
+from .parallel import device_for
+from .recipe import Learnt, Recipe, Watch
+from .sentence_files import Pooling, SentenceSettings, sentence_settings
+from .train import train
+
+TOGETHER = 4096  # tokens that are computed at once, padding among them
+
+
+class TransformerEncoder:
+    """The last hidden layer of a model, pooled over the tokens of a text."""
+
+    def __init__(self, net: Any, tokenizer: Any, how: SentenceSettings, *, context: int = 0, virtual: Ids = ()) -> None:
+        self.net, self.tokenizer, self.how, self.virtual = net.eval(), tokenizer, how, tuple(virtual)
+        self.pooling: Pooling = how.pooling or ("last" if _is_causal(net) else "mean")
+        most = min(context_of(net.config, tokenizer), int(tokenizer.model_max_length))
+        self.length = (context_of(net.config, tokenizer, context) if context else how.length or most) - len(virtual)
+        known = (tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.bos_token_id, 0)
+        self.pad = next(token for token in known if token is not None)
+        self.options = {"use_cache": False} if "use_cache" in inspect.signature(net.forward).parameters else {}
+        self.usage = Usage()
+
+    @classmethod
+    def load(
+        cls, folder: Path, *, pooling: Pooling | None = None, normalise: bool | None = None, dtype: str = "float32",
+        device: str = "auto", context: int = 0,
+    ) -> TransformerEncoder:  # fmt: skip
+        """Load a folder of safetensors; what is not said of pooling is as the folder says it."""
+        how = settled(sentence_settings(folder), pooling, normalise)
+        keep_quiet()
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, **SAFE)
+            net, info = AutoModel.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
+            net.to(device_for(device))
+        except UNREADABLE as e:
+            raise ModelError(Note.of("encoder-unreadable", reason=brief(e), path=folder)) from e
+        if missing := sorted(name for name in info["missing_keys"] if not name.startswith("pooler.")):
+            raise ModelError(Note.of("encoder-incomplete", part=missing[0], path=folder))
+        return cls(_reader(net), tokenizer, how, context=context)
+
+    @classmethod
+    def of(
+        cls, lm: LM, folder: Path, *, pooling: Pooling | None = None, normalise: bool | None = None
+    ) -> TransformerEncoder:
+        """Make an encoder of a language model, as it is: with all that training has added to it."""
+        how = settled(sentence_settings(folder), pooling, normalise)
+        return cls(_reader(lm.net.base_model), lm.tokenizer, how, context=lm.context, virtual=lm.virtual)
+
+    @property
+    def width(self) -> int:
+        """Say how many numbers a vector has."""
+        return int(self.net.config.hidden_size)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Name the prompts of the folder."""
+        return tuple(name for name in self.how.prompts if name)
+
+    def encode(self, texts: Sequence[str], form: str = "") -> Array:
+        """Give the vector of each text: float32, (texts, width)."""
+        rows, _ = self.tokens(texts, form)
+        found = np.empty((len(texts), self.width), np.float32)
+        for places in batches([len(row) for row in rows]):
+            with torch.no_grad():
+                found[places] = self.vectors(self.inputs([rows[place] for place in places])).cpu().numpy()
+        self.usage.read += sum(map(len, rows))
+        self.usage.computed += sum(map(len, rows))
+        return found
+
+    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
+        """Count the tokens of each text that do not fit."""
+        return self.tokens(texts, form)[1]
+
+    def tokens(self, texts: Sequence[str], form: str = "") -> tuple[list[Ids], list[int]]:
+        """Give the tokens of each text that fit, and count those that do not."""
+        if form and form not in self.forms:
+            raise UnknownNameError("form", form, self.forms)
+        prompt = self.how.prompts.get(form, "")
+        given = [without_surrogates(prompt + text) for text in texts]
+        rows: list[Ids] = self.tokenizer(given, verbose=False)["input_ids"] if given else []
+        beyond = [max(0, len(row) - self.length) for row in rows]
+        if long := [place for place, count in enumerate(beyond) if count]:
+            kept = self.tokenizer([given[place] for place in long], truncation=True, max_length=self.length)
+            for place, row in zip(long, kept["input_ids"], strict=True):
+                rows[place] = row
+        return [[*self.virtual, *(row or [self.pad])] for row in rows], beyond
+
+    def inputs(self, rows: Sequence[Ids]) -> dict[str, Tensor]:
+        """Pad rows of tokens: (rows, tokens)."""
+        width = max(map(len, rows))
+        mask = padded([[1] * len(row) for row in rows], width, 0)
+        return {"input_ids": padded(rows, width, self.pad), "attention_mask": mask}
+
+    def vectors(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Compute the vectors of rows of tokens: (rows, tokens) to (rows, width)."""
+        there = {name: value.to(self.net.device) for name, value in inputs.items()}
+        hidden = self.net(**there, **self.options).last_hidden_state  # (rows, tokens, width)
+        own = slice(len(self.virtual), None)
+        found = _pooled(hidden[:, own].float(), there["attention_mask"][:, own], self.pooling)
+        return normalize(found, dim=1) if self.how.normalise else found
+
+    @contextmanager
+    def tuned(
+        self, pairs: Sequence[TextPair], how: Recipe, *, seed: int, watch: Watch | None = None
+    ) -> Iterator[Learnt]:
+        """Train on pairs of texts; at the end of the context the encoder is what it was before."""
+        if how.what == "prompt":
+            raise ModelError(Note.of("prompt-tuned-encoder"))
+        added = attach(self.net, how, seed=seed)
+        try:
+            objective = ContrastObjective(self, pairs, batch=how.batch, seed=seed)
+            yield train(self.net, added.parameters, objective, how, seed=seed, watch=watch)
+        finally:
+            added.remove()
+
+
+def batches(lengths: Sequence[int], budget: int = TOGETHER) -> Iterator[list[int]]:
+    """Put rows of like length together, as many as fit a budget of tokens, the longest first: places of rows.
+
+    >>> list(batches([3, 9, 4, 8], budget=16))
+    [[1], [3, 2], [0]]
+    """
+    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
+    at = 0
+    while at < len(order):
+        size = max(1, budget // max(1, lengths[order[at]]))
+        yield order[at : at + size]
+        at += size
+
+
+def settled(of: SentenceSettings, pooling: Pooling | None, normalise: bool | None) -> SentenceSettings:
+    """Say how vectors are made: as wanted, or as a folder says."""
+    return SentenceSettings(
+        pooling=pooling or of.pooling, normalise=of.normalise if normalise is None else normalise, length=of.length,
+        prompts=of.prompts,
+    )  # fmt: skip
+
+
+def _pooled(hidden: Tensor, mask: Tensor, how: Pooling) -> Tensor:
+    """Make one vector of those of a text's tokens: (rows, tokens, width), (rows, tokens) to (rows, width)."""
+    if how == "cls":
+        return hidden[:, 0]
+    if how == "last":
+        return hidden[torch.arange(len(hidden), device=hidden.device), mask.sum(1) - 1]
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(1) / weights.sum(1)
+
+
+def _is_causal(net: Any) -> bool:
+    """Tell a model whose tokens see those before them alone, by what it was made for."""
+    kinds = getattr(net.config, "architectures", None) or ()
+    return any(str(kind).endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds)
+
+
+def _reader(net: Any) -> Any:
+    """Give the part of a model that reads; what some put on top of the first token is no part of a vector."""
+    reader = net.get_encoder() if net.config.is_encoder_decoder else net
+    if "add_pooling_layer" in inspect.signature(type(reader)).parameters:
+        reader.pooler = None
+    return reader

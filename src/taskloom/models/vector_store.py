@@ -1,0 +1,308 @@
+"""Vectors in files: an index of texts by digest, and segments of rows that are read by memory map.
+
+Whoever writes has the index to itself: rows are appended to the last segment, and then the index is told of them. So
+what a killed process has written is either known whole or written over.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from ..errors import ModelUnavailableError
+from ..messages import Note
+from ..processes import is_gone, new_owner
+from ..texts import counted
+from ..transactions import transaction, write_ahead
+from . import Array
+
+INDEX, LOCK = "index.db", "lock"
+APPLICATION, FORMAT = 0x76656373, 1  # "vecs", in the header of the index
+ROWS = 1 << 18  # of a segment
+EXPIRES = 600.0  # seconds after which a claim is free again, whoever made it
+ASKED = 500  # digests in one question to the index
+TABLES = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE texts (digest BLOB PRIMARY KEY, place INTEGER NOT NULL, cut INTEGER NOT NULL, "
+    "checksum BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE claims (digest BLOB PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID",
+    "INSERT INTO about VALUES ('rows', 0), ('remade', 0)",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {FORMAT}",
+)
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")
+T = TypeVar("T")
+
+
+class VectorStore:
+    """The vectors of one model in one form."""
+
+    def __init__(self, folder: Path, dtype: str = "float32") -> None:
+        self.folder, self.owner = folder, new_owner()
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        self.maps: dict[int, Array] = {}
+        self.db = self.writing(self._opened)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def find(self, digests: Sequence[bytes]) -> tuple[Array, list[int], list[bytes]]:
+        """Give the vectors of texts, float32, the tokens of each that were cut, and the texts that have none.
+
+        What is damaged is forgotten, and counted.
+        """
+        known = {row[0]: row for row in self._known(digests)}
+        rows = np.zeros((len(digests), self.width), np.float32)
+        cut, missing = [0] * len(digests), []
+        for at, digest in enumerate(digests):
+            row = self._sound(*known[digest]) if digest in known else None
+            if row is None:
+                missing.append(digest)
+            else:
+                rows[at], cut[at] = row, known[digest][2]
+        if damaged := [digest for digest in missing if digest in known]:
+            self._forget(damaged)
+        return rows, cut, missing
+
+    def _known(self, digests: Sequence[bytes]) -> list[tuple[bytes, int, int, bytes]]:
+        """Ask the index; one that turns out to be damaged is made anew, and knows nothing."""
+        parts = [digests[at : at + ASKED] for at in range(0, len(digests), ASKED)]
+        return self.writing(lambda: [row for part in parts for row in self._asked(part)])
+
+    def _asked(self, digests: Sequence[bytes]) -> list[tuple[bytes, int, int, bytes]]:
+        marks = ", ".join("?" * len(digests))
+        ask = f"SELECT digest, place, cut, checksum FROM texts WHERE digest IN ({marks})"  # noqa: S608 (ours)
+        return self.db.execute(ask, digests).fetchall()
+
+    def _sound(self, digest: bytes, place: int, cut: int, checksum: bytes) -> Array | None:
+        """Read a row where it lies, unless it is not what was kept of a text."""
+        try:
+            row = self._row(place)
+            return row if row is not None and checksum == _checksum(digest, cut, row) else None
+        except (TypeError, AttributeError, OverflowError):  # no numbers: the index is damaged
+            return None
+
+    def _row(self, place: int) -> Array | None:
+        """Read a row where it lies; None where there is none."""
+        segment, row = divmod(place, ROWS)
+        if segment not in self.maps or row >= len(self.maps[segment]):
+            self.maps[segment] = self._mapped(segment)
+        found = self.maps[segment]
+        return found[row] if 0 <= row < len(found) else None
+
+    def _mapped(self, segment: int) -> Array:
+        """Map a segment, as long as it is now; what is not there has no rows."""
+        width = self.width
+        try:
+            count = self._segment(segment).stat().st_size // (width * self.dtype.itemsize) if width else 0
+            if count:
+                return np.asarray(np.memmap(self._segment(segment), self.dtype, "r", shape=(count, width)))
+        except OSError:
+            pass
+        return np.empty((0, width), self.dtype)
+
+    def _segment(self, number: int) -> Path:
+        return self.folder / f"{number}.{self.dtype.name}"
+
+    @property
+    def width(self) -> int:
+        """Say how many numbers a vector has; 0 where none is kept."""
+        row = self.db.execute("SELECT value FROM about WHERE name = 'width'").fetchone()
+        return int(row[0]) if row else 0
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
+        """Claim so many texts that nobody has, in this order; give them, and those that are there meanwhile."""
+        return self.writing(lambda: self._claim(digests, most))
+
+    def _claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
+        ours: list[bytes] = []
+        there: list[bytes] = []
+        with transaction(self.db):
+            self._free_the_dead()
+            for digest in digests:
+                if len(ours) == most:
+                    break
+                if self.db.execute("SELECT 1 FROM texts WHERE digest = ?", (digest,)).fetchone():
+                    there.append(digest)
+                elif self.db.execute(
+                    "INSERT INTO claims VALUES (?1, ?2, ?3) "
+                    "ON CONFLICT (digest) DO UPDATE SET until = ?3 WHERE owner = ?2",
+                    (digest, self.owner, time.time() + EXPIRES),
+                ).rowcount:
+                    ours.append(digest)
+        return ours, there
+
+    def _free_the_dead(self) -> None:
+        """Free what processes have claimed that are gone, and what was claimed too long ago, or by another clock."""
+        now = time.time()
+        self.db.execute("DELETE FROM claims WHERE until NOT BETWEEN ? AND ?", (now, now + 2 * EXPIRES))
+        for (owner,) in self.db.execute("SELECT DISTINCT owner FROM claims").fetchall():
+            if is_gone(owner):
+                self.db.execute("DELETE FROM claims WHERE owner = ?", (owner,))
+
+    def release(self) -> None:
+        """Give back what was claimed and is not kept."""
+        with suppress(sqlite3.Error):  # on a full disk it expires, or goes with this process
+            self.db.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
+
+    def keep(self, digests: Sequence[bytes], vectors: Array, cut: Sequence[int]) -> None:
+        """Keep vectors, all or none; where a text has one already, that one stays."""
+        rows = np.ascontiguousarray(vectors, dtype=self.dtype)
+        self.writing(lambda: self._append(digests, rows, cut))
+
+    def _append(self, digests: Sequence[bytes], rows: Array, cut: Sequence[int]) -> None:
+        with transaction(self.db):
+            self._settle_width(rows.shape[1])
+            (first,) = self.db.execute("SELECT value FROM about WHERE name = 'rows'").fetchone()
+            self._write(first, rows)
+            kept = (
+                (digest, first + at, cut[at], _checksum(digest, cut[at], rows[at])) for at, digest in enumerate(digests)
+            )
+            self.db.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?, ?, ?)", kept)
+            self.db.execute("UPDATE about SET value = ? WHERE name = 'rows'", (first + len(rows),))
+            self.db.executemany("DELETE FROM claims WHERE digest = ?", [(digest,) for digest in digests])
+
+    def _settle_width(self, width: int) -> None:
+        """Note the width of the first vectors; an index that has another one is damaged, with all that it knows."""
+        if self.width == width:
+            return
+        if self.width:
+            self.maps.clear()
+            self.db.execute("DELETE FROM texts")
+            self.db.execute("UPDATE about SET value = value + 1 WHERE name = 'remade'")
+        self.db.execute("INSERT OR REPLACE INTO about VALUES ('width', ?), ('rows', 0)", (width,))
+
+    def _write(self, first: int, rows: Array) -> None:
+        """Write rows at their places, over whatever a killed process has left there."""
+        while len(rows):
+            segment, at = divmod(first, ROWS)
+            part, rows = rows[: ROWS - at], rows[ROWS - at :]
+            with os.fdopen(os.open(self._segment(segment), os.O_WRONLY | os.O_CREAT, 0o644), "wb") as file:
+                file.seek(at * part.strides[0])
+                file.write(part.tobytes())
+            first += len(part)
+
+    def _forget(self, digests: Sequence[bytes]) -> None:
+        """Forget texts whose vectors are damaged, and count them."""
+        self.maps.clear()
+
+        def forget() -> None:
+            with transaction(self.db):
+                gone = self.db.executemany("DELETE FROM texts WHERE digest = ?", [(one,) for one in digests]).rowcount
+                self.db.execute("UPDATE about SET value = value + ? WHERE name = 'remade'", (gone,))
+
+        self.writing(forget)
+
+    def writing(self, work: Callable[[], T]) -> T:
+        """Do what may fail: an index that is damaged is made anew first; want of space or of rights is told."""
+        try:
+            try:
+                return work()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self.db = self._made_anew()
+                return work()
+        except (OSError, sqlite3.Error) as error:
+            raise ModelUnavailableError(Note.of("vectors-not-kept", reason=error, path=self.folder)) from error
+
+    def refuse_lost(self, count: int) -> None:
+        """Refuse to go on where what is written is not what is read."""
+        if count:
+            raise ModelUnavailableError(Note.of("vectors-lost", count=count, path=self.folder))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.maps.clear()
+        self.db.close()
+
+    # --- the index ---------------------------------------------------------------------------------------------------
+
+    def _opened(self) -> sqlite3.Connection:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with _alone(self.folder / LOCK):
+            return _connected(self.folder / INDEX)
+
+    def _made_anew(self) -> sqlite3.Connection:
+        """Make an index in the place of one that is damaged, or not ours: what it knew is encoded again."""
+        self.maps.clear()
+        with _alone(self.folder / LOCK):
+            with suppress(sqlite3.DatabaseError):  # another process may have been quicker
+                db = _connected(self.folder / INDEX)
+                if db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+                    return db
+            for file in self.folder.iterdir():
+                if file.name != LOCK:
+                    file.unlink()
+            db = _connected(self.folder / INDEX)
+            db.execute("UPDATE about SET value = value + 1 WHERE name = 'remade'")
+            return db
+
+    @staticmethod
+    def described(folder: Path, about: Path) -> str:
+        """Say what is in a folder, for people."""
+        try:
+            model = json.loads(about.read_text(encoding="utf-8"))["model"]
+            db = sqlite3.connect(f"{(folder / INDEX).absolute().as_uri()}?mode=ro", uri=True)
+            (count,) = db.execute("SELECT count(*) FROM texts").fetchone()
+            (remade,) = db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone()
+            db.close()
+        except (OSError, ValueError, KeyError, TypeError, sqlite3.Error):
+            return "vectors that can't be read, and are encoded again when they are asked for"
+        damaged = f"; {counted(remade, 'time')} something was damaged and encoded again" if remade else ""
+        return f"{counted(count, 'vector')} of {model}, {folder.name}{damaged}"
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Connect to an index, which is made where there is none; what is no index of ours raises."""
+    db = sqlite3.connect(path, timeout=60, isolation_level=None)
+    try:
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and (application, version) != (APPLICATION, FORMAT):
+            raise _foreign()
+        write_ahead(db)
+        db.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes is noticed by its checksum
+        if not tables:
+            with transaction(db):
+                for statement in TABLES:
+                    db.execute(statement)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _foreign() -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError("not an index of vectors")
+    error.sqlite_errorname = "SQLITE_NOTADB"
+    return error
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith(DAMAGED)
+
+
+def _checksum(digest: bytes, cut: int, row: Array) -> bytes:
+    """Give what a row is checked by when it is read: of its text, too."""
+    return hashlib.blake2b(digest + cut.to_bytes(8, "little") + row.tobytes(), digest_size=8).digest()
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes from doing the same meanwhile."""
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

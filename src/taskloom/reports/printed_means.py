@@ -1,0 +1,97 @@
+"""Means over episodes as a paper prints them, data set by data set, with the intervals that their deviations make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ..benchmarks.published import Figures, Published, published
+from ..core import Suite
+from ..episodes import Shots
+from ..stats import Estimate, mean_interval
+from .figures import Value
+
+DATA_SET = "data set"  # what figures are by, and the tag of tasks that has their name; else it is in a task's id
+DEVIATION = "deviation"
+STATISTICS = (DEVIATION, "bootstrap below", "bootstrap above", "1.96 errors")  # by "data set deviation", and so on
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedMeans:
+    """The tables of a paper that are by data set."""
+
+    paper: Published
+    metric: str
+    suite: Suite
+
+    @classmethod
+    def of(cls, paper: str, metric: str, suite: Suite) -> PrintedMeans:
+        """Read the figures of a paper."""
+        return cls(published(paper), metric, suite)
+
+    def rows(self, task: str, shots: Shots) -> Iterator[tuple[Value, ...]]:
+        """Give what each method reached on a data set, as it is printed."""
+        table, name = self._table(shots), self._data_set(task)
+        for method, values in table.values.items() if table else ():
+            if table and name in values:
+                spread = [self._statistic(of, shots, method, name) for of in STATISTICS]
+                yield task, shots, f"{method}, published", table.episodes or None, values[name], *spread
+
+    def means(self, of: str, tasks: Sequence[str], settings: Sequence[Shots]) -> Iterator[tuple[Value, ...]]:
+        """Give the mean of each method over those of some data sets that the paper has."""
+        tables = {shots: table for shots in settings if (table := self._table(shots))}
+        for method in dict.fromkeys(method for table in tables.values() for method in table.values):
+            found = [self._mean(method, tasks, shots) for shots in settings]
+            if counts := [count for count, _ in found if count]:
+                cells = [cell for _, e in found for cell in _cells(e)]
+                yield of, f"{method}, published", max(counts), *cells
+
+    def _mean(self, method: str, tasks: Sequence[str], shots: Shots) -> tuple[int, Estimate | None]:
+        """Average printed means; their deviations make its standard error."""
+        table = self._table(shots)
+        values = table.values.get(method, {}) if table else {}
+        names = [name for name in map(self._data_set, tasks) if name in values]
+        if not table or not names:
+            return 0, None
+        spread = [self._statistic(DEVIATION, shots, method, name) for name in names]
+        known = [float(d) for d in spread if isinstance(d, float | int)]
+        n = table.episodes if len(known) == len(names) else 0
+        error = math.sqrt(sum(d**2 / n for d in known)) / len(names) if n else math.nan
+        mean = mean_interval(fmean(values[name] for name in names), error, n * len(names))
+        return len(names), Estimate(mean.value / 100, mean.low / 100, mean.high / 100, mean.n)
+
+    def _table(self, shots: Shots) -> Figures | None:
+        return next((t for t in self.paper.by(DATA_SET) if (t.metric, t.shots) == (self.metric, shots)), None)
+
+    def _statistic(self, what: str, shots: Shots, method: str, name: str) -> Value:
+        tables = (t for t in self.paper.by(f"{DATA_SET} {what}") if t.shots == shots)
+        return next((t.values.get(method, {}).get(name) for t in tables), None)
+
+    def _data_set(self, task: str) -> str:
+        return next(iter(self.suite.tasks[task].tags.get(DATA_SET, ())), task.partition("@")[0])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say what published figures are."""
+        tables = [t for t in self.paper.figures if t.by.startswith(DATA_SET)]
+        where = ", ".join(dict.fromkeys(t.where.partition(",")[0] for t in tables))
+        if not tables:
+            return ()
+        printed = f"published: {self.paper.paper}, {where}, as printed there, of other episodes; not measured here"
+        return printed, *dict.fromkeys(note for t in tables for note in t.notes)
+
+    @property
+    def notes_on_means(self) -> tuple[str, ...]:
+        """Say how means of published figures are made."""
+        made = (
+            "published: means over those of these data sets that the paper has, worked out here from its printed means"
+        )
+        return (f"{made}; in brackets 1.96 standard errors, from its printed deviations", *self.notes)
+
+
+def _cells(e: Estimate | None) -> tuple[Value, Value]:
+    if e is None:
+        return None, None
+    return e, None if math.isnan(e.low) else f"{100 * (e.high - e.value):.2f}"

@@ -1,0 +1,95 @@
+"""Means over values, not tasks: a task that is judged by two metrics counts twice, as in SciRepEval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...stats import Estimate, mean_of_values
+from ...studies.views import Settings
+from ...texts import counted
+from ..figures import Figure, ReportData
+
+TAG = "values"  # of a task: the metrics that count; without it, its first
+Found: TypeAlias = Mapping[str, Mapping[str, Estimate]]  # task -> metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """Each learner's mean over the values of all tasks, and of those with each value of a tag."""
+
+    by: str = ""  # a tag of tasks, such as one that says which were trained on
+
+    def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
+        """Find none: any scores have a mean."""
+        yield from ()
+
+    def figures(self, data: ReportData) -> Iterator[Figure]:
+        """Average values, with those of learners that lack some left out."""
+        wanted = _wanted(data)
+        found = {learner: _found(data, learner, wanted) for learner in data.results.learners}
+        groups = self._groups(data, wanted)
+        rows = [(name, *(_mean(of, tasks, wanted) for tasks in groups.values())) for name, of in found.items()]
+        count = sum(map(len, wanted.values()))
+        if count and any(estimate for _, *means in rows for estimate in means):
+            yield Figure(
+                title="Means over values", columns=("learner", *groups), rows=tuple(rows),
+                notes=tuple(_notes(found, wanted, data)),
+            )  # fmt: skip
+
+    def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Give the tasks of each column."""
+        groups: dict[str, list[str]] = {}
+        for task in wanted:
+            for value in data.results.suite.tasks[task].tags.get(self.by, ()) if self.by else ():
+                groups.setdefault(value, []).append(task)
+        return groups | {"all": list(wanted)}
+
+
+def _wanted(data: ReportData) -> dict[str, list[str]]:
+    """Give the metrics of each task that count, of those that are shown in points."""
+    shown = {(task, board.metric) for board in data.leaderboards if board.points for task in board.tasks}
+    found = {}
+    for name in dict.fromkeys(o.task for o in data.results.outcomes):
+        task = data.results.suite.tasks[name]
+        metrics = task.tags.get(TAG, ()) or task.metrics[:1]
+        if own := [metric for metric in metrics if (name, metric) in shown]:
+            found[name] = own
+    return found
+
+
+def _found(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> Found:
+    """Give a learner's values; of a task with several settings of shots, the mean over them."""
+    found: dict[str, dict[str, Estimate]] = {}
+    for task, metrics in wanted.items():
+        for metric in metrics:
+            settings = [
+                e for board in data.leaderboards
+                if board.metric == metric and (e := board.tasks.get(task, {}).get(learner)) and not math.isnan(e.value)
+            ]  # fmt: skip
+            if settings:
+                found.setdefault(task, {})[metric] = mean_of_values([settings])
+    return found
+
+
+def _mean(of: Found, tasks: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> Estimate | None:
+    """Average the values of these tasks; none where some are missing."""
+    values = [[of[task][metric] for metric in wanted[task] if metric in of[task]] for task in tasks if task in of]
+    complete = sum(map(len, values)) == sum(len(wanted[task]) for task in tasks)
+    return mean_of_values(values) if complete and values else None
+
+
+def _notes(found: Mapping[str, Found], wanted: Mapping[str, Sequence[str]], data: ReportData) -> Iterator[str]:
+    count = sum(map(len, wanted.values()))
+    yield (
+        f"means over {counted(count, 'value')} of {counted(len(wanted), 'task')}, in points; intervals are for these "
+        "tasks, and allow for values of one task that err together"
+    )
+    lacking = {name: count - sum(map(len, of.values())) for name, of in found.items()}
+    if some := [f"{name} ({lost:,})" for name, lost in lacking.items() if lost]:
+        yield f"no mean where values are missing: {', '.join(some)}"
+    unshown = [name for name in dict.fromkeys(o.task for o in data.results.outcomes) if name not in wanted]
+    if unshown:
+        yield f"{counted(len(unshown), 'task')} without a value in points: {', '.join(unshown[:5])}"

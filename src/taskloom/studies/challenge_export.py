@@ -1,0 +1,114 @@
+"""Answers of a run to predictions for a challenge of the same draws: our own learners on the same board."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ChallengeError, UnknownNameError
+from ..messages import Note
+from .api import LEDGER, open_run
+from .challenge import DIGITS, Challenge, EpisodeRow, item_key, question_id
+from .ledger import Ledger
+from .results import Outcome
+from .submissions import Given, Protocol, Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """The answers of one learner to the questions of a challenge."""
+
+    about: Submission
+    answers: Mapping[str, Given]
+    outside: int  # answers in episodes that the challenge does not have
+
+
+def export_predictions(
+    challenge: Challenge, run: Path | str, learners: Sequence[str] = (), *, protocol: Protocol = ""
+) -> Iterator[Exported]:
+    """Give the predictions of these learners of a run, or of all; an unusable answer has no label.
+
+    The protocol is as said, or Meta-Trained where a model of the learner was trained on tasks.
+    """
+    found = open_run(run)
+    for name in learners:
+        if name not in found.learners:
+            raise UnknownNameError("learner of the run", name, found.learners)
+    rows = {row.episode: row for row in challenge.rows()}
+    with Ledger(Path(run) / LEDGER) as ledger:
+        draws = {o.cell: str(ledger.key(o.cell).get("draw", ""))[:DIGITS] for o in found.outcomes}
+        if not any(draw in rows for draw in draws.values()):
+            raise ChallengeError(Note.of("draws-differ", run=run, name=challenge.name))
+        for name in learners or found.learners:
+            for title, outcomes in _replicas(name, [o for o in found.outcomes if o.learner == name], draws):
+                meta = is_meta_trained(ledger.key, outcomes[0].cell)
+                about = Submission(
+                    name=title, protocol=protocol or ("meta-trained" if meta else "pretraining-only"),
+                    model=found.learners[name], baseline=name in found.baselines,
+                )  # fmt: skip
+                yield _exported(about, outcomes, draws, rows)
+
+
+def file_name(submission: str) -> str:
+    """Name the file of a submission.
+
+    >>> file_name("tf-idf, training seed 1")
+    'tf-idf-training-seed-1.json'
+    """
+    name = re.sub(r"[^\w.+-]+", "-", submission).strip(".-")
+    return f"{name or 'submission'}.json"
+
+
+def _replicas(
+    name: str, outcomes: Sequence[Outcome], draws: Mapping[str, str]
+) -> Iterator[tuple[str, Sequence[Outcome]]]:
+    """Part what was learnt several times from one draw, by the seed of training: each is a submission of its own."""
+    if len({draws[o.cell] for o in outcomes}) == len(outcomes):
+        yield from [(name, outcomes)] if outcomes else []
+        return
+    for seed in sorted({o.training for o in outcomes}):
+        yield f"{name}, training seed {seed}", [o for o in outcomes if o.training == seed]
+
+
+def _exported(
+    about: Submission, outcomes: Sequence[Outcome], draws: Mapping[str, str], rows: Mapping[str, EpisodeRow]
+) -> Exported:
+    answers: dict[str, Given] = {}
+    outside = 0
+    for o in outcomes:
+        row = rows.get(draws[o.cell])
+        if row is None:
+            outside += len(o.items)
+            continue
+        for item, answer in zip(o.items, o.answers, strict=True):
+            question = question_id(row.episode, item_key(o.task, o.pool, item))
+            if question in row.query:
+                answers[question] = Given(answer if answer in row.labels else None)
+    return Exported(about=about, answers=answers, outside=outside)
+
+
+def is_meta_trained(key: Callable[[str], Mapping[str, Any]], cell: str) -> bool:
+    """Tell by the keys of cells whether a model of one, or a base of it, was trained on tasks, and not on texts alone.
+
+    >>> keys = {"a": {"learner": {"model": {"trained": "b"}}}, "b": {"set": {"goal": "texts"}, "base": {}}}
+    >>> is_meta_trained(keys.__getitem__, "a"), is_meta_trained({**keys, "b": {"set": {}}}.__getitem__, "a")
+    (False, True)
+    """
+    return any(
+        key(id_).get("set", {}).get("goal") != "texts" or is_meta_trained(key, id_) for id_ in _trained(key(cell))
+    )
+
+
+def _trained(key: Any) -> Iterator[str]:
+    """Find the cells that trained the models of a key."""
+    if isinstance(key, Mapping):
+        if isinstance(id_ := key.get("trained"), str):
+            yield id_
+        for value in key.values():
+            yield from _trained(value)
+    elif isinstance(key, list):
+        for value in key:
+            yield from _trained(value)

@@ -1,0 +1,123 @@
+"""The statistics of episodes that few-shot papers report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from xml.etree import ElementTree as Xml
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from taskloom.benchmarks.published import Figures, Published
+from taskloom.episodes import DRAWN
+from taskloom.reports import How, summarise
+from taskloom.reports.episode_stats import episode_spread
+from taskloom.reports.figures import Figure
+from taskloom.reports.printed_means import PrintedMeans
+from taskloom.reports.views.episodes import EpisodeStatistics
+from taskloom.stats import Estimate
+from taskloom.studies.results import Results
+
+Make = Callable[..., Results]
+SCORES = np.array([0.2, 0.4, 0.4, 0.5, 0.6, 0.6, 0.7, 0.9])
+RIGHT = {"one": {"a@test": ["1100", "1000", "1110"], "b@test": ["1111", "1100"], "c@test": ["1000"]}}
+TAGS = {
+    "a@test": {"transfer": ("class",), "data set": ("Alpha",)}, "b@test": {"transfer": ("class",)},
+    "c@test": {"transfer": ("task",)},
+}  # fmt: skip
+
+
+def shown(made: Results) -> list[Figure]:
+    found = list(summarise(made, How(count=200)).figures)
+    for figure in found:
+        assert all(len(row) == len(figure.columns) for row in figure.rows)
+        assert Xml.fromstring(f"<div>{figure.plot}</div>").find(".//svg") is not None
+    return found
+
+
+def test_the_spread_of_one_task_is_as_scipy_has_it():
+    found = episode_spread([SCORES])
+    assert found.mean == pytest.approx(SCORES.mean())
+    assert found.deviation == pytest.approx(SCORES.std(ddof=1))
+    assert found.normal.high - found.mean == pytest.approx(1.959964 * stats.sem(SCORES), rel=1e-6)
+    theirs = stats.bootstrap(
+        (SCORES,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(0)
+    ).confidence_interval
+    assert found.bootstrap.low == pytest.approx(theirs.low, abs=0.008)
+    assert found.bootstrap.high == pytest.approx(theirs.high, abs=0.008)
+
+
+def test_the_mean_over_tasks_has_the_error_of_all():
+    other = SCORES[:4] / 2
+    found = episode_spread([SCORES, other])
+    assert found.mean == pytest.approx((SCORES.mean() + other.mean()) / 2)
+    error = math.hypot(stats.sem(SCORES), stats.sem(other)) / 2
+    assert found.normal.high - found.mean == pytest.approx(1.959964 * error, rel=1e-6)
+    assert found.bootstrap.high - found.bootstrap.low == pytest.approx(2 * 1.96 * error, rel=0.2)
+    assert math.isnan(found.deviation)
+    assert found.episodes == 12
+
+
+def test_what_has_no_value_or_one_episode_has_no_interval():
+    assert episode_spread([np.array([math.nan]), np.array([])]).episodes == 0
+    assert math.isnan(episode_spread([]).mean)
+    single = episode_spread([np.array([0.5, math.nan])])
+    assert (single.mean, single.episodes) == (0.5, 1)
+    assert all(map(math.isnan, (single.deviation, single.bootstrap.low, single.normal.high)))
+    assert math.isnan(episode_spread([SCORES, np.array([0.5])]).normal.low)
+
+
+def test_each_task_has_a_row_and_means_have_a_column_for_each_setting(tried: Make):
+    each, over = shown(tried({0: RIGHT, DRAWN: RIGHT}, TAGS, views=(EpisodeStatistics(by="transfer"),)))
+    assert each.columns == (
+        "task", "shots", "learner", "episodes", "accuracy", "deviation", "bootstrap below", "bootstrap above",
+        "1.96 errors",
+    )  # fmt: skip
+    assert [row[:2] for row in each.rows] == [(task, shots) for task in TAGS for shots in (0, DRAWN)]
+    first, last = each.rows[0], each.rows[-1]
+    assert (first[3], first[5], first[8]) == (3, "25.0", "28.29")  # 0.25, 0.5 and 0.75: 1.96 * 0.25 / sqrt(3)
+    assert last[3:4] + last[5:] == (1, None, None, None, None)  # of one episode
+    assert over.columns == (
+        "transfer", "learner", "tasks", "0 shots", "1.96 errors, 0 shots", "drawn shots", "1.96 errors, drawn shots"
+    )  # fmt: skip
+    means = {row[0]: (row[2], row[3].value) for row in over.rows if isinstance(row[3], Estimate)}
+    assert means == {"class": (2, 0.625), "task": (1, 0.25), "overall": (3, 0.5)}
+
+
+def test_one_task_has_no_mean_over_tasks(tried: Make):
+    assert len(shown(tried({4: {"one": {"a": ["10", "11"]}}}, views=(EpisodeStatistics(),)))) == 1
+
+
+def printed(made: Results) -> PrintedMeans:
+    def table(by: str, alpha: float, b: float) -> Figures:
+        values = {"Theirs": {"Alpha": alpha, "b": b}}
+        return Figures(
+            where=f"table 5, {by}", by=by, metric="accuracy" if by == "data set" else "", values=values,
+            notes=("as printed",), shots=0, episodes=90,
+        )  # fmt: skip
+
+    tables = (table("data set", 70.0, 50.0), table("data set deviation", 9.0, 12.0))
+    return PrintedMeans(Published(paper="They 2020", figures=tables, said={}), "accuracy", made.suite)
+
+
+def test_published_means_stand_as_printed_by_the_name_of_the_data_set_or_of_the_task(tried: Make):
+    beside = printed(tried({0: RIGHT}, TAGS))
+    assert list(beside.rows("a@test", 0)) == [("a@test", 0, "Theirs, published", 90, 70.0, 9.0, None, None, None)]
+    assert next(beside.rows("b@test", 0))[4:6] == (50.0, 12.0)
+    assert list(beside.rows("c@test", 0)) == list(beside.rows("a@test", DRAWN)) == []
+    assert beside.notes == (
+        "published: They 2020, table 5, as printed there, of other episodes; not measured here", "as printed"
+    )  # fmt: skip
+
+
+def test_means_of_published_figures_have_the_interval_that_their_deviations_make(tried: Make):
+    beside = printed(tried({0: RIGHT}, TAGS))
+    ((of, learner, tasks, mean, reach, *rest),) = beside.means("all", ["a@test", "b@test", "c@test"], [0, DRAWN])
+    assert (of, learner, tasks, rest) == ("all", "Theirs, published", 2, [None, None])
+    assert isinstance(mean, Estimate)
+    assert mean.value == pytest.approx(0.6)
+    assert mean.high - mean.value == pytest.approx(0.01959964 * math.hypot(9, 12) / 2 / math.sqrt(90))
+    assert reach == "1.55"
+    assert list(beside.means("task", ["c@test"], [0])) == []

@@ -1,0 +1,97 @@
+"""The answers of a run as predictions for a challenge of the same draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import taskloom
+from taskloom.errors import ChallengeError, UnknownNameError
+from taskloom.studies.challenge import open_challenge
+from taskloom.studies.challenge_export import export_predictions, is_meta_trained
+from taskloom.studies.submissions import Given, Predictions, Submission, check
+
+ODD = """
+from dataclasses import dataclass
+from typing import ClassVar
+from taskloom import Learner
+
+@dataclass(frozen=True)
+class Odd(Learner):
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset] = frozenset({"labels"})
+    unaided: ClassVar[frozenset] = outputs
+
+    def fit(self, task, support, dev, *, seed, tools):
+        return self
+
+    def predict(self, items):
+        return [("art", "music", None)[n % 3] for n, _ in enumerate(items)]
+"""
+LEARNERS = "learners: {majority: {}, odd: {'odd.py:Odd': {}}}"
+
+
+def study(made_topics, folder: Path, **changes: str) -> Path:
+    """Write the study again, with other learners."""
+    text = made_topics.study.read_text().replace("suite: suite", f"suite: {made_topics.study.parent / 'suite'}")
+    text = text.replace("learners: {nearest: {}, majority: {}}", LEARNERS)
+    for old, new in changes.values():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "odd.py").write_text(ODD)
+    (folder / "study.yaml").write_text(text)
+    return folder / "study.yaml"
+
+
+def test_an_unusable_answer_has_no_label_and_a_baseline_is_one(made_topics, tmp_path: Path):
+    taskloom.run(study(made_topics, tmp_path), tmp_path / "run")
+    opened = open_challenge(made_topics.folder)
+    majority, odd = export_predictions(opened, tmp_path / "run")
+    assert majority.about.baseline
+    assert odd.about == Submission(name="odd", protocol="pretraining-only", model="Odd()")
+    assert {*odd.answers.values()} == {Given("art"), Given(None)}
+    found = Predictions(path=Path("p"), about=odd.about, answers=odd.answers)
+    checked = check(opened.rows(), found)
+    assert (checked.answered, checked.without_label, checked.faults) == (108, 72, {})
+    (only,) = export_predictions(opened, tmp_path / "run", ["odd"], protocol="meta-trained")
+    assert only.about.protocol == "meta-trained"
+    assert only.answers == odd.answers
+    with pytest.raises(UnknownNameError):
+        list(export_predictions(opened, tmp_path / "run", ["none"]))
+
+
+def test_what_was_learnt_twice_from_a_draw_is_two_submissions(made_topics, tmp_path: Path):
+    changed = study(made_topics, tmp_path, sizes=("seeds: 1", "seeds: 1, training: [3, 5]"))
+    taskloom.run(changed, tmp_path / "run")
+    found = list(export_predictions(open_challenge(made_topics.folder), tmp_path / "run", ["odd"]))
+    assert [one.about.name for one in found] == ["odd, training seed 3", "odd, training seed 5"]
+    assert [len(one.answers) for one in found] == [108, 108]
+
+
+def test_other_draws_are_told(made_topics, tmp_path: Path, refused):
+    more = study(made_topics, tmp_path, sizes=("episodes: 3", "episodes: 4"))
+    taskloom.run(more, tmp_path / "more")
+    opened = open_challenge(made_topics.folder)
+    assert {one.outside for one in export_predictions(opened, tmp_path / "more")} == {4 * 9}
+    other = study(made_topics, tmp_path, sizes=("query: 3", "query: 2"))
+    taskloom.run(other, tmp_path / "other")
+    with refused(ChallengeError, "draws-differ", name="topics"):
+        list(export_predictions(opened, tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "meta"),
+    [
+        ({"a": {"learner": {"model": "x"}}}, False),
+        ({"a": {"models": [{"trained": "b"}]}, "b": {"set": {}, "base": {"load": "x"}}}, True),
+        (
+            {"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "texts"}, "base": {"trained": "c"}}, "c": {"set": {}}},
+            True,
+        ),
+        ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "texts"}, "base": {"load": "x"}}}, False),
+        ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "vectors"}}}, True),
+    ],
+)
+def test_a_model_is_meta_trained_if_it_or_a_base_was_trained_on_tasks(keys: dict, meta: bool):
+    assert is_meta_trained(keys.__getitem__, "a") is meta
