@@ -84,7 +84,6 @@ _verb(
 _verb(
     app, runs.plan,
     "taskloom plan study.yaml",
-    "taskloom plan study.yaml --model hf:org/name",
     "taskloom plan study.yaml --budget 2h --pilot",
     "taskloom plan quickstart --json",
     under=STUDIES,
