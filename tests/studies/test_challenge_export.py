@@ -80,6 +80,17 @@ def test_other_draws_are_told(made_topics, tmp_path: Path, refused):
         list(export_predictions(opened, tmp_path / "other"))
 
 
+def test_a_preset_draws_the_same_episodes_in_a_run_and_in_a_challenge(made_topics, tmp_path: Path):
+    """The settings of a preset may have episodes of their own, so that their numbers go on."""
+    drawn = ("seeds: 1, episodes: 3, shots: [0, 2], query: 3, per_class: true", "preset: flex, shots: {drawn: 3, 0: 2}")
+    path = study(made_topics, tmp_path, sizes=drawn)
+    made = taskloom.make_challenge(path, tmp_path / "challenge")
+    ran = taskloom.run(path, tmp_path / "run")
+    for one in export_predictions(made.challenge, tmp_path / "run"):
+        assert (len(one.answers), one.outside) == (made.challenge.questions, 0)
+    assert {o.shots for o in ran.outcomes} == {0, "drawn"}
+
+
 @pytest.mark.parametrize(
     ("keys", "meta"),
     [

@@ -96,6 +96,13 @@ def test_a_run_exported_scores_as_in_the_run(made_topics, tmp_path: Path):
         assert here[at].value == pytest.approx(e.value, nan_ok=True)
         assert (here[at].low, here[at].high) == pytest.approx((e.low, e.high), nan_ok=True)
     assert found.baselines == ran.baselines
+    theirs = {(o.learner, o.task, o.shots, o.index): o for o in ran.outcomes}
+    for o in found.outcomes:
+        run = theirs[o.learner, o.task, o.shots, o.index]
+        assert (o.sizes, o.chance) == (run.sizes, run.chance)
+        assert {*zip(o.items, o.answers, o.records, strict=True)} == {
+            *zip(run.items, run.answers, run.records, strict=True)
+        }
 
 
 # --- partial ---------------------------------------------------------------------------------------------------------

@@ -121,9 +121,9 @@ class _Frozen:
 def _draws(study: Study, suite: Suite, task: str) -> Iterator[_Frozen]:
     """Draw the episodes of a task, as a run of the study does."""
     protocol, deck = study.protocol.of(task), Deck(suite, task)
-    for shots, count in protocol.shots.items():
+    for shots in protocol.shots:
         how = protocol.drawing(shots)
-        for seed, index in product(protocol.seeds, range(count)):
+        for seed, index in product(protocol.seeds, protocol.episodes(shots)):
             yield _Frozen(shots, seed, deck.draw(how, seed=seed, index=index))
 
 
@@ -175,6 +175,8 @@ class _TaskItems:
             "gold": {question: list(map(str, self.examples[place].gold)) for question, place in found},
             "items": [self.examples[place].item.id for _, place in found],
             "records": [self.records[place] for _, place in found],
+            "sizes": list(one.draw.sizes),
+            "chance": one.draw.chance,
         }
 
 
