@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ class Odd(Learner):
 LEARNERS = "learners: {majority: {}, odd: {'odd.py:Odd': {}}}"
 
 
-def study(made_topics, folder: Path, **changes: str) -> Path:
+def study(made_topics, folder: Path, **changes: tuple[str, str]) -> Path:
     """Write the study again, with other learners."""
     text = made_topics.study.read_text().replace("suite: suite", f"suite: {made_topics.study.parent / 'suite'}")
     text = text.replace("learners: {nearest: {}, majority: {}}", LEARNERS)
@@ -104,5 +105,5 @@ def test_a_preset_draws_the_same_episodes_in_a_run_and_in_a_challenge(made_topic
         ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "vectors"}}}, True),
     ],
 )
-def test_a_model_is_meta_trained_if_it_or_a_base_was_trained_on_tasks(keys: dict, meta: bool):
+def test_a_model_is_meta_trained_if_it_or_a_base_was_trained_on_tasks(keys: dict[str, Any], meta: bool):
     assert is_meta_trained(keys.__getitem__, "a") is meta

@@ -48,7 +48,7 @@ def test_accuracy_is_the_share_of_right_answers(made_topics, submit):
     assert list(found.learners) == ["half", "all"]
     summary = summarise(found, How(count=50))
     scores = {(b.shots, s.learner): s.score.value for b in summary.of("accuracy") for s in b.standings}
-    right = {(o.shots, o.learner): [] for o in found.outcomes}
+    right: dict[Any, list[float]] = {(o.shots, o.learner): [] for o in found.outcomes}
     for o in found.outcomes:
         right[o.shots, o.learner].append(sum(a == g[0] for a, g in zip(o.answers, o.gold, strict=True)) / 9)
     assert scores == pytest.approx({at: sum(each) / len(each) for at, each in right.items()})

@@ -144,11 +144,11 @@ class _TaskItems:
                 rows.setdefault(pool, set()).update(one.draw.rows[role])
         examples, records = dict[tuple[str, int], Example](), dict[tuple[str, int], int]()
         for name, wanted in rows.items():
-            pool, order = suite.pools[task][name], sorted(wanted)
-            read = pool.take(order)
+            home, order = suite.pools[task][name], sorted(wanted)
+            read = home.take(order)
             places = [(name, row) for row in order]
             examples |= zip(places, read, strict=True)
-            records |= zip(places, records_of(task, read, pool.groups()[order]), strict=True)
+            records |= zip(places, records_of(task, read, home.groups()[order]), strict=True)
         keys = {place: item_key(task, place[0], example.item.id) for place, example in examples.items()}
         if len(set(keys.values())) < len(keys):
             raise ChallengeError(Note.of("challenge-items-doubled", task=task))

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from ..core import Example, Item, Suite
 from ..errors import ChallengeError, UsageError
+from ..ids import Json
 from ..messages import Note
 from ..scores.tasks import score_task
 from ..suites.rows import pool
@@ -112,7 +113,11 @@ class _Scoring:
             for item, right, name in zip(row.query.values(), of.labels, of.items, strict=True):
                 if item not in asked[row.task]:
                     asked[row.task][item] = Example(Item(name, challenge.items[item]), right, "")
-        about = {"challenge": challenge.hash, "episodes": len(challenge), "questions": challenge.questions}
+        about: dict[str, Json] = {
+            "challenge": challenge.hash,
+            "episodes": len(challenge),
+            "questions": challenge.questions,
+        }
         pools = {name: {POOL: pool(challenge.tasks[name], found.values())} for name, found in asked.items()}
         suite = Suite(id=challenge.name, tasks=challenge.tasks, pools=pools, about=about)
         places = {name: {item: at for at, item in enumerate(found)} for name, found in asked.items()}
