@@ -268,7 +268,8 @@ def score(
     ready = of.prepared(gold)
     units, codes = _at_once(ready, gold, answers), [unusable_code(output, a) if not a else "" for a in answers]
     if units is None:
-        code_of, unit_of = partial(unusable_code, output), ready.unit
+        code_of: Callable[..., str] = partial(unusable_code, output)
+        unit_of: Callable[..., tuple[float, ...]] = ready.unit
         if isinstance(output, Labels) and not output.many:
             code_of, unit_of = _remembered(code_of), _remembered(unit_of)
         codes = [code_of(answer) for answer in answers]
