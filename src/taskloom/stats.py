@@ -190,10 +190,8 @@ def mean_of_values(tasks: Iterable[Sequence[Estimate]]) -> Estimate:
     if not n:
         raise StatsError("a mean needs values")
     value = math.fsum(e.value for group in groups for e in group) / n
-    below, above = (
-        math.hypot(*(math.fsum(abs(e.value - end(e)) for e in group) for group in groups)) / n
-        for end in (lambda e: e.low, lambda e: e.high)
-    )
+    below = math.hypot(*(math.fsum(e.value - e.low for e in group) for group in groups)) / n
+    above = math.hypot(*(math.fsum(e.high - e.value for e in group) for group in groups)) / n
     return Estimate(value, value - below, value + above, n)
 
 
