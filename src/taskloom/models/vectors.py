@@ -92,7 +92,7 @@ class VectorCache:
         if form not in self.stores:
             self.stores[form] = VectorStore(self.folder / form_folder(form), self.dtype)
             if not (self.folder / ABOUT).is_file():
-                self.stores[form].writing(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
+                self.stores[form].guarded(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
         return self.stores[form]
 
     def _encode(self, store: VectorStore, wanted: dict[bytes, str], form: str) -> None:
