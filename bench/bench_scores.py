@@ -71,10 +71,12 @@ def macro_f1() -> dict[str, float]:
 def ranking(queries: int, depth: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     names = [f"d{n}" for n in range(depth)]
-    grades = {str(q): dict(zip(names, rng.integers(0, 3, depth).tolist(), strict=True)) for q in range(queries)}
-    runs = {str(q): dict(zip(names, rng.normal(size=depth).tolist(), strict=True)) for q in range(queries)}
-    gold: list[tuple[Answer, ...]] = [(tuple((n, float(g)) for n, g in found.items()),) for found in grades.values()]
-    answers: list[Answer | None] = [tuple(found.items()) for found in runs.values()]
+    graded = [tuple(zip(names, rng.integers(0, 3, depth).astype(float).tolist(), strict=True)) for _ in range(queries)]
+    scored = [tuple(zip(names, rng.normal(size=depth).tolist(), strict=True)) for _ in range(queries)]
+    gold: list[tuple[Answer, ...]] = [(right,) for right in graded]
+    answers: list[Answer | None] = [*scored]
+    grades = {str(q): {name: int(grade) for name, grade in right} for q, right in enumerate(graded)}
+    runs = {str(q): dict(answer) for q, answer in enumerate(scored)}
     evaluator = pytrec_eval.RelevanceEvaluator(grades, {"ndcg"})
     of = metric("ndcg")
 
@@ -83,8 +85,8 @@ def ranking(queries: int, depth: int) -> dict[str, float]:
 
     def from_the_same() -> float:
         """Start from what ours starts from: graded candidates, gold and given."""
-        judged = {str(q): {n: int(g) for n, g in right[0]} for q, right in enumerate(gold)}
-        given = {str(q): dict(answer) for q, answer in enumerate(answers) if answer}
+        judged = {str(q): {name: int(grade) for name, grade in right} for q, right in enumerate(graded)}
+        given = {str(q): dict(answer) for q, answer in enumerate(scored)}
         return mean(pytrec_eval.RelevanceEvaluator(judged, {"ndcg"}).evaluate(given))
 
     assert abs(score(of, gold, answers, Ranking()).value - mean(evaluator.evaluate(runs))) < 1e-9

@@ -13,6 +13,7 @@ from taskloom.texts import (
     LONE_SURROGATE,
     SHINGLE_CHARACTERS,
     SHINGLE_WORDS,
+    alike,
     comparable,
     equals,
     length,
@@ -227,3 +228,14 @@ def test_what_is_left_can_be_written_and_stays(text: str) -> None:
 @given(st.text(st.characters(codec="ascii")))
 def test_tokens_of_plain_english_are_found_by_the_same_rule(text: str):
     assert tokens(text) == tokens(f"{text} é")[:-1]
+
+
+WORDS = st.sampled_from(["oak", "elm", "Ash", "fir,", "字", "木", "é"])
+SEVERAL = st.lists(st.lists(WORDS, max_size=40).map(" ".join), max_size=6)
+
+
+@given(SEVERAL, SEVERAL, st.integers(0, 5), st.integers(0, 20))
+def test_texts_are_alike_where_they_overlap_or_are_equal(ours: list[str], theirs: list[str], of: int, start: int):
+    theirs += [" ".join(ours[of % len(ours)].split()[start:])] if ours else []
+    expected = {at for _, at, _ in overlaps(ours, theirs)} | {at for _, at in equals(ours, theirs)}
+    assert alike(ours, theirs) == expected

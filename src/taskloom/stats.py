@@ -145,38 +145,6 @@ def standard_error_interval(
     return interval_of(float(array.mean()), spread, len(array), level=level, by=by)
 
 
-<<<<<<< HEAD
-def interval_of(mean: float, deviation: float, n: int, *, level: float = 0.95) -> Estimate:
-    """Give the standard-error interval of a mean that is known with its deviation, as papers print them."""
-    return mean_interval(mean, deviation / math.sqrt(n), n, level=level)
-
-
-def mean_interval(mean: float, error: float, n: int, *, level: float = 0.95) -> Estimate:
-    """Give the interval of a mean that is known with its standard error: 1.96 errors to either side at 95 %."""
-    reach = NormalDist().inv_cdf((1 + level) / 2) * error
-    return Estimate(mean, mean - reach, mean + reach, n)
-
-
-def mean_of_values(tasks: Iterable[Sequence[Estimate]]) -> Estimate:
-    """Average the values of tasks, each value with the same weight: a task that gives two counts twice.
-
-    The values of a task rest on the same items, so that they may all err on the same side; tasks err apart. Intervals
-    are put together by the method of variance estimates recovery (Zou and Donner 2008). n counts values.
-
-    >>> mean_of_values([[Estimate(0.6, 0.5, 0.7, 9)], [Estimate(0.9, 0.8, 1.0, 9), Estimate(0.9, 0.9, 1.0, 9)]]).value
-    0.8
-    """
-    groups = [list(values) for values in tasks if values]
-    n = sum(map(len, groups))
-    if not n:
-        raise StatsError("a mean needs values")
-    value = math.fsum(e.value for group in groups for e in group) / n
-    below, above = (
-        math.hypot(*(math.fsum(abs(e.value - end(e)) for e in group) for group in groups)) / n
-        for end in (lambda e: e.low, lambda e: e.high)
-    )
-    return Estimate(value, value - below, value + above, n)
-=======
 def interval_of(
     mean: float, deviation: float, n: int, *, level: float = 0.95, by: Quantiles = "normal", ddof: int = 1
 ) -> Estimate:
@@ -206,7 +174,25 @@ def _student_quantile(tail: float, freedom: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, tail)) if freedom else math.nan
->>>>>>> p11-budget
+
+
+def mean_of_values(tasks: Iterable[Sequence[Estimate]]) -> Estimate:
+    """Average the values of tasks, each value with the same weight: a task that gives two counts twice.
+
+    The values of a task rest on the same items, so that they may all err on the same side; tasks err apart. Intervals
+    are put together by the method of variance estimates recovery (Zou and Donner 2008). n counts values.
+
+    >>> mean_of_values([[Estimate(0.25, 0.0, 0.5, 9)], [Estimate(1, 1, 1, 9), Estimate(1, 0.5, 1, 9)]]).value
+    0.75
+    """
+    groups = [list(values) for values in tasks if values]
+    n = sum(map(len, groups))
+    if not n:
+        raise StatsError("a mean needs values")
+    value = math.fsum(e.value for group in groups for e in group) / n
+    below = math.hypot(*(math.fsum(e.value - e.low for e in group) for group in groups)) / n
+    above = math.hypot(*(math.fsum(e.high - e.value for e in group) for group in groups)) / n
+    return Estimate(value, value - below, value + above, n)
 
 
 def student_interval(values: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import unicodedata
@@ -9,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from sys import intern
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .errors import UsageError
 from .messages import Note
@@ -24,6 +25,7 @@ SHINGLE_WORDS, SHINGLE_CHARACTERS = 13, 30
 UNITS = (86_400, 3600, 60, 1)  # seconds of a day, an hour, a minute and a second
 TIME = re.compile("".join(rf"(?:(\d{{1,9}}(?:\.\d{{1,9}})?){unit})?" for unit in "dhms"), re.ASCII)
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows it, UTF-8 does not
+FIRST_BITS = 25  # of the numbers of runs
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
 
@@ -299,6 +301,80 @@ def equals(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, in
         found = _short(text)
         if found and found in first:
             yield first[found], number
+
+
+def alike(ours: Sequence[str], theirs: Sequence[str]) -> set[int]:
+    """Give the texts of theirs, by number, that `overlaps` or `equals` finds beside a text of ours.
+
+    Texts that share no run of half a shingle are not compared, which is many times faster where few are alike.
+
+    >>> sorted(alike(["To be or not to be", "Yes."], ["Yes.", "to be, or not to be!"]))
+    [1]
+    """
+    sides = [[tokens(text.lower()) for text in side] for side in (ours, theirs)]
+    long = _with_common_runs(*sides)
+    short = [[n for n, found in enumerate(side) if 2 * len(found) < SHINGLE_CHARACTERS] for side in sides]
+    (our_long, their_long), (our_short, their_short) = (
+        [[side[n] for n in chosen] for side, chosen in zip((ours, theirs), both, strict=True)] for both in (long, short)
+    )
+    near = {long[1][at] for _, at, _ in overlaps(our_long, their_long)}
+    return near | {short[1][at] for _, at in equals(our_short, their_short)}
+
+
+def _with_common_runs(ours: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Give the texts of each side that may overlap with one of the other.
+
+    They have a shingle of words in common, or one of them is short and what it opens with stands in the other.
+    """
+    import numpy as np
+
+    sides = [_coded(side) for side in (ours, theirs)]
+    kept: list[list[Any]] = [[], []]
+    for size, of_openings in ((SHINGLE_WORDS, False), ((SHINGLE_WORDS + 1) // 2, True)):
+        runs = [_run_codes(*side, size) for side in sides]
+        for one, other in ((0, 1), (1, 0)):
+            (codes, places, opens), (their_codes, their_places, _) = runs[one], runs[other]
+            chosen = opens if of_openings else slice(None)
+            here = _is_in(their_codes, codes[chosen])
+            kept[other].append(their_places[here])
+            kept[one].append(places[chosen][_is_in(codes[chosen], their_codes[here])])
+    return [np.unique(np.concatenate(found)).tolist() for found in kept]
+
+
+def _is_in(values: Any, known: Any) -> Any:
+    """Tell which values are known: their first bits rule most out, and the others are found by bisection."""
+    import numpy as np
+
+    first = np.zeros(1 << FIRST_BITS, bool)
+    first[known >> np.uint64(64 - FIRST_BITS)] = True
+    found = first[values >> np.uint64(64 - FIRST_BITS)]
+    ordered, likely = np.sort(known), values[found]
+    if len(likely):
+        found[found] = ordered[np.minimum(np.searchsorted(ordered, likely), len(ordered) - 1)] == likely
+    return found
+
+
+def _coded(side: Sequence[Sequence[str]]) -> tuple[Any, Any, Any]:
+    """Give the tokens of all texts as numbers, the text of each, and its place there."""
+    import numpy as np
+
+    sizes = np.fromiter(map(len, side), np.int64, len(side))
+    text_of = np.repeat(np.arange(len(side)), sizes)
+    codes = np.fromiter(map(hash, itertools.chain.from_iterable(side)), np.int64, len(text_of)).view(np.uint64)
+    return codes, text_of, np.arange(len(text_of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def _run_codes(codes: Any, text_of: Any, place: Any, size: int) -> tuple[Any, Any, Any]:
+    """Give each run of so many tokens as a number, its text, and whether a text that is short opens with it."""
+    import numpy as np
+
+    count = max(len(codes) - size + 1, 0)
+    mixed = np.zeros(count, np.uint64)
+    for at in range(size if count else 0):
+        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + codes[at : count + at]
+    within = text_of[:count] == text_of[size - 1 : size - 1 + count]
+    is_short = np.bincount(text_of, minlength=1)[text_of[:count]] < SHINGLE_CHARACTERS
+    return mixed[within], text_of[:count][within], ((place[:count] == 0) & is_short)[within]
 
 
 def _short(text: str) -> Tokens:

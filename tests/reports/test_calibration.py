@@ -90,17 +90,29 @@ def test_probabilities_are_of_the_given_answer_and_of_all_acceptable_ones():
     assert found.records.tolist() == [1, 2]
 
 
-@given(some.lists(some.lists(some.floats(-50, 5), min_size=1, max_size=5), max_size=5))
+@given(some.lists(some.lists(some.floats(-50, 5), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_probabilities_sum_up_to_1(scores: list[list[float]]):
-    assert all(sum(own) == pytest.approx(1) and min(own) >= 0 for own in probabilities(scores))
+    (found,) = probabilities([np.array(scores)])
+    assert found.sum(1) == pytest.approx(1)
+    assert (found >= 0).all()
 
 
-def test_scores_are_logarithms_unless_all_sum_up_to_1():
-    assert probabilities([[0.1, 0.9], [0.3, 0.69999]])[1] == pytest.approx([0.3, 0.7], abs=1e-4)
-    assert probabilities([[0.1, 0.9], [-1.0, -1.0]]) == [
-        pytest.approx([1 / (1 + math.exp(0.8)), 1 / (1 + math.exp(-0.8))]), [0.5, 0.5]
-    ]  # fmt: skip
-    assert probabilities([[math.nan, 0.5], [math.inf, 0.0], [-math.inf, -math.inf]]) == [[], [], []]
+def test_scores_are_logarithms_unless_those_of_all_answers_sum_up_to_1():
+    as_they_are = probabilities([np.array([[0.1, 0.9], [0.3, 0.69999]]), np.array([[1.0]])])
+    assert as_they_are[0] == pytest.approx(np.array([[0.1, 0.9], [0.3, 0.7]]), abs=1e-4)
+    logs = probabilities([np.array([[0.1, 0.9]]), np.array([[-1.0, -1.0, -1.0]])])
+    assert logs[0][0, 0] == pytest.approx(1 / (1 + math.exp(0.8)))
+    assert logs[1] == pytest.approx(1 / 3)
+    none = probabilities([np.array([[math.nan, 0.5], [math.inf, 0.0], [-math.inf, -math.inf]])])
+    assert np.isnan(none[0]).all()
+
+
+def test_answers_may_have_options_of_their_own():
+    options = [(("a", "b"), (-1.0, -1.0)), ((), ()), (("c", "d", "e"), (-3.0, -3.0, -3.0)), (("b", "a"), (0.0, -9.0))]
+    found = beliefs(ONE, [1, 2, 3, 4], options, ["a", "a", "e", "b"], [("b",), ("a",), ("e",), ("b",)])
+    by_record = dict(zip(found.records.tolist(), found.confidence.tolist(), strict=True))
+    assert by_record == pytest.approx({1: 0.5, 3: 1 / 3, 4: 1 / (1 + math.exp(-9))})
+    assert found.without == 1
 
 
 SURE = """

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from taskloom.benchmarks.published import Figures, Published
+from taskloom.benchmarks.published import Figures, Published, published
 from taskloom.episodes import DRAWN
 from taskloom.reports import How, summarise
 from taskloom.reports.episode_stats import episode_spread
@@ -90,6 +90,32 @@ def test_one_task_has_no_mean_over_tasks(tried: Make):
     assert len(shown(tried({4: {"one": {"a": ["10", "11"]}}}, views=(EpisodeStatistics(),)))) == 1
 
 
+def test_the_figures_of_flex_stand_beside_ours(tried: Make):
+    tags = {"cr@test": {"transfer": ("task",), "data set": ("cr",)}, "trec@test": {"transfer": ("task",)}}
+    right = {"one": {"cr@test": ["1100", "1000"], "trec@test": ["1111", "1100"]}}
+    each, over = shown(tried({0: right, DRAWN: right}, tags, views=(EpisodeStatistics(by="transfer", paper="flex"),)))
+    theirs = {row[:3]: row[3:] for row in each.rows if "published" in str(row[2])}
+    assert theirs["cr@test", 0, "UniFew, published"] == (90, 85.4, "4.7", "0.95", "0.92", "0.99")
+    assert theirs["trec@test", DRAWN, "UniFew meta, published"] == (90, 60.0, "6.6", "1.41", "1.39", "1.38")
+    assert any("for UniFew without meta-training, standard deviations are printed" in note for note in each.notes)
+    mean = next(row for row in over.rows if row[:2] == ("overall", "UniFew, published"))
+    assert isinstance(mean[3], Estimate)
+    assert mean[3].value == pytest.approx((0.854 + 0.231) / 2)
+    assert mean[4] == "0.69"  # 1.96 * sqrt(4.7 ** 2 + 4.7 ** 2) / 2 / sqrt(90)
+
+
+def test_the_deviations_of_table_5_of_flex_divide_by_n():
+    tables = {(t.by, t.shots): t.values for t in published("flex").figures}
+    agrees = []
+    for (by, shots), errors in tables.items():
+        for method, found in errors.items() if by == "data set 1.96 errors" else ():
+            for name, reach in found.items():
+                deviation = tables["data set deviation", shots][method][name]
+                ends = [(reach + half) / 1.959964 * math.sqrt(89) for half in (-0.005, 0.005)]
+                agrees.append(ends[0] <= deviation + 0.05 and ends[1] >= deviation - 0.05)
+    assert (sum(agrees), len(agrees)) == (45, 46)
+
+
 def printed(made: Results) -> PrintedMeans:
     def table(by: str, alpha: float, b: float) -> Figures:
         values = {"Theirs": {"Alpha": alpha, "b": b}}
@@ -104,8 +130,8 @@ def printed(made: Results) -> PrintedMeans:
 
 def test_published_means_stand_as_printed_by_the_name_of_the_data_set_or_of_the_task(tried: Make):
     beside = printed(tried({0: RIGHT}, TAGS))
-    assert list(beside.rows("a@test", 0)) == [("a@test", 0, "Theirs, published", 90, 70.0, 9.0, None, None, None)]
-    assert next(beside.rows("b@test", 0))[4:6] == (50.0, 12.0)
+    assert list(beside.rows("a@test", 0)) == [("a@test", 0, "Theirs, published", 90, 70.0, "9.0", None, None, None)]
+    assert next(beside.rows("b@test", 0))[4:6] == (50.0, "12.0")
     assert list(beside.rows("c@test", 0)) == list(beside.rows("a@test", DRAWN)) == []
     assert beside.notes == (
         "published: They 2020, table 5, as printed there, of other episodes; not measured here", "as printed"

@@ -40,7 +40,7 @@ SAMPLES = {
     **dict.fromkeys(("list-f1", "character-f1", "bpref"), TERMS),
     **dict.fromkeys(("ndcg", "map", "mrr", "p", "r", "r-prec"), RANKINGS),
     **dict.fromkeys(("tau-b", "pearson", "spearman", "mse"), NUMBERS),
-    "b-cubed": CLUSTERS,
+    **dict.fromkeys(("b-cubed", "b-cubed-precision", "b-cubed-recall"), CLUSTERS),
 }
 COMPLETE = {
     "f1": "f1:positive=a",
@@ -247,7 +247,8 @@ def test_a_metric_scores_the_kinds_of_outputs_that_it_takes_and_refuses_others(t
         (
             "rouge-l",
             Terms(),
-            "metric does not apply to terms; use one of list-f1, character-f1, bpref, b-cubed: 'rouge-l'",
+            "metric does not apply to terms; use one of list-f1, character-f1, bpref, b-cubed, "
+            "b-cubed-precision, b-cubed-recall: 'rouge-l'",
         ),
         ("rouge-l", Fields({"title": Text()}), "metric needs a field, as in title/rouge-l: 'rouge-l'"),
     ],

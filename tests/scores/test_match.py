@@ -284,6 +284,8 @@ def test_b_cubed_worked_by_hand(gold, found, precision, recall):
         (precision * len(gold), recall * len(gold), len(gold))
     )
     assert b_cubed((tuple(gold), tuple(found))) == pytest.approx(expected)
+    for name, part in (("b-cubed-precision", precision), ("b-cubed-recall", recall)):
+        assert score(metric(name), [(tuple(gold),)], [tuple(found)]).value == pytest.approx(part)
 
 
 def test_b_cubed_is_that_of_its_definition_over_all_pairs():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from taskloom.core import Fields, Labels, Number, Task, Terms, Text
+from taskloom.core import Fields, Labels, Number, Ranking, Task, Terms, Text
 from taskloom.errors import ScoreError
 from taskloom.scores import metric, signature
 from taskloom.scores.mean import MEAN, Mean
@@ -77,3 +77,12 @@ def test_without_a_task_there_is_no_mean():
     with pytest.raises(ScoreError) as error:
         metric(MEAN)
     assert error.value.note.code == "metric-of-task"
+
+
+def test_reviewer_matching_is_the_mean_of_hard_and_soft_precision():
+    levels = tuple(f"p@{k}:level={level}" for k in (5, 10) for level in (3, 2))
+    task = Task(id="t", instruction="", output=Ranking(), metrics=levels)
+    gold = tuple((f"r{n}", float(grade)) for n, grade in enumerate([3, 2, 0, 1, 3, 2, 0, 0, 3, 2, 3, 2]))
+    answer = tuple((name, float(-place)) for place, (name, _) in enumerate(gold))
+    found = score_task(task, [(gold,)], [answer], (MEAN,))[MEAN]
+    assert found.value == pytest.approx((2 / 5 + 3 / 5 + 3 / 10 + 6 / 10) / 4)

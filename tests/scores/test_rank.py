@@ -96,7 +96,7 @@ def test_what_is_scored_at_once_is_what_has_no_fault(answer):
         with pytest.raises(ScoreError):
             metric("mrr").units([(GRADED,)], [answer])
     else:
-        assert metric("mrr").units([(GRADED,)], [answer]).tolist() == [[1.0]]
+        assert np.array(metric("mrr").units([(GRADED,)], [answer])).tolist() == [[1.0]]
 
 
 TEN = tuple((f"d{n}", float(n in (1, 4))) for n in range(10))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ class Odd(Learner):
 LEARNERS = "learners: {majority: {}, odd: {'odd.py:Odd': {}}}"
 
 
-def study(made_topics, folder: Path, **changes: str) -> Path:
+def study(made_topics, folder: Path, **changes: tuple[str, str]) -> Path:
     """Write the study again, with other learners."""
     text = made_topics.study.read_text().replace("suite: suite", f"suite: {made_topics.study.parent / 'suite'}")
     text = text.replace("learners: {nearest: {}, majority: {}}", LEARNERS)
@@ -80,6 +81,17 @@ def test_other_draws_are_told(made_topics, tmp_path: Path, refused):
         list(export_predictions(opened, tmp_path / "other"))
 
 
+def test_a_preset_draws_the_same_episodes_in_a_run_and_in_a_challenge(made_topics, tmp_path: Path):
+    """The settings of a preset may have episodes of their own, so that their numbers go on."""
+    drawn = ("seeds: 1, episodes: 3, shots: [0, 2], query: 3, per_class: true", "preset: flex, shots: {drawn: 3, 0: 2}")
+    path = study(made_topics, tmp_path, sizes=drawn)
+    made = taskloom.make_challenge(path, tmp_path / "challenge")
+    ran = taskloom.run(path, tmp_path / "run")
+    for one in export_predictions(made.challenge, tmp_path / "run"):
+        assert (len(one.answers), one.outside) == (made.challenge.questions, 0)
+    assert {o.shots for o in ran.outcomes} == {0, "drawn"}
+
+
 @pytest.mark.parametrize(
     ("keys", "meta"),
     [
@@ -93,5 +105,5 @@ def test_other_draws_are_told(made_topics, tmp_path: Path, refused):
         ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "vectors"}}}, True),
     ],
 )
-def test_a_model_is_meta_trained_if_it_or_a_base_was_trained_on_tasks(keys: dict, meta: bool):
+def test_a_model_is_meta_trained_if_it_or_a_base_was_trained_on_tasks(keys: dict[str, Any], meta: bool):
     assert is_meta_trained(keys.__getitem__, "a") is meta

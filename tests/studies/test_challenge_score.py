@@ -48,7 +48,7 @@ def test_accuracy_is_the_share_of_right_answers(made_topics, submit):
     assert list(found.learners) == ["half", "all"]
     summary = summarise(found, How(count=50))
     scores = {(b.shots, s.learner): s.score.value for b in summary.of("accuracy") for s in b.standings}
-    right = {(o.shots, o.learner): [] for o in found.outcomes}
+    right: dict[Any, list[float]] = {(o.shots, o.learner): [] for o in found.outcomes}
     for o in found.outcomes:
         right[o.shots, o.learner].append(sum(a == g[0] for a, g in zip(o.answers, o.gold, strict=True)) / 9)
     assert scores == pytest.approx({at: sum(each) / len(each) for at, each in right.items()})
@@ -96,6 +96,13 @@ def test_a_run_exported_scores_as_in_the_run(made_topics, tmp_path: Path):
         assert here[at].value == pytest.approx(e.value, nan_ok=True)
         assert (here[at].low, here[at].high) == pytest.approx((e.low, e.high), nan_ok=True)
     assert found.baselines == ran.baselines
+    theirs = {(o.learner, o.task, o.shots, o.index): o for o in ran.outcomes}
+    for o in found.outcomes:
+        run = theirs[o.learner, o.task, o.shots, o.index]
+        assert (o.sizes, o.chance) == (run.sizes, run.chance)
+        assert {*zip(o.items, o.answers, o.records, strict=True)} == {
+            *zip(run.items, run.answers, run.records, strict=True)
+        }
 
 
 # --- partial ---------------------------------------------------------------------------------------------------------

@@ -59,7 +59,13 @@ def faults(opened: Challenge, path: Path) -> dict[str, dict[str, Any]]:
 def test_a_file_may_say_what_its_answers_are_of(file):
     plain = read_predictions(file({"q": {"label": "a"}}))
     assert (plain.name, plain.about, plain.answers) == ("predictions", Submission(), {"q": Given("a")})
-    about = {"name": "mine", "protocol": "meta-trained", "model": "m", "url": "https://x.org", "date": "2026-11-17"}
+    about: dict[str, Any] = {
+        "name": "mine",
+        "protocol": "meta-trained",
+        "model": "m",
+        "url": "https://x.org",
+        "date": "2026-11-17",
+    }
     told = read_predictions(file({"submission": about, "predictions": {"q": {"label": None, "score": [1, 0]}}}))
     assert (told.name, told.about) == ("mine", Submission(**about))
     assert told.answers == {"q": Given(None, [1, 0])}

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from taskloom.benchmarks.labelled import known_sets
+from taskloom.choices import FORMS, yes_no
 from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.errors import StudyError, UsageError
 from taskloom.models.trained import Trained, trained
+from taskloom.sources.labelled import FIELDS
 from taskloom.studies import artifacts
 from taskloom.studies.api import prepare
 from taskloom.studies.plan import Plan, plan
@@ -115,6 +118,18 @@ def test_lessons_are_episodes_of_train_tasks_alone(study: Callable[..., Path], t
     shown = [tuple(re.findall(r"\([A-Z]\) (\w+)", prompt)) for prompt in prompts]
     assert {name for names in shown for name in names} == {*KINDS[:4], "Yes", "No", "Maybe"}
     assert {len(names) for names in shown} == {2, 3, 4}
+
+
+def test_all_pairs_of_flex_are_asked_for_yes_no_and_maybe():
+    pairs = [of for of in known_sets().values() if of.form == "pair"]
+    assert len(pairs) > 5
+    for of in pairs:
+        for labels in of.labels.values():
+            assert {*yes_no(labels).values()} == {2: {"Yes", "No"}, 3: {"Yes", "No", "Maybe"}}[len(labels)]
+
+
+def test_every_form_of_labelled_data_has_words_of_its_own():
+    assert {frozenset(fields) for fields in FIELDS.values()} == {frozenset(fields) for fields in FORMS}
 
 
 def test_what_is_drawn_names_a_trained_model_and_nothing_else_does(study: Callable[..., Path]):

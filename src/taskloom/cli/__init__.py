@@ -84,7 +84,6 @@ _verb(
 _verb(
     app, runs.plan,
     "taskloom plan study.yaml",
-    "taskloom plan study.yaml --model hf:org/name",
     "taskloom plan study.yaml --budget 2h --pilot",
     "taskloom plan quickstart --json",
     under=STUDIES,
@@ -119,10 +118,9 @@ _verb(
 )  # fmt: skip
 _verb(
     app, scoring.score,
-    "taskloom score suites/mine predictions.jsonl",
+    "taskloom score suites/mine predictions.jsonl --metric rouge-l --json",
     "taskloom score --qrels judged.qrels --run system.run --metric map --metric ndcg@10",
     "taskloom score suites/papers --embeddings vectors.jsonl --measure cosine",
-    "taskloom score suites/mine predictions.jsonl --metric rouge-l --json",
     under=STUDIES,
 )  # fmt: skip
 _verb(

@@ -97,7 +97,7 @@ def plan(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study, count its cells, estimate the time of a run, or say how to spend a given time."""
+    """Check a study, estimate the time of a run, or plan a budget."""
     from ..studies.api import Overrides, prepare
 
     budget.check_options(time, limit, pilot=pilot, plot=plot)

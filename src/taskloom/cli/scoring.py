@@ -40,7 +40,7 @@ def score(
     metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of those of the tasks.")] = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
-    """Score predictions, rankings or vectors that were made by another program."""
+    """Score predictions, rankings or vectors of another program."""
     from ..reports.predictions import score_predictions
     from . import listings_runs
 

@@ -372,7 +372,7 @@ def list_(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List benchmarks, data, learners, metrics, models, presets or studies."""
+    """List benchmarks, data, learners, metrics, models, presets, studies."""
     from ..errors import UnknownNameError
     from . import listings_names
 

@@ -89,7 +89,7 @@ class Response:
 
     answer: Answer | None  # None where none can be given
     raw: str | None = None  # what the model wrote
-    options: Mapping[str, float] = field(default_factory=dict)  # what the model thinks of each, where it was asked
+    options: Mapping[str, float] = field(default_factory=dict)  # what the model thinks of each: probabilities, or logs
     prompt: Prompt = ""  # as it was sent; a hash of it is kept
     parts: Mapping[str, Response] = field(default_factory=dict)  # of an answer of several fields, found one by one
 

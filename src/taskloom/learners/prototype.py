@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from ..texts import readable
 from . import Learner, Predictor, Response, Tools
 from .baselines import ANY_GOLD, golds_of, refuse_none, several, text_of
 from .likeliest import chosen, log_softmax
+from .near import MEASURES, Measure, grades
 
-Closeness: TypeAlias = Literal["euclidean", "cosine"]
 VECTORS: frozenset[Ability] = frozenset({"vectors"})
-DECIMALS = 5  # of closeness: what differs less is equally close, and the first counts
+DECIMALS = 5  # of grades: what differs less is equally near, and the first counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +38,11 @@ class Prototype(Learner):
     unaided: ClassVar[frozenset[str]] = outputs
     one_label_alone: ClassVar[bool] = True
     model: str = "minilm"
-    measure: Closeness = "euclidean"
+    measure: Measure = "euclidean"
     form: str = ""  # of the vectors, where the encoder has several
 
     def __post_init__(self) -> None:
-        check_choices(self, measure=get_args(Closeness))
+        check_choices(self, measure=MEASURES)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -66,7 +66,8 @@ class Prototype(Learner):
         means = np.array([vectors[labels == name].mean(0) for name in names])  # (names, width)
 
         def answers(rows: Array) -> list[Response]:
-            return chosen(names, log_softmax(closeness(rows, means, self.measure)))
+            near = grades(rows, means, self.measure).astype(np.float64)
+            return chosen(names, log_softmax(near if self.measure == "cosine" else -np.square(near)))
 
         return ByVectors(task, self.model, self.form, tools, answers)
 
@@ -84,11 +85,11 @@ class Neighbours(Learner):
     unaided: ClassVar[frozenset[str]] = frozenset()
     model: str = "minilm"
     k: int = 1
-    measure: Closeness = "euclidean"
+    measure: Measure = "euclidean"
     form: str = ""
 
     def __post_init__(self) -> None:
-        check_choices(self, measure=get_args(Closeness))
+        check_choices(self, measure=MEASURES)
         check_integers(self, {"k": 1})
 
     @property
@@ -109,8 +110,8 @@ class Neighbours(Learner):
         known = tools.vectors(self.model, [text_of(task, example.item) for example in support], self.form)
 
         def answers(rows: Array) -> list[Response]:
-            close = closeness(rows, known, self.measure).round(DECIMALS)
-            order = np.argsort(-close, axis=1, kind="stable")[:, : self.k]  # (rows, k)
+            near = grades(rows, known, self.measure).round(DECIMALS)
+            order = np.argsort(-near, axis=1, kind="stable")[:, : self.k]  # (rows, k)
             return [_voted(task, [golds[place] for place in near], all(golds)) for near in order.tolist()]
 
         return ByVectors(task, self.model, self.form, tools, answers)
@@ -131,23 +132,6 @@ class ByVectors:
         if not items:
             return []
         return self.answers(self.tools.vectors(self.model, [text_of(self.task, item) for item in items], self.form))
-
-
-def closeness(rows: Array, others: Array, measure: Closeness) -> Array:
-    """Say how close vectors are: cosines, or negative squared distances. (n, width), (m, width) to (n, m).
-
-    >>> closeness(np.array([[3.0, 4.0]]), np.array([[3.0, 4.0], [4.0, -3.0]]), "cosine").round(3).tolist()
-    [[1.0, 0.0]]
-    >>> closeness(np.array([[3.0, 4.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]), "euclidean").tolist()
-    [[-0.0, -25.0]]
-    """
-    a, b = rows.astype(np.float64), others.astype(np.float64)
-    if measure == "cosine":
-        a, b = (of / np.maximum(np.linalg.norm(of, axis=1, keepdims=True), 1e-12) for of in (a, b))
-        cosines: Array = a @ b.T
-        return cosines
-    squared: Array = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
-    return -np.maximum(squared, 0)
 
 
 def _voted(task: Task, near: Sequence[Any], always: bool) -> Response:

@@ -125,4 +125,4 @@ def _step_sizes(
 
 
 def _squares(of: Array) -> Array:
-    return np.einsum("np,np->p", of, of, dtype=np.float64)
+    return np.asarray(np.einsum("np,np->p", of, of, dtype=np.float64))

@@ -76,11 +76,10 @@ def recommended(found: StudyBudget) -> str:
 
 def detectable(found: StudyBudget) -> str:
     """Say which differences between two models would be found."""
-    overall = (
-        f", or by {points(found.best.overall_detectable)} on average over all tasks" if len(found.tasks) > 1 else ""
-    )
+    best, several = found.best, len(found.tasks) > 1
+    overall = f" (or by {points(best.overall_detectable)} on average over all tasks)" if several else ""
     return (
-        f"two models that differ by {points(found.best.detectable)} points on one task{overall}, "
+        f"two models that differ by {points(best.detectable)} points on one task{overall} "
         f"are significantly different in {100 * POWER:.0f} of 100 studies"
     )
 
@@ -157,10 +156,14 @@ def page(found: StudyBudget) -> str:
         f'<section class="figure"><h3>{title}</h3><figure>{plot}</figure></section>' for title, plot in drawn.items()
     )
     notes = "".join(f"<li>{escape(str(note))}</li>" for note in found.notes)
+    budget, told = (
+        f"a budget of {time_text(found.seconds)}, with one worker",
+        f"{recommended(found)}; {detectable(found)}",
+    )
     body = [
-        f'<header class="top"><h1>{escape(found.study)}</h1><p>a budget of {time_text(found.seconds)}, with one worker'
-        f"</p></header><main><h2>Recommended</h2><p>{escape(recommended(found))}; {escape(detectable(found))}</p><pre>{escape(found.lines)}</pre>",
-        figures, "<h2>Sizes</h2>", pages.table(*choices_table(found), "n"),
+        f'<header class="top"><h1>{escape(found.study)}</h1><p>{budget}</p></header>',
+        f"<main><h2>Recommended</h2><p>{escape(told)}</p><pre>{escape(found.lines)}</pre>", figures,
+        "<h2>Sizes</h2>", pages.table(*choices_table(found), "n"),
         "<h2>Learners</h2>", pages.table(*shares_table("learner", found.learners), "n"),
         "<h2>Tasks</h2>", pages.table(*shares_table("task", found.tasks), "n"),
         f'<h2>Notes</h2><ul class="notes">{notes}</ul></main>',

@@ -7,7 +7,6 @@ episodes are resampled, and that where records are, less what single answers add
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -22,7 +21,7 @@ from .intervals import SHARE, Component, Resampled, variances
 
 ROUNDING = 1e-5  # of scores that a ledger keeps
 BRIER = (0.0, 2.0)  # its bounds
-Options: TypeAlias = tuple[Sequence[str], Sequence[float]]  # of an answer: names and scores; none where there are none
+Options: TypeAlias = tuple[Sequence[str], Sequence[float]]  # of an answer: names and scores, or neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,39 +66,56 @@ def beliefs(
     gold: Sequence[tuple[Answer, ...]],
 ) -> Beliefs:  # fmt: skip
     """Find what was thought of each answer; one without scores, or that is none of the options, has nothing."""
-    chances = probabilities([scores for _, scores in options])
-    kept, found = [], []
-    for at, ((names, _), own) in enumerate(zip(options, chances, strict=True)):
-        of = dict(zip(names, own, strict=True)) if own else {}
-        if given[at] in of:
-            right = max((of.get(one, 0.0) for one in gold[at] if isinstance(one, str)), default=0.0)
-            squares = sum(p * p for p in own)
-            kept.append(at)
-            found.append((of[str(given[at])], given[at] in gold[at], 1 + squares - 2 * right))
-    columns = np.array(found, dtype=np.float64).reshape(-1, 3).T
-    confidence, right_ones, brier = columns
-    asked = np.array([records[at] for at in kept], dtype=np.int64)
-    return Beliefs(place, asked, confidence, right_ones, brier, len(given) - len(kept))
+    rows: dict[tuple[str, ...], list[int]] = {}  # answers that have the same options
+    for at, (names, _) in enumerate(options):
+        rows.setdefault(tuple(names), []).append(at)
+    rows.pop((), None)
+    chances = probabilities([np.array([options[at][1] for at in some], dtype=np.float64) for some in rows.values()])
+    found = [_thought(some, names, own, given, gold) for (names, some), own in zip(rows.items(), chances, strict=True)]
+    at, confidence, right, brier = np.hstack([np.empty((4, 0)), *found])
+    order = at.astype(np.int64)
+    asked = np.array(records, dtype=np.int64)[order]
+    return Beliefs(place, asked, confidence, right, brier, len(given) - len(order))
 
 
-def probabilities(scores: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Turn the scores of options into probabilities: as they are where those of all answers sum up to 1, else softmax.
+def _thought(
+    rows: Sequence[int], names: Sequence[str], chances: Array, given: Sequence[Answer | None],
+    gold: Sequence[tuple[Answer, ...]],
+) -> Array:  # fmt: skip
+    """Give answers that have a probability: their place, it, whether they are right, and the Brier score: (4, n)."""
+    column: dict[Any, int] = {name: at for at, name in enumerate(names)}
+    chosen = [column.get(given[at], -1) if isinstance(given[at], str) else -1 for at in rows]
+    padded = np.hstack([chances, np.zeros((len(rows), 1))])  # the last column is of what is no option
+    each = np.arange(len(rows))
+    several = range(max(len(gold[at]) for at in rows))
+    acceptable = [[column.get(gold[at][n], -1) if n < len(gold[at]) else -1 for at in rows] for n in several]
+    true = np.max([padded[each, some] for some in acceptable], axis=0, initial=0.0)
+    right = np.array([given[at] in gold[at] for at in rows], dtype=np.float64)
+    found = np.stack([np.array(rows), padded[each, chosen], right, 1 + (chances**2).sum(1) - 2 * true])
+    known: Array = found[:, (np.array(chosen) >= 0) & ~np.isnan(chances).any(1)]
+    return known
 
-    Scores are taken for logarithms then, up to a constant; an answer without finite scores has no probabilities.
 
-    >>> probabilities([[0.25, 0.75], []]), probabilities([[0.0, 0.0], [-700.0, float("-inf")]])
-    ([[0.25, 0.75], []], [[0.5, 0.5], [1.0, 0.0]])
+def probabilities(tables: Sequence[Array]) -> list[Array]:
+    """Turn the scores of options, (n, k) each, into probabilities: as they are where all rows sum up to 1.
+
+    Else they are taken for logarithms, up to a constant, and are put through softmax. A row without finite scores has
+    no probabilities.
+
+    >>> [table.tolist() for table in probabilities([np.array([[0.25, 0.75]]), np.array([[0.0, 1.0, 0.0]])])]
+    [[[0.25, 0.75]], [[0.0, 1.0, 0.0]]]
+    >>> probabilities([np.array([[-9.0, -9.0], [-700.0, -np.inf]])])[0].tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
     """
-    known = [own if own and -math.inf < max(own) < math.inf and not any(map(math.isnan, own)) else () for own in scores]
-    if all(min(own) >= 0 and abs(sum(own) - 1) <= ROUNDING * len(own) for own in known if own):
-        return [[score / sum(own) for score in own] for own in known]
-    return [list(_softmax(own)) if own else [] for own in known]
+    known = [np.where(np.isfinite(table.max(1, keepdims=True)), table, np.nan) for table in tables]
+    if all(_sums_up_to_1(table[~np.isnan(table).any(1)]) for table in known):
+        return [table / table.sum(1, keepdims=True) for table in known]
+    weights = [np.exp(table - table.max(1, keepdims=True)) for table in known]
+    return [table / table.sum(1, keepdims=True) for table in weights]
 
 
-def _softmax(logs: Sequence[float]) -> Iterator[float]:
-    top = max(logs)
-    weights = [math.exp(log - top) for log in logs]
-    return (weight / sum(weights) for weight in weights)
+def _sums_up_to_1(table: Array) -> bool:
+    return bool((table >= 0).all() and (np.abs(table.sum(1) - 1) <= ROUNDING * table.shape[1]).all())
 
 
 # --- estimates -------------------------------------------------------------------------------------------------------
@@ -212,8 +228,9 @@ def _by_record(tallies: Mapping[str, _Tally], how: How) -> dict[str, Array]:
     """Sum all answers up in every resample of the records; learners, and tasks that share records, share these."""
     asked: dict[str, set[int]] = {}
     for tally in tallies.values():
-        for at, task in enumerate(tally.tasks):
-            asked.setdefault(task, set()).update(tally.record[tally.episode == at].tolist())
+        of_answer = np.array(tally.tasks)[tally.episode]
+        for task in dict.fromkeys(tally.tasks):
+            asked.setdefault(task, set()).update(tally.record[of_answer == task].tolist())
     drawn = []
     for tasks in linked(asked):
         records = np.array(sorted(set().union(*(asked[task] for task in tasks))))

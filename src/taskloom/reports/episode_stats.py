@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..scores.reduce import Array
-from ..stats import RESAMPLES, Estimate, mean_interval, resamples
+from ..stats import Estimate, mean_interval, resamples
+
+RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)

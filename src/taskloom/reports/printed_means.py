@@ -12,10 +12,11 @@ from ..core import Suite
 from ..episodes import Shots
 from ..stats import Estimate, mean_interval
 from .figures import Value
+from .group_plots import GroupSpot
 
 DATA_SET = "data set"  # what figures are by, and the tag of tasks that has their name; else it is in a task's id
 DEVIATION = "deviation"
-STATISTICS = (DEVIATION, "bootstrap below", "bootstrap above", "1.96 errors")  # by "data set deviation", and so on
+STATISTICS = {DEVIATION: 1, "bootstrap below": 2, "bootstrap above": 2, "1.96 errors": 2}  # with digits, in points
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class PrintedMeans:
         table, name = self._table(shots), self._data_set(task)
         for method, values in table.values.items() if table else ():
             if table and name in values:
-                spread = [self._statistic(of, shots, method, name) for of in STATISTICS]
+                found = [(digits, self._statistic(of, shots, method, name)) for of, digits in STATISTICS.items()]
+                spread = [None if value is None else f"{value:.{digits}f}" for digits, value in found]
                 yield task, shots, f"{method}, published", table.episodes or None, values[name], *spread
 
     def means(self, of: str, tasks: Sequence[str], settings: Sequence[Shots]) -> Iterator[tuple[Value, ...]]:
@@ -48,6 +50,14 @@ class PrintedMeans:
                 cells = [cell for _, e in found for cell in _cells(e)]
                 yield of, f"{method}, published", max(counts), *cells
 
+    def spots(self, of: str, tasks: Sequence[str], shots: Shots) -> Iterator[GroupSpot]:
+        """Give the mean of each method over some data sets, as it is drawn."""
+        table = self._table(shots)
+        for method in table.values if table else ():
+            _, mean = self._mean(method, tasks, shots)
+            if mean:
+                yield of, shots, f"{method}, published", mean
+
     def _mean(self, method: str, tasks: Sequence[str], shots: Shots) -> tuple[int, Estimate | None]:
         """Average printed means; their deviations make its standard error."""
         table = self._table(shots)
@@ -56,7 +66,7 @@ class PrintedMeans:
         if not table or not names:
             return 0, None
         spread = [self._statistic(DEVIATION, shots, method, name) for name in names]
-        known = [float(d) for d in spread if isinstance(d, float | int)]
+        known = [deviation for deviation in spread if deviation is not None]
         n = table.episodes if len(known) == len(names) else 0
         error = math.sqrt(sum(d**2 / n for d in known)) / len(names) if n else math.nan
         mean = mean_interval(fmean(values[name] for name in names), error, n * len(names))
@@ -65,7 +75,7 @@ class PrintedMeans:
     def _table(self, shots: Shots) -> Figures | None:
         return next((t for t in self.paper.by(DATA_SET) if (t.metric, t.shots) == (self.metric, shots)), None)
 
-    def _statistic(self, what: str, shots: Shots, method: str, name: str) -> Value:
+    def _statistic(self, what: str, shots: Shots, method: str, name: str) -> float | None:
         tables = (t for t in self.paper.by(f"{DATA_SET} {what}") if t.shots == shots)
         return next((t.values.get(method, {}).get(name) for t in tables), None)
 
@@ -88,7 +98,7 @@ class PrintedMeans:
         made = (
             "published: means over those of these data sets that the paper has, worked out here from its printed means"
         )
-        return (f"{made}; in brackets 1.96 standard errors, from its printed deviations", *self.notes)
+        return (f"{made}; in brackets 1.96 standard errors, from its printed deviations", *self.notes[:1])
 
 
 def _cells(e: Estimate | None) -> tuple[Value, Value]:

@@ -119,6 +119,12 @@ METRICS: Mapping[str, MetricRow] = {
         "sequence:Mass", ("ranking",), "the same, of the likeliest answer", "worked by hand", options={"best": True}
     ),
     "b-cubed": MetricRow("match:BCubed", ("terms", MANY), "clusters in common, F1", "worked by hand, and by pairs"),
+    **{
+        f"b-cubed-{part}": MetricRow(
+            "match:BCubed", ("terms", MANY), f"the same, {part}", "worked by hand", options={"part": part}
+        )
+        for part in ("precision", "recall")
+    },
     "mean": MetricRow("mean:Mean", (), "mean of the task's own metrics", "worked by hand"),
 }
 PUBLISHED: Mapping[str, str] = {  # what released scripts do otherwise
@@ -262,7 +268,8 @@ def score(
     ready = of.prepared(gold)
     units, codes = _at_once(ready, gold, answers), [unusable_code(output, a) if not a else "" for a in answers]
     if units is None:
-        code_of, unit_of = partial(unusable_code, output), ready.unit
+        code_of: Callable[..., str] = partial(unusable_code, output)
+        unit_of: Callable[..., tuple[float, ...]] = ready.unit
         if isinstance(output, Labels) and not output.many:
             code_of, unit_of = _remembered(code_of), _remembered(unit_of)
         codes = [code_of(answer) for answer in answers]

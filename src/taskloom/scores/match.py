@@ -163,7 +163,9 @@ class F1(Metric):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BCubed(Metric):
-    """B-cubed F1 of a clustering; a unit is a block of elements, whose answer names the cluster of each in turn.
+    """B-cubed F1, precision or recall of a clustering.
+
+    A unit is a block of elements, whose answer names the cluster of each in turn.
 
     >>> metric = BCubed()
     >>> unit = metric.unit((("a", "a", "b"),), ("x", "x", "x"))
@@ -172,6 +174,7 @@ class BCubed(Metric):
     """
 
     name: ClassVar[str] = "b-cubed"
+    part: Literal["", "precision", "recall"] = ""  # none: F1
     version: ClassVar[int] = 1
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
@@ -186,9 +189,10 @@ class BCubed(Metric):
         return precision, recall, float(len(right))
 
     def reduce(self, units: Array, weights: Array | None = None) -> Array:
-        """Give F1 of the pooled precision and recall."""
-        precision, recall, _ = reduced.sums(np.asarray(units), weights).T  # over the same number of elements
-        total = reduced.sums(np.asarray(units), weights)[:, 2]
+        """Give F1 of the pooled precision and recall, or one of these."""
+        precision, recall, total = reduced.sums(np.asarray(units), weights).T
+        if self.part:
+            return reduced.ratio(precision if self.part == "precision" else recall, total)
         return reduced.ratio(2 * precision * recall, (precision + recall) * total)
 
 

@@ -121,9 +121,9 @@ class _Frozen:
 def _draws(study: Study, suite: Suite, task: str) -> Iterator[_Frozen]:
     """Draw the episodes of a task, as a run of the study does."""
     protocol, deck = study.protocol.of(task), Deck(suite, task)
-    for shots, count in protocol.shots.items():
+    for shots in protocol.shots:
         how = protocol.drawing(shots)
-        for seed, index in product(protocol.seeds, range(count)):
+        for seed, index in product(protocol.seeds, protocol.episodes(shots)):
             yield _Frozen(shots, seed, deck.draw(how, seed=seed, index=index))
 
 
@@ -144,11 +144,11 @@ class _TaskItems:
                 rows.setdefault(pool, set()).update(one.draw.rows[role])
         examples, records = dict[tuple[str, int], Example](), dict[tuple[str, int], int]()
         for name, wanted in rows.items():
-            pool, order = suite.pools[task][name], sorted(wanted)
-            read = pool.take(order)
+            home, order = suite.pools[task][name], sorted(wanted)
+            read = home.take(order)
             places = [(name, row) for row in order]
             examples |= zip(places, read, strict=True)
-            records |= zip(places, records_of(task, read, pool.groups()[order]), strict=True)
+            records |= zip(places, records_of(task, read, home.groups()[order]), strict=True)
         keys = {place: item_key(task, place[0], example.item.id) for place, example in examples.items()}
         if len(set(keys.values())) < len(keys):
             raise ChallengeError(Note.of("challenge-items-doubled", task=task))
@@ -175,6 +175,8 @@ class _TaskItems:
             "gold": {question: list(map(str, self.examples[place].gold)) for question, place in found},
             "items": [self.examples[place].item.id for _, place in found],
             "records": [self.records[place] for _, place in found],
+            "sizes": list(one.draw.sizes),
+            "chance": one.draw.chance,
         }
 
 

@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..core import Example, Item, Suite
 from ..errors import ChallengeError, UsageError
+from ..ids import Json
 from ..messages import Note
 from ..scores.tasks import score_task
 from ..suites.rows import pool
@@ -30,6 +31,14 @@ class Gold:
     labels: tuple[Texts, ...]
     items: Texts
     records: RowNumbers
+    sizes: tuple[int, ...]  # of the support set, class by class
+    chance: float  # of these sizes
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Gold:
+        """Read a line of the answers."""
+        labels = tuple(tuple(right) for right in row["gold"].values())
+        return cls(labels, tuple(row["items"]), tuple(row["records"]), tuple(row["sizes"]), float(row["chance"]))
 
 
 def read_answers(challenge: Challenge, path: Path | str) -> dict[str, Gold]:
@@ -42,10 +51,7 @@ def read_answers(challenge: Challenge, path: Path | str) -> dict[str, Gold]:
     if header["challenge"] != challenge.hash:
         raise ChallengeError(Note.of("answers-of-another", path=path, name=challenge.name, hash=challenge.hash))
     with naming_damage(path):
-        found = {
-            row["episode"]: Gold(tuple(map(tuple, row["gold"].values())), tuple(row["items"]), tuple(row["records"]))
-            for row in digest.of(lines)
-        }
+        found = {row["episode"]: Gold.of(row) for row in digest.of(lines)}
     if header["digest"] != digest.hex:
         raise ChallengeError(Note.of("answers-edited", path=path))
     return found
@@ -107,7 +113,11 @@ class _Scoring:
             for item, right, name in zip(row.query.values(), of.labels, of.items, strict=True):
                 if item not in asked[row.task]:
                     asked[row.task][item] = Example(Item(name, challenge.items[item]), right, "")
-        about = {"challenge": challenge.hash, "episodes": len(challenge), "questions": challenge.questions}
+        about: dict[str, Json] = {
+            "challenge": challenge.hash,
+            "episodes": len(challenge),
+            "questions": challenge.questions,
+        }
         pools = {name: {POOL: pool(challenge.tasks[name], found.values())} for name, found in asked.items()}
         suite = Suite(id=challenge.name, tasks=challenge.tasks, pools=pools, about=about)
         places = {name: {item: at for at, item in enumerate(found)} for name, found in asked.items()}
@@ -125,7 +135,7 @@ class _Scoring:
             cell="", task=row.task, learner=name, shots=row.shots, seed=row.seed, index=row.index, pool=POOL,
             rows=tuple(places[item] for item in row.query.values()), items=gold.items, answers=given, gold=gold.labels,
             scores=score_task(task, gold.labels, given, metrics_of(task, self.challenge.metrics)), counts={},
-            cost=Cost(), records=gold.records,
+            cost=Cost(), records=gold.records, sizes=gold.sizes, chance=gold.chance,
         )  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def dealt(name: str, labels: Iterable[str], counts: Mapping[str, int]) -> dict[s
     """Deal labels out to phases, so many to each, in an order that depends on the name and the labels alone.
 
     >>> dealt("pets", ["cat", "cow", "dog", "hen"], {"train": 2, "test": 2})
-    {'train': ('cat', 'hen'), 'test': ('cow', 'dog')}
+    {'train': ('dog', 'hen'), 'test': ('cat', 'cow')}
     """
     known = sorted(set(labels))
     if len(known) < sum(counts.values()):

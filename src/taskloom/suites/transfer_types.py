@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from ..core import Example, FoldRole, Labels, Suite, Task
 from ..errors import LeakError, UnknownNameError
 from ..messages import Note
-from ..texts import counted, equals, overlaps
+from ..texts import alike, counted
 from .labelled import Gathered, task_id
 from .leaks import COMPARED_ROLES, Leak, find, sides_of
 
@@ -130,7 +130,7 @@ def _leaking(ours: Mapping[str, list[Example]], theirs: Mapping[str, list[Exampl
     found = {name: {at for at, e in enumerate(examples) if e.group in groups} for name, examples in ours.items()}
     places = [(name, at) for name, examples in ours.items() for at in range(min(COMPARED, len(examples)))]
     texts, looked_at = ([*_texts(of)] for of in (ours, theirs))
-    for at in {at for _, at, _ in overlaps(looked_at, texts)} | {at for _, at in equals(looked_at, texts)}:
+    for at in alike(looked_at, texts):
         name, place = places[at]
         found[name].add(place)
     return {name: leaks for name, leaks in found.items() if leaks}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -86,7 +86,7 @@ class By:
             rows=tuple((*_cells(row), *(_tested(fair.get(at)) if tested else ())) for at, row in enumerate(rows)),
             notes=tuple(_notes(rows, outcomes, grouping, self.against if fair else "")),
             points=points,
-            plot=_plot(rows, about, metric, grouping.title, points=points),
+            plot=_plot(rows, about, (grouping.title, metric), data.results.baselines, points=points),
         )
 
 
@@ -167,15 +167,20 @@ def _forest(rows: Sequence[plots.Row], about: str, width: int) -> str:
     return plots.forest(rows, about, axis=about, width=width)
 
 
-def _plot(rows: Sequence[GroupRow], about: str, metric: str, axis: str, *, points: bool) -> str:
+def _plot(
+    rows: Sequence[GroupRow], about: str, axes: tuple[str, str], baselines: Collection[str], *, points: bool
+) -> str:
     if not math.isnan(rows[0].group.x):
-        return "".join(_curves(rows, about, metric, axis, points=points))
+        return "".join(_curves(rows, about, axes, baselines, points=points))
     spots = [(row.group.name, row.shots, row.learner, row.found.score) for row in rows]
-    return group_strips(spots, about, points=points)
+    return group_strips(spots, about, points=points, baselines=baselines)
 
 
-def _curves(rows: Sequence[GroupRow], about: str, metric: str, axis: str, *, points: bool) -> Iterator[str]:
+def _curves(
+    rows: Sequence[GroupRow], about: str, axes: tuple[str, str], baselines: Collection[str], *, points: bool
+) -> Iterator[str]:
     """Draw curves over all settings of shots, or for each setting where these share numbers."""
+    over, metric = axes
     settings = list(dict.fromkeys(row.shots for row in rows))
     parts = {f"{metric}, {shots_text(n)}": [row for row in rows if row.shots == n] for n in settings}
     xs = [{row.group.x for row in some} for some in parts.values()]
@@ -185,8 +190,9 @@ def _curves(rows: Sequence[GroupRow], about: str, metric: str, axis: str, *, poi
         lines: dict[str, list[plots.Spot]] = {}
         for row in some:
             lines.setdefault(row.learner, []).append((row.group.x, numbers.shown(row.found.score, points)))
-        yield _drawn([plots.Curve(name, spots) for name, spots in lines.items()], about, axis, up)
+        drawn = [plots.Curve(name, spots, name in baselines) for name, spots in lines.items()]
+        yield plots.responsive(functools.partial(_drawn, drawn, about, over, up))
 
 
-def _drawn(curves: Sequence[plots.Curve], about: str, axis: str, up: str) -> str:
-    return plots.responsive(lambda width: plots.curves(curves, about, over=axis, up=up, width=width))
+def _drawn(curves: Sequence[plots.Curve], about: str, over: str, up: str, width: int) -> str:
+    return plots.curves(curves, about, over=over, up=up, width=width)

@@ -5,10 +5,12 @@ A task is what papers call a data set.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from ..leaderboards import ScoreField
 from ..printed_means import STATISTICS, PrintedMeans
 
 OVERALL = "overall"
+Draw: TypeAlias = "Callable[[Sequence[Mean], str], str]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +68,11 @@ class EpisodeStatistics:
             return
         printed = PrintedMeans.of(self.paper, metric, data.results.suite) if self.paper else None
         points = data.in_points(metric)
-        yield _each(metric, [m for m in found if m.tasks == (m.of,)], printed, points=points)
-        if over := [m for m in found if m.tasks != (m.of,)]:
-            yield _over(metric, self.by, over, printed, points=points)
+        each, over = ([m for m in found if (m.tasks == (m.of,)) is alone] for alone in (True, False))
+        draw = functools.partial(_plot, printed=printed, baselines=data.results.baselines, points=points)
+        yield _each(metric, each, printed, draw, points=points)
+        if over:
+            yield _over(metric, self.by, over, printed, draw, points=points)
 
     def _groups(self, suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Group]:
         """Give each task, those of each value of the tag, and all."""
@@ -102,7 +107,7 @@ def _means(
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
-def _each(metric: str, found: Sequence[Mean], printed: PrintedMeans | None, *, points: bool) -> Figure:
+def _each(metric: str, found: Sequence[Mean], printed: PrintedMeans | None, draw: Draw, *, points: bool) -> Figure:
     """Show the episodes of each task, with all that papers say of them."""
     about = f"{metric} over episodes, by task"
     rows: list[tuple[Value, ...]] = []
@@ -122,11 +127,13 @@ def _each(metric: str, found: Sequence[Mean], printed: PrintedMeans | None, *, p
             *(printed.notes if printed else ()),
         ),
         points=points,
-        plot=_plot(found, about, points=points),
+        plot=draw(found, about),
     )
 
 
-def _over(metric: str, by: str, found: Sequence[Mean], printed: PrintedMeans | None, *, points: bool) -> Figure:
+def _over(
+    metric: str, by: str, found: Sequence[Mean], printed: PrintedMeans | None, draw: Draw, *, points: bool
+) -> Figure:
     """Show means over tasks, with columns for each setting of shots."""
     settings = list(dict.fromkeys(m.shots for m in found))
     at = {(m.of, m.learner, m.shots): m for m in found}
@@ -149,7 +156,7 @@ def _over(metric: str, by: str, found: Sequence[Mean], printed: PrintedMeans | N
             *(printed.notes_on_means if printed else ()),
         ),
         points=points,
-        plot=_plot(found, about, points=points),
+        plot=draw(found, about),
     )
 
 
@@ -159,9 +166,11 @@ def _in_order(found: Sequence[Mean]) -> list[Mean]:
     return sorted(found, key=lambda m: order[m.of])
 
 
-def _spread(of: EpisodeSpread, *, points: bool) -> tuple[Value, ...]:
+def _spread(of: EpisodeSpread, *, points: bool) -> Iterator[Value]:
+    """Write the statistics of papers, in their order."""
     ends = (of.mean - of.bootstrap.low, of.bootstrap.high - of.mean, of.normal.high - of.mean)
-    return _distance(of.deviation, points, 1), *(_distance(end, points, 2) for end in ends)
+    for value, digits in zip((of.deviation, *ends), STATISTICS.values(), strict=True):
+        yield _distance(value, points, digits)
 
 
 def _mean(of: Mean, *, points: bool) -> tuple[Value, Value]:
@@ -175,5 +184,14 @@ def _distance(value: float, points: bool, digits: int) -> str | None:
     return f"{100 * value:.{digits}f}" if points else numbers.number(value, points)
 
 
-def _plot(found: Sequence[Mean], about: str, *, points: bool) -> str:
-    return group_strips([(m.of, m.shots, m.learner, m.score) for m in found], about, points=points)
+def _plot(
+    found: Sequence[Mean], about: str, printed: PrintedMeans | None, baselines: Collection[str], *, points: bool
+) -> str:
+    """Draw means, those of a paper below ours."""
+    tasks = {(m.of, m.shots): m.tasks for m in found}
+    theirs = [
+        spot for (of, shots), some in tasks.items() for spot in (printed.spots(of, some, shots) if printed else ())
+    ]
+    ours = [(m.of, m.shots, m.learner, m.score) for m in found]
+    named = {learner for _, _, learner, _ in theirs}
+    return group_strips([*ours, *theirs], about, points=points, baselines=baselines, published=named)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...stats import Estimate, mean_of_values
 from ...studies.views import Settings
 from ...texts import counted
+from .. import numbers, svg
 from ..figures import Figure, ReportData
 
+TITLE = "Means over values"
 TAG = "values"  # of a task: the metrics that count; without it, its first
 Found: TypeAlias = Mapping[str, Mapping[str, Estimate]]  # task -> metric
 
@@ -35,8 +37,8 @@ class Values:
         count = sum(map(len, wanted.values()))
         if count and any(estimate for _, *means in rows for estimate in means):
             yield Figure(
-                title="Means over values", columns=("learner", *groups), rows=tuple(rows),
-                notes=tuple(_notes(found, wanted, data)),
+                title=TITLE, columns=("learner", *groups), rows=tuple(rows),
+                notes=tuple(_notes(found, wanted, data)), plot=_plot(rows, list(groups)),
             )  # fmt: skip
 
     def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -46,6 +48,11 @@ class Values:
             for value in data.results.suite.tasks[task].tags.get(self.by, ()) if self.by else ():
                 groups.setdefault(value, []).append(task)
         return groups | {"all": list(wanted)}
+
+
+def _plot(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> str:
+    shown = [(name, [numbers.shown(e, True).value if e else None for e in means], "hue0") for name, *means in rows]
+    return svg.heat(shown, columns, TITLE)
 
 
 def _wanted(data: ReportData) -> dict[str, list[str]]:
