@@ -33,7 +33,8 @@ from .recipe import Learnt, Recipe, Watch
 from .sentence_files import Pooling, SentenceSettings, sentence_settings
 from .train import train
 
-TOGETHER = 4096  # tokens that are computed at once, padding among them
+TOGETHER = 2048  # tokens that are computed at once, padding among them: what they make stays in a processor's cache
+ON_DEVICE = 1 << 15  # the same on an accelerator, which wants more to do
 
 
 class TransformerEncoder:
@@ -89,7 +90,8 @@ class TransformerEncoder:
         """Give the vector of each text: float32, (texts, width)."""
         rows, _ = self.tokens(texts, form)
         found = np.empty((len(texts), self.width), np.float32)
-        for places in batches([len(row) for row in rows]):
+        budget = TOGETHER if self.net.device.type == "cpu" else ON_DEVICE
+        for places in batches([len(row) for row in rows], budget):
             with torch.no_grad():
                 found[places] = self.vectors(self.inputs([rows[place] for place in places])).cpu().numpy()
         self.usage.read += sum(map(len, rows))
@@ -143,7 +145,7 @@ class TransformerEncoder:
             added.remove()
 
 
-def batches(lengths: Sequence[int], budget: int = TOGETHER) -> Iterator[list[int]]:
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
     """Put rows of like length together, as many as fit a budget of tokens, the longest first: places of rows.
 
     >>> list(batches([3, 9, 4, 8], budget=16))

@@ -51,7 +51,7 @@ class VectorStore:
         self.folder, self.owner = folder, new_owner()
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.maps: dict[int, Array] = {}
-        self.db = self.writing(self._opened)
+        self.db = self.guarded(self._opened)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class VectorStore:
     def _known(self, digests: Sequence[bytes]) -> list[tuple[bytes, int, int, bytes]]:
         """Ask the index; one that turns out to be damaged is made anew, and knows nothing."""
         parts = [digests[at : at + ASKED] for at in range(0, len(digests), ASKED)]
-        return self.writing(lambda: [row for part in parts for row in self._asked(part)])
+        return self.guarded(lambda: [row for part in parts for row in self._asked(part)])
 
     def _asked(self, digests: Sequence[bytes]) -> list[tuple[bytes, int, int, bytes]]:
         marks = ", ".join("?" * len(digests))
@@ -123,7 +123,7 @@ class VectorStore:
 
     def claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
         """Claim so many texts that nobody has, in this order; give them, and those that are there meanwhile."""
-        return self.writing(lambda: self._claim(digests, most))
+        return self.guarded(lambda: self._claim(digests, most))
 
     def _claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
         ours: list[bytes] = []
@@ -159,7 +159,7 @@ class VectorStore:
     def keep(self, digests: Sequence[bytes], vectors: Array, cut: Sequence[int]) -> None:
         """Keep vectors, all or none; where a text has one already, that one stays."""
         rows = np.ascontiguousarray(vectors, dtype=self.dtype)
-        self.writing(lambda: self._append(digests, rows, cut))
+        self.guarded(lambda: self._append(digests, rows, cut))
 
     def _append(self, digests: Sequence[bytes], rows: Array, cut: Sequence[int]) -> None:
         with transaction(self.db):
@@ -202,9 +202,9 @@ class VectorStore:
                 gone = self.db.executemany("DELETE FROM texts WHERE digest = ?", [(one,) for one in digests]).rowcount
                 self.db.execute("UPDATE about SET value = value + ? WHERE name = 'remade'", (gone,))
 
-        self.writing(forget)
+        self.guarded(forget)
 
-    def writing(self, work: Callable[[], T]) -> T:
+    def guarded(self, work: Callable[[], T]) -> T:
         """Do what may fail: an index that is damaged is made anew first; want of space or of rights is told."""
         try:
             try:

@@ -13,8 +13,9 @@ import hashlib
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from pathlib import Path
 from textwrap import shorten
 
@@ -30,8 +31,10 @@ from .vector_store import VectorStore
 
 VERSION = 1  # of the way texts become vectors: raise it when the same model gives others
 FOLDER, ABOUT, PLAIN = "vectors", "about.json", "plain"
-FIRST, MOST = 8, 4096  # texts that are claimed at once: at first, and at most
-SECONDS = 2.0  # that the texts of a claim should take
+FIRST = 1 << 15  # characters of texts that are claimed at first
+SECONDS = 5.0  # that the texts of a later claim should take: no more is lost when a process is killed
+SHORTEST = 8  # characters that a text counts for at least
+FASTER = 8  # times as much at most as the claim before
 TRIES = 3  # to encode what is lost as soon as it is written
 POLL = 0.05  # seconds between looks at what other processes have encoded
 
@@ -89,20 +92,20 @@ class VectorCache:
         if form not in self.stores:
             self.stores[form] = VectorStore(self.folder / form_folder(form), self.dtype)
             if not (self.folder / ABOUT).is_file():
-                self.stores[form].writing(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
+                self.stores[form].guarded(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
         return self.stores[form]
 
     def _encode(self, store: VectorStore, wanted: dict[bytes, str], form: str) -> None:
         """Encode texts, the longest first, as far as no other process does; wait for what others have claimed."""
         left = dict.fromkeys(sorted(wanted, key=lambda digest: (-len(wanted[digest]), digest)))
-        size = FIRST
+        budget = FIRST
         while left:
-            ours, there = store.claim(left, size)
+            ours, there = store.claim(left, _count(map(len, (wanted[digest] for digest in left)), budget))
             if ours:
-                start = time.perf_counter()
-                self._keep(store, ours, [wanted[digest] for digest in ours], form)
-                fitting = len(ours) * SECONDS / max(time.perf_counter() - start, 1e-3)
-                size = max(1, min(int(fitting), 2 * size, MOST))
+                start, texts = time.perf_counter(), [wanted[digest] for digest in ours]
+                self._keep(store, ours, texts, form)
+                rate = sum(map(len, texts)) / max(time.perf_counter() - start, 1e-3)
+                budget = min(int(rate * SECONDS), FASTER * budget)
             elif not there:
                 time.sleep(POLL)
             for digest in (*ours, *there):
@@ -118,6 +121,16 @@ class VectorCache:
         except BaseException:
             store.release()
             raise
+
+
+def _count(lengths: Iterable[int], budget: int) -> int:
+    """Count how many texts fit a budget of characters, the first in any case; a text counts for a few at least.
+
+    >>> _count([50, 40, 30], 100), _count([500], 100)
+    (2, 1)
+    """
+    sums = accumulate(max(length, SHORTEST) for length in lengths)
+    return max(1, sum(1 for _ in takewhile(lambda total: total <= budget, sums)))
 
 
 def _refuse_unfit(found: Array, texts: Sequence[str], width: int) -> None:
