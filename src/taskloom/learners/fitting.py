@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-P, F = TypeVar("P"), TypeVar("F")
+Part = TypeVar("Part")
+Found = TypeVar("Found")
 EXPECTED = "The number of unique classes"  # one example of each is few-shot
 
 
@@ -26,7 +27,7 @@ def fit_counted(model: Any, rows: Any, targets: Any) -> int:
     return len(caught) - len(others)
 
 
-def on_threads(work: Callable[[P], F], parts: Iterable[P]) -> list[F]:
+def on_threads(work: Callable[[Part], Found], parts: Iterable[Part]) -> list[Found]:
     """Work on parts, each on one thread, for more would round otherwise, and wait for each other where cores are few.
 
     There are as many threads at once as products of matrices may have here, which a run sets for its workers.
