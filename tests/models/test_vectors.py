@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -189,6 +190,17 @@ def test_an_index_that_breaks_while_it_is_used_is_made_anew(folder: Path):
     content = at.read_bytes()
     at.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
     assert np.array_equal(cache.take([*TEXTS, "new"])[0], FakeEncoder().encode([*TEXTS, "new"]))
+
+
+def test_a_cache_that_is_cleared_meanwhile_is_filled_again(folder: Path):
+    cache, _ = opened()
+    cache.take(TEXTS[:20])
+    shutil.rmtree(folder)
+    assert np.array_equal(cache.take(TEXTS)[0], FakeEncoder().encode(TEXTS))
+    again, other = opened()
+    assert np.array_equal(again.take(TEXTS[20:])[0], FakeEncoder().encode(TEXTS[20:]))
+    assert not other.asked
+    assert cached()[0][1].endswith("vectors of bag, plain")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
