@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,7 +202,7 @@ def test_differences_are_paired_by_hand():
 
 
 @pytest.mark.parametrize("wrong", [{"accuracy": 1.1}, {"deviation": -0.1}, {"accuracy": math.nan}])
-def test_a_variation_must_be_of_shares(wrong: dict[str, float], refused):
+def test_a_variation_must_be_of_shares(wrong: dict[str, Any], refused):
     with refused(UsageError, "share-expected", name=next(iter(wrong))):
         Variation(**wrong)
 

@@ -120,6 +120,9 @@ class Variation:
         return of_episodes + of_items / self.items(items)
 
 
+PAPER = tuple(Variation(accuracy=accuracy) for accuracy in ACCURACIES)
+
+
 def best_items(fit: float, item: float, variation: Variation) -> float:
     """Give the items that make the variance of a mean smallest at a given cost in seconds (Cochran 1977, 10.6).
 
@@ -255,16 +258,16 @@ def _shares(of: Design) -> Array:
         within = max(0.0, of.accuracy * (1 - of.accuracy) - of.deviation**2)
         deviation = max(ALMOST, math.sqrt(of.deviation**2 + within / of.items))
         found: Array = ndtr(((np.arange(FINEST + 1) + 0.5) / FINEST - of.accuracy) / deviation)
-        found[-1] = 1.0
-        return found
+        return np.append(found[:-1], 1.0)
     places = _places(of)
     chances = np.clip(of.accuracy + of.deviation * places, ALMOST, 1 - ALMOST)
     weights = np.exp(-(places**2) / 2)
     right = np.arange(of.items + 1)
     ways = gammaln(of.items + 1) - gammaln(right + 1) - gammaln(of.items - right + 1)
     log_odds = ways + np.outer(np.log(chances), right) + np.outer(np.log1p(-chances), of.items - right)
-    summed: Array = np.cumsum((weights / weights.sum()) @ np.exp(log_odds))
-    return summed / summed[-1]
+    found = np.cumsum((weights / weights.sum()) @ np.exp(log_odds))
+    found /= found[-1]
+    return found
 
 
 def _places(of: Design) -> Array:
@@ -318,7 +321,7 @@ def sample_size(
     budget: str | float,
     costs: Sequence[EpisodeCosts],
     *,
-    variations: Sequence[Variation] = tuple(Variation(accuracy=accuracy) for accuracy in ACCURACIES),
+    variations: Sequence[Variation] = PAPER,
     episodes: Sequence[int] = EPISODES,
     tasks: int = 1,
     most_items: int = MOST_ITEMS,

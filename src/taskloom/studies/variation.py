@@ -74,7 +74,7 @@ def measured_variations(results: Results) -> Variations:
             for kind in valued
             if len(values[kind]) >= LEAST_EPISODES
         },
-        apart={pair: found for pair, of in rivals.items() if (found := _apart(of))},
+        apart={pair: apart for pair, of in rivals.items() if (apart := _apart(of))},
     )
 
 

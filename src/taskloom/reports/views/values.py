@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...stats import Estimate, mean_of_values
 from ...studies.views import Settings
@@ -50,7 +50,7 @@ class Values:
         return groups | {"all": list(wanted)}
 
 
-def _plot(rows: Sequence[tuple[str, *tuple[Estimate | None, ...]]], columns: Sequence[str]) -> str:
+def _plot(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> str:
     shown = [(name, [numbers.shown(e, True).value if e else None for e in means], "hue0") for name, *means in rows]
     return svg.heat(shown, columns, TITLE)
 
