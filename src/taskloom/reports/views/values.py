@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ...stats import Estimate, mean_of_values
 from ...studies.views import Settings
@@ -33,12 +33,11 @@ class Values:
         wanted = _wanted(data)
         found = {learner: _found(data, learner, wanted) for learner in data.results.learners}
         groups = self._groups(data, wanted)
-        rows = [(name, *(_mean(of, tasks, wanted) for tasks in groups.values())) for name, of in found.items()]
-        count = sum(map(len, wanted.values()))
-        if count and any(estimate for _, *means in rows for estimate in means):
+        means = {name: [_mean(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
+        if any(estimate for own in means.values() for estimate in own):
             yield Figure(
-                title=TITLE, columns=("learner", *groups), rows=tuple(rows),
-                notes=tuple(_notes(found, wanted, data)), plot=_plot(rows, list(groups)),
+                title=TITLE, columns=("learner", *groups), rows=tuple((name, *own) for name, own in means.items()),
+                notes=tuple(_notes(found, wanted, data)), plot=_plot(means, list(groups)),
             )  # fmt: skip
 
     def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -50,8 +49,8 @@ class Values:
         return groups | {"all": list(wanted)}
 
 
-def _plot(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> str:
-    shown = [(name, [numbers.shown(e, True).value if e else None for e in means], "hue0") for name, *means in rows]
+def _plot(rows: Mapping[str, Sequence[Estimate | None]], columns: Sequence[str]) -> str:
+    shown = [(n, [numbers.shown(e, True).value if e else None for e in means], "hue0") for n, means in rows.items()]
     return svg.heat(shown, columns, TITLE)
 
 
