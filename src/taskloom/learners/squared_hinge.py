@@ -11,6 +11,7 @@ rows are inside the margin that this is cheaper.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -45,12 +46,20 @@ def with_intercept(vectors: Array) -> Array:
 
 def principal(vectors: Array) -> Axes:
     """Turn vectors, with a 1 for the intercept, to their principal axes; few vectors have few axes."""
-    full = with_intercept(np.asarray(vectors, dtype=np.float64))
+    full = with_intercept(np.asarray(vectors, dtype=np.float32))
     if len(full) < full.shape[1]:
-        turn = np.linalg.svd(full, full_matrices=False)[2].T
+        turn = np.linalg.svd(full.astype(np.float64), full_matrices=False)[2].T
     else:
-        turn = np.linalg.eigh(full.T @ full)[1]
-    return Axes((full @ turn).astype(np.float32), turn)
+        turn = np.linalg.eigh((full.T @ full).astype(np.float64))[1]
+    return Axes(full @ turn.astype(np.float32), turn)
+
+
+def path(rows: Array, targets: Array, costs: Sequence[float]) -> list[Array]:
+    """Minimise the objective of each column for each C, the smallest first, from the weights of the one before."""
+    found, weights = np.zeros((rows.shape[1], targets.shape[1]), dtype=np.float32), [np.empty(0)] * len(costs)
+    for at in np.argsort(costs, kind="stable").tolist():
+        weights[at] = found = minimise(rows, targets, costs[at], found)
+    return weights
 
 
 def minimise(rows: Array, targets: Array, cost: float, start: Array) -> Array:
