@@ -134,6 +134,32 @@ LABELLED = {  # data sets
     "leak-text": "{task} and {other} share {count:text}",
     "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
+DOCUMENTS = {  # tasks over documents
+    "document-again": "documents that come again with another text, of which the first is kept",
+    "document-missing": "documents that are named and missing",
+    "row-document-missing": "rows whose document is missing, or all of whose candidates are",
+    "row-of-rare-label": "rows of labels that fewer than {least:,} documents have",
+    "documents-missing": (
+        "task {name!r} names {count:document} that it does not have: {ids:first 5}; missing=drop drops what names them"
+    ),
+    "documents-unasked": "task {name!r} has no examples: nothing of its files says what a task of kind {kind} asks",
+    "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
+    "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
+    "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
+    "queries-without-relevant": "{name}: {count:,} queries without a relevant candidate: {ids:first 5}",
+    "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
+    "documents-renamed": (
+        "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
+    ),
+    "document-tasks-unfit": "tasks over documents that can't be made, {count:fault}:",
+    "document-link-unfit": (
+        "task {name!r} of kind {kind} can't have {links}: a search has found_by, a proximity task same or cites"
+    ),
+    "document-tasks-expected": (
+        "`tasks` must be a mapping of names to mappings, such as `topic: {{kind: search}}`: {place}"
+    ),
+    "document-tasks-not-found": "no task was found in {folders} (looked for: {names:first 24})",
+}
 TABLES = {  # that can't be read as they are
     "of-source": "{reason}{dropped} (file: {source})",
     "no-rows": "no records were read: there are no rows, or only a header; add rows",
@@ -762,8 +788,8 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
-    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
+    GENERAL, ANSWERS, ROWS, LABELLED, DOCUMENTS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS,
+    ASKING, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
     PLANNING, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}

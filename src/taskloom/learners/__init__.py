@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Ranking, Store, Stored, Task, cut, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Store, Stored, Task, cut, declared, store_of
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
 from ..ids import Json, canonical, fingerprint
@@ -318,7 +318,7 @@ def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
     """Tell whether a learner can answer a task, with examples or without; several fields are answered one by one."""
     helped = bool(task.examples) and of.takes_examples
     kinds = of.unaided if unaided and not helped else of.outputs
-    if isinstance(task.output, Ranking) and task.output.store and of.reads_texts_alone:
+    if store_of(task.output) and of.reads_texts_alone:
         return False
     if task.output.kind in kinds:
         return _is_fit(of, task.output)
