@@ -18,6 +18,7 @@ LAYERS = [
         "retries",
     },
     {"ids", "schema"},
+    {"user_code"},
     {"core"},
     {"sources"},
     {"suites"},

@@ -129,6 +129,7 @@ class Item:
     id: str
     fields: Mapping[str, str]
     candidates: tuple[str, ...] = ()
+    document: str = field(default="", compare=False, repr=False)  # the id of the one that its fields were read from
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,7 @@ COUNTS = {  # of events that learners count
     "example-missing": "examples of the encoding that the task lacks",
     "no-common-word": "items without a word in common with the support",
     "not-converged": "fits that did not converge",
+    "one-answer": "nothing to tell apart: the support has a single answer, which is given to all",
     "majority-tied": "ties between the most frequent answers; one is chosen by a hash of the task's name",
     "surrogates-replaced": "answers or replies with invalid Unicode (a lone surrogate), replaced by U+FFFD",
     "labels-not-shown": "prompts without the list of labels: the task has more than max_labels",
@@ -426,6 +427,7 @@ FINDINGS = {  # what a run found
 LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
+    "texts-expected": "{name} must be a text, or a list of texts: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
@@ -452,6 +454,8 @@ LEARNERS = {
     "probe-shape": "a probe needs vectors, one in each row, and has an array of shape {shape}",
     "probe-not-finite": "NaN or infinite values in row {rows:first 5}",
     "probe-lengths": "numbers differ: {vectors:vector}, {targets:target}",
+    "widths-differ": "vectors of models with the dimensions {widths} have no mean; set `combine: concat`",
+    "document-ids-needed": "vectors of {model!r} are found by document, and the learner asks for those of other texts",
     "probe-one-class": "a probe needs two classes, and all of {count:vector} are of one",
 }
 EPISODES = {
@@ -550,6 +554,14 @@ WEIGHTS = {
     "vectors-lost": (
         "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
     ),
+    "function-missing": "no such file, or not a text: {path}",
+    "function-unreadable": "{path} can't be loaded ({reason})",
+    "function-failed": "the function failed ({reason}): {name}",
+    "text-refused": "the endpoint refuses a text as too long: {text!r} ({url})",
+    "vectors-vary": "the endpoint gave vectors of different lengths ({widths}): {url}",
+    "vectors-not-each": "the endpoint must give a vector for each of {texts:text}: {url}",
+    "vectors-file-missing": "no such file of vectors: {path}",
+    "vectors-alone": "only vectors of documents, and no model: {model}",
     "vectors-not-finite": "the encoder gave a vector with NaN or infinity for text {text!r}",
     "vectors-unfit": "the encoder gave vectors of shape {found}, and must give {wanted}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",

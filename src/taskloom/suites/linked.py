@@ -50,7 +50,10 @@ class Linked:
         if not self.by_id:
             return examples
         asked = self.store.take([id_ for example in examples for id_ in example.item.fields.values()])
-        return [replace(e, item=replace(e.item, fields=one.fields)) for e, one in zip(examples, asked, strict=True)]
+        return [
+            replace(e, item=replace(e.item, fields=one.fields, document=one.id))
+            for e, one in zip(examples, asked, strict=True)
+        ]
 
     def named(self) -> list[str]:
         """Give the ids of all documents that the rows name, each once."""
