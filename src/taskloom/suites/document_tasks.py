@@ -150,7 +150,7 @@ def examples_of(of: DocumentTask, content: Content, missing: Missing = "refuse")
         found = {pool: [_grouped(of, one, known) for one in own] for pool, own in found.items()}
     pools = {pool: own for pool, own in _split(of, found).items() if own}
     made = DocumentExamples(of, _named(of, pools, known), pools, dropped)
-    faults += list(_faults(made, content))
+    faults += list(_faults(made))
     return replace(made, notes=() if faults else tuple(_notes(made)), faults=tuple(faults))
 
 
@@ -263,10 +263,10 @@ def _named(of: DocumentTask, pools: Mapping[str, Sequence[Example]], known: Mapp
     return {id_: known[id_] for id_ in ids if id_ in known}
 
 
-def _faults(made: DocumentExamples, content: Content) -> Iterator[Note]:
+def _faults(made: DocumentExamples) -> Iterator[Note]:
     """Name labels that are not declared, and a task that has nothing to learn or to ask about."""
     of = made.of
-    if not made.pools and not content.dropped:
+    if not made.pools:
         yield Note.of("documents-unasked", name=of.name, kind=of.kind)
     if of.kind in ("classification", "multi-label") and made.pools:
         found = {label for own in made.pools.values() for label in _labels(own)}

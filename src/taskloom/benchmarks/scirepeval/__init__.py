@@ -18,7 +18,7 @@ from ...messages import Note
 from ...schema import key
 from ...sources import packages
 from ...sources.files import OnError
-from ...suites.document_tasks import Missing, by_part, examples_of, suite
+from ...suites.document_tasks import DocumentExamples, Missing, by_part, examples_of, suite
 from ..document_sets import (
     CONFIGURATIONS,
     HUB,
@@ -69,8 +69,11 @@ class SciRepEval:
             for of, specs in (self._given(notes) if self.source else _packaged(notes))
             for one, content in by_part(of, reader.content_of(of, specs))
         ]
+        used = [one for one in found if not is_without_examples(one)]
+        if used and (idle := [one.of.name for one in found if one not in used]):
+            notes.append(Note.of("data-set-unused", names=idle))
         about = {"benchmark": NAME, "note": "; ".join(map(str, notes))}
-        return suite(found, id=NAME, fold=FOLD, about=about)
+        return suite(used or found, id=NAME, fold=FOLD, about=about)
 
     def sources(self) -> tuple[str, ...]:
         """Name what is read."""
@@ -113,6 +116,11 @@ def _in_folders(folders: Sequence[Path], notes: list[Note]) -> Iterator[Found]:
     if missing:
         notes.append(Note.of("data-set-not-found", names=missing))
     yield from ((catalogue()[name], list(map(str, paths))) for name, paths in found.items())
+
+
+def is_without_examples(one: DocumentExamples) -> bool:
+    """Tell a task of the catalogue of which only documents were found: tasks share them."""
+    return one.of.name in catalogue() and [fault.code for fault in one.faults] == ["documents-unasked"]
 
 
 def is_declaration(source: str) -> bool:
