@@ -33,12 +33,11 @@ class Values:
         wanted = wanted_values(data)
         found = {learner: values_of(data, learner, wanted) for learner in data.results.learners}
         groups = self._groups(data, wanted)
-        rows = [(name, *(mean_of(of, tasks, wanted) for tasks in groups.values())) for name, of in found.items()]
-        count = sum(map(len, wanted.values()))
-        if count and any(estimate for _, *means in rows for estimate in means):
+        means = {name: [mean_of(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
+        if any(estimate for own in means.values() for estimate in own):
             yield Figure(
-                title=TITLE, columns=("learner", *groups), rows=tuple(rows),
-                notes=tuple(_notes(found, wanted, data)), plot=_plot(rows, list(groups)),
+                title=TITLE, columns=("learner", *groups), rows=tuple((name, *own) for name, own in means.items()),
+                notes=tuple(_notes(found, wanted, data)), plot=_plot(means, list(groups)),
             )  # fmt: skip
 
     def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -50,8 +49,8 @@ class Values:
         return groups | {"all": list(wanted)}
 
 
-def _plot(rows: Sequence[tuple[str, *tuple[Estimate | None, ...]]], columns: Sequence[str]) -> str:
-    shown = [(name, [numbers.shown(e, True).value if e else None for e in means], "hue0") for name, *means in rows]
+def _plot(rows: Mapping[str, Sequence[Estimate | None]], columns: Sequence[str]) -> str:
+    shown = [(n, [numbers.shown(e, True).value if e else None for e in means], "hue0") for n, means in rows.items()]
     return svg.heat(shown, columns, TITLE)
 
 
