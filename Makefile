@@ -25,7 +25,7 @@ docs-check: $(VENV)/installed-dev ## run the commands of the documents
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
 bench: $(VENV)/installed-dev ## measure, against peers where there are any
-	$(INSTALL) 'lm-eval[hf]==0.4.13'
+	$(INSTALL) 'lm-eval[hf]==0.4.13' sentence-transformers==6.2.0
 	for script in bench/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean: ## remove what was installed and built

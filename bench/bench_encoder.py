@@ -40,7 +40,7 @@ def operations(encoder: TransformerEncoder, texts: Sequence[str]) -> float:
     of = encoder.net.config
     weights = 4 * of.hidden_size**2 + 2 * of.hidden_size * of.intermediate_size
     lengths = [len(row) for row in encoder.tokens(texts)[0]]
-    return of.num_hidden_layers * sum(2 * weights * n + 4 * of.hidden_size * n**2 for n in lengths)
+    return float(of.num_hidden_layers * sum(2 * weights * n + 4 * of.hidden_size * n**2 for n in lengths))
 
 
 def product_rate() -> float:

@@ -22,7 +22,7 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
-    {"sampler", "stocks", "presets"},
+    {"sampler", "stocks", "presets", "prevalence"},
     {"episodes", "priors", "word_counts", "prompts", "choices", "scores", "models"},
     {"templates"},
     {"encodings"},

@@ -468,6 +468,10 @@ EPISODES = {
     "shots-out-of-order": "least must be <= most: {least}, {most}",
     "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
     "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "share-and-total": "share is of each class, and total of all; set one of them: {share:g}",
+    "too-few-folds": (
+        "too few folds for so many draws of task {task!r}: {folds:fold} of {shots:example}, and draw {index} is wanted"
+    ),
     "among-and-base": "among and base can't both be set: shots are chosen from a list, or are powers of {base}",
     "no-powers": "base must have a power from least to most: {base}, {least}, {most}",
     "too-few-classes": (
@@ -555,7 +559,7 @@ WEIGHTS = {
         "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
     ),
     "function-missing": "no such file, or not a text: {path}",
-    "function-unreadable": "{path} can't be loaded ({reason})",
+    "function-not-loaded": "{path} can't be loaded ({reason})",
     "function-failed": "the function failed ({reason}): {name}",
     "text-refused": "the endpoint refuses a text as too long: {text!r} ({url})",
     "vectors-vary": "the endpoint gave vectors of different lengths ({widths}): {url}",

@@ -182,18 +182,16 @@ def mean_of_values(tasks: Iterable[Sequence[Estimate]]) -> Estimate:
     The values of a task rest on the same items, so that they may all err on the same side; tasks err apart. Intervals
     are put together by the method of variance estimates recovery (Zou and Donner 2008). n counts values.
 
-    >>> mean_of_values([[Estimate(0.6, 0.5, 0.7, 9)], [Estimate(0.9, 0.8, 1.0, 9), Estimate(0.9, 0.9, 1.0, 9)]]).value
-    0.8
+    >>> mean_of_values([[Estimate(0.25, 0.0, 0.5, 9)], [Estimate(1, 1, 1, 9), Estimate(1, 0.5, 1, 9)]]).value
+    0.75
     """
     groups = [list(values) for values in tasks if values]
     n = sum(map(len, groups))
     if not n:
         raise StatsError("a mean needs values")
     value = math.fsum(e.value for group in groups for e in group) / n
-    below, above = (
-        math.hypot(*(math.fsum(abs(e.value - end(e)) for e in group) for group in groups)) / n
-        for end in (lambda e: e.low, lambda e: e.high)
-    )
+    below = math.hypot(*(math.fsum(e.value - e.low for e in group) for group in groups)) / n
+    above = math.hypot(*(math.fsum(e.high - e.value for e in group) for group in groups)) / n
     return Estimate(value, value - below, value + above, n)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ast import literal_eval
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ PAPERS = documents(
 def toolbox(forms: tuple[str, ...] = (), **scales: float) -> Toolbox:
     made = {"map": VectorCache("map", ["map", *forms], "float32", lambda: Points(forms), forms)}
     for name, scale in scales.items():
-        made[name] = VectorCache(name, [name, scale], "float32", lambda scale=scale: Points(scale=scale))
+        made[name] = VectorCache(name, [name, scale], "float32", partial(Points, scale=scale))
     return Toolbox({}, encoders=made.__getitem__, stores={"papers": PAPERS})
 
 
@@ -139,7 +140,7 @@ def test_without_a_format_the_output_decides_the_form():
 
 
 def test_only_the_named_fields_are_read_and_put_together_by_the_separator():
-    of = Represent(model="map", fields=["first", "second"], separator=" ")
+    of = Represent(model="map", fields=("first", "second"), separator=" ")
     given = Item("1", {"first": "far", "other": "west", "second": "east"}, ("far east", "west"))
     (found,) = asked(of, ranking(), (), toolbox(), given)
     assert dict(found) == {"far east": 0.0, "west": -4.0}
@@ -220,17 +221,17 @@ def test_labels_and_numbers_need_a_support_and_rankings_do_not():
 
 def test_an_ensemble_is_the_mean_of_vectors_or_all_of_them():
     tools = toolbox(twice=2.0, back=-1.0)
-    (mean,) = asked(Represent(model=["map", "twice"]), ranking(), (), tools, item("east", "west"))
+    (mean,) = asked(Represent(model=("map", "twice")), ranking(), (), tools, item("east", "west"))
     assert dict(mean) == {"west": -3.0}  # from (1.5, 0) to (-1.5, 0)
-    (both,) = asked(Represent(model=["map", "twice"], combine="concat"), ranking(), (), tools, item("east", "west"))
+    (both,) = asked(Represent(model=("map", "twice"), combine="concat"), ranking(), (), tools, item("east", "west"))
     assert dict(both) == pytest.approx({"west": -(20**0.5)})
-    assert Represent(model=["map", "twice"]).models == ("map", "twice")
+    assert Represent(model=("map", "twice")).models == ("map", "twice")
 
 
 def test_an_ensemble_is_named_by_the_content_of_its_models():
-    of, contents = Represent(model=["a", "b"]), {"a": "content of a", "b": "content of b"}
+    of, contents = Represent(model=("a", "b")), {"a": "content of a", "b": "content of b"}
     assert identity(of, contents)["models"] == contents
-    assert identity(Represent(model=["a"]), contents) == identity(Represent(model="a"), contents)
+    assert identity(Represent(model=("a",)), contents) == identity(Represent(model="a"), contents)
     assert identity(Represent(model="a"), contents)["set"] == {"model": "content of a"}
 
 

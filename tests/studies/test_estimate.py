@@ -48,6 +48,7 @@ def test_a_trial_is_scaled_to_the_items_of_the_real_run():
     spent = [Spent("m", "t", 0, Cost(seconds=2, items=4))]
     assert expected_seconds([cell()], spent, 16) == 8
     assert expected_seconds([cell(limit=2)], spent, 16) == 2
+    assert expected_seconds([cell(), cell(task="u", id="u")], spent, 16, {("t", 0): 4}) == 2 + 8
 
 
 def test_what_prompts_share_is_not_scaled():

@@ -384,3 +384,13 @@ def test_what_is_taught_is_apart_from_the_episodes_that_each_setting_has(tmp_pat
     for cell in planned.cells:
         asked |= deck.groups(deck.draw(made.protocol.drawing(cell.shots), index=cell.index))
     assert Training(planned.suite, made)._avoided("t", 0) == asked
+
+
+def test_a_plan_knows_how_many_items_the_episodes_of_each_task_and_setting_ask_about(tmp_path: Path):
+    suite(tmp_path / "suite", task("t"))
+    how = Sampler(query=8, per_class=True, share=0.5)
+    made = replace(study(tmp_path / "suite"), protocol=replace(ONE, shots={"drawn": 1, 0: 1}, sampler=how))
+    assert plan(made, tmp_path).questions == {
+        ("t", "drawn"): 6,
+        ("t", 0): 8,
+    }  # of 12, half is left where some are shown

@@ -165,7 +165,7 @@ def clusters(distances: Array, cut: float) -> tuple[str, ...]:
 def _same(gold: Sequence[str]) -> Array:
     """Say of each pair whether it is of one cluster, as `Block.features` has pairs."""
     named = np.array(gold)
-    return (named[:, None] == named)[np.triu_indices(len(named), 1)].astype(int)
+    return np.asarray(named[:, None] == named, dtype=int)[np.triu_indices(len(named), 1)]
 
 
 def _b_cubed(held: Sequence[Example], answers: Sequence[tuple[str, ...]]) -> float:

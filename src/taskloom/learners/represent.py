@@ -132,7 +132,8 @@ class NearPredictor:
     def predict(self, items: Sequence[Item]) -> list[Answer | None]:
         """Grade the candidates of each item."""
         output = self.reader.task.output
-        depth, found = output.depth if isinstance(output, Ranking) else 0, list[Answer | None]()
+        depth = output.depth if isinstance(output, Ranking) else 0
+        found: list[Answer | None] = []
         ids = list(dict.fromkeys(id_ for item in items for id_ in item.candidates))
         vectors, members = self.reader.candidates(ids)
         standing = dict(zip(ids, members, strict=True))

@@ -41,7 +41,7 @@ class Signatures(Learner):
     one_label_alone: ClassVar[bool] = True
     model: str = "minilm"
     eps: float = 1e-3
-    ridge: float = 1.0
+    ridge: float = 0.01
 
     def __post_init__(self) -> None:
         settle_number(self, "eps", least=1e-9, most=1)

@@ -14,6 +14,7 @@ from ..messages import Note
 from ..models import Array
 from ..sources.embeddings import Embeddings
 from . import Tools
+from .baselines import document_of
 
 Side: TypeAlias = Literal["query", "candidate"]
 Combining: TypeAlias = Literal["mean", "concat"]
@@ -48,7 +49,7 @@ class VectorReader:
 
     def items(self, items: Sequence[Item]) -> Array:
         """Give the vectors of items: (items, width)."""
-        ids = [item.document or item.id for item in items]
+        ids = [document_of(item) for item in items]
         return self.vectors([self.text(item.fields) for item in items], "query", ids)
 
     def candidates(self, ids: Sequence[str]) -> tuple[Embeddings, list[tuple[str, ...]]]:
@@ -102,5 +103,4 @@ def combined(found: Sequence[Array], how: Combining) -> Array:
     widths = [one.shape[1] for one in found]
     if len({*widths}) > 1:
         raise LearnerError(Note.of("widths-differ", widths=widths))
-    mean: Array = np.mean(found, axis=0, dtype=np.float64).astype(np.float32)
-    return mean
+    return np.asarray(np.mean(found, axis=0, dtype=np.float64), dtype=np.float32)

@@ -23,7 +23,6 @@ from ..messages import Note
 from ..progress import Progress
 from ..retries import TryAgainError, is_passing, limited, pause, told_to_wait
 from . import (
-    LANGUAGE,
     Ability,
     Decoding,
     Encoder,
@@ -120,7 +119,7 @@ class Endpoint:
     @property
     def can(self) -> frozenset[Ability]:
         """Say that it can do all that endpoints do: which this one offers, it says when it is asked."""
-        return (LANGUAGE | {"vectors"}) - {"chat-score", "choose"}
+        return frozenset({"generate", "score", "vectors"})
 
     def lacks(self) -> Sequence[Note]:
         """Tell of a key that is not set; an endpoint on this machine or network needs none, unless one is named."""

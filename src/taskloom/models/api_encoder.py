@@ -11,7 +11,7 @@ from ..errors import ModelError, ModelUnavailableError
 from ..ids import Json
 from ..messages import Note
 from ..texts import without_surrogates
-from . import Array, Usage, embeddings
+from . import Array, embeddings
 from .api import EMBEDDINGS, Api
 
 TOGETHER = 64  # texts of a request
@@ -24,12 +24,8 @@ class ApiEncoder:
     forms: tuple[str, ...] = ()
 
     def __init__(self, api: Api) -> None:
-        self.api, self.width = api, 0  # of the vectors that it gave last
-
-    @property
-    def usage(self) -> Usage:
-        """Say what the endpoint was used for."""
-        return self.api.usage
+        self.api, self.usage = api, api.usage
+        self.width = 0  # of the vectors that it gave last
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:  # noqa: ARG002 (has none)
         """Ask for the vectors of texts, several in a request: (texts, width)."""

@@ -84,7 +84,7 @@ class Function:
             module = module_of(self.path)
         except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {error}"
-            raise ModelError(Note.of("function-unreadable", path=self.path, reason=reason)) from error
+            raise ModelError(Note.of("function-not-loaded", path=self.path, reason=reason)) from error
         name = self.load.rpartition(":")[2]
         own = {n: of for n, of in vars(module).items() if inspect.isfunction(of) and not n.startswith("_")}
         if name not in own:

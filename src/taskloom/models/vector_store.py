@@ -40,7 +40,7 @@ TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORMAT}",
 )
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_READONLY_DBMOVED")
 T = TypeVar("T")
 
 
@@ -51,7 +51,7 @@ class VectorStore:
         self.folder, self.owner = folder, new_owner()
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.maps: dict[int, Array] = {}
-        self.db = self.writing(self._opened)
+        self.db = self.guarded(self._opened)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class VectorStore:
     def _known(self, digests: Sequence[bytes]) -> list[tuple[bytes, int, int, bytes]]:
         """Ask the index; one that turns out to be damaged is made anew, and knows nothing."""
         parts = [digests[at : at + ASKED] for at in range(0, len(digests), ASKED)]
-        return self.writing(lambda: [row for part in parts for row in self._asked(part)])
+        return self.guarded(lambda: [row for part in parts for row in self._asked(part)])
 
     def _asked(self, digests: Sequence[bytes]) -> list[tuple[bytes, int, int, bytes]]:
         marks = ", ".join("?" * len(digests))
@@ -123,7 +123,7 @@ class VectorStore:
 
     def claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
         """Claim so many texts that nobody has, in this order; give them, and those that are there meanwhile."""
-        return self.writing(lambda: self._claim(digests, most))
+        return self.guarded(lambda: self._claim(digests, most))
 
     def _claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
         ours: list[bytes] = []
@@ -159,7 +159,7 @@ class VectorStore:
     def keep(self, digests: Sequence[bytes], vectors: Array, cut: Sequence[int]) -> None:
         """Keep vectors, all or none; where a text has one already, that one stays."""
         rows = np.ascontiguousarray(vectors, dtype=self.dtype)
-        self.writing(lambda: self._append(digests, rows, cut))
+        self.guarded(lambda: self._append(digests, rows, cut))
 
     def _append(self, digests: Sequence[bytes], rows: Array, cut: Sequence[int]) -> None:
         with transaction(self.db):
@@ -202,14 +202,14 @@ class VectorStore:
                 gone = self.db.executemany("DELETE FROM texts WHERE digest = ?", [(one,) for one in digests]).rowcount
                 self.db.execute("UPDATE about SET value = value + ? WHERE name = 'remade'", (gone,))
 
-        self.writing(forget)
+        self.guarded(forget)
 
-    def writing(self, work: Callable[[], T]) -> T:
-        """Do what may fail: an index that is damaged is made anew first; want of space or of rights is told."""
+    def guarded(self, work: Callable[[], T]) -> T:
+        """Do what may fail: an index that is damaged or gone is made anew first; want of space or rights is told."""
         try:
             try:
                 return work()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, FileNotFoundError) as error:
                 if not _is_damage(error):
                     raise
                 self.db = self._made_anew()
@@ -237,6 +237,7 @@ class VectorStore:
     def _made_anew(self) -> sqlite3.Connection:
         """Make an index in the place of one that is damaged, or not ours: what it knew is encoded again."""
         self.maps.clear()
+        self.folder.mkdir(parents=True, exist_ok=True)  # somebody may have cleared the cache
         with _alone(self.folder / LOCK):
             with suppress(sqlite3.DatabaseError):  # another process may have been quicker
                 db = _connected(self.folder / INDEX)
@@ -291,8 +292,9 @@ def _foreign() -> sqlite3.DatabaseError:
     return error
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(DAMAGED)
+def _is_damage(error: Exception) -> bool:
+    """Tell what an index is made anew for: it is damaged, not ours, or gone."""
+    return isinstance(error, FileNotFoundError) or getattr(error, "sqlite_errorname", "").startswith(DAMAGED)
 
 
 def _checksum(digest: bytes, cut: int, row: Array) -> bytes:

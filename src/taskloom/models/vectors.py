@@ -96,8 +96,6 @@ class VectorCache:
     def _store(self, form: str) -> VectorStore:
         if form not in self.stores:
             self.stores[form] = VectorStore(self.folder / form_folder(form), self.dtype)
-            if not (self.folder / ABOUT).is_file():
-                self.stores[form].writing(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
         return self.stores[form]
 
     def _encode(self, store: VectorStore, wanted: dict[bytes, str], form: str) -> None:
@@ -123,6 +121,8 @@ class VectorCache:
             _refuse_unfit(found, texts, self.encoder.width)
             store.keep(digests, found, self.encoder.cut(texts, form))
             self.encoded += self.encoder.usage.read - before
+            if not (self.folder / ABOUT).is_file():
+                store.guarded(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
         except BaseException:
             store.release()
             raise

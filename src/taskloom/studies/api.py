@@ -211,10 +211,9 @@ class Prepared:
         if (self.folder / LEDGER).is_file():
             with Ledger(self.folder / LEDGER) as ledger:
                 spent = {kind: [Spent(*cost) for cost in ledger.costs(kind)] for kind in spent}
-        cells, query = self.plan.to_run, self.plan.study.protocol.sampler.query
-        left = self.left()
-        items = {"adapt": query if isinstance(query, int) else 0, "train": 0}  # what is taught is as much each time
-        parts = [expected_seconds([c for c in left if c.kind == kind], spent[kind], items[kind]) for kind in spent]
+        cells, left = self.plan.to_run, self.left()
+        asked = {"adapt": self.plan.questions, "train": {}}  # what is taught is as much each time
+        parts = [expected_seconds([c for c in left if c.kind == kind], spent[kind], 0, asked[kind]) for kind in spent]
         seconds = None if None in parts else sum(part or 0.0 for part in parts)
         return Forecast(cells=len(cells), left=len(left), seconds=seconds, tokens=expected_tokens(self.plan, left))
 

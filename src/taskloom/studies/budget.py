@@ -31,7 +31,7 @@ from .kinds import Kind, KnownKinds
 from .study import StudyProtocol
 
 ROUND = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 45, 60, 75, 90, 120, 150, 200, 300, 450, 600, 800, 1000)
-LEAST, MOST = 1000, 4000  # repetitions of one accuracy, and those of all
+LEAST, MOST = 1000, 2000  # repetitions of one accuracy, and those of all
 TRIED = 9  # numbers of episodes that are simulated
 TINY = 1e-9
 REPEATED = 5  # times that an item is asked about, from which episodes are far from independent

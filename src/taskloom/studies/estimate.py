@@ -25,9 +25,12 @@ class Spent:
     cost: Cost
 
 
-def expected_seconds(cells: Sequence[Cell], spent: Iterable[Spent], items: int) -> float | None:
+def expected_seconds(
+    cells: Sequence[Cell], spent: Iterable[Spent], items: int, asked: Mapping[tuple[str, Shots], int] | None = None
+) -> float | None:
     """Add up what cells will take, each asking about so many items; None where a learner was never run.
 
+    Where it is known, how many are `asked` about differs by task and shots.
     Cells of the same learner, task and shots are the best guide, then those of the same learner and shots, then any of
     the learner. Cells that asked about as many items count as they are; where there are only trials, they are scaled.
     """
@@ -37,7 +40,7 @@ def expected_seconds(cells: Sequence[Cell], spent: Iterable[Spent], items: int) 
         known = most_alike(likes, cell.learner, cell.task, cell.shots)
         if not known:
             return None
-        total += _mean(known, cell.limit or items)
+        total += _mean(known, cell.limit or (asked or {}).get((cell.task, cell.shots), items))
     return total
 
 

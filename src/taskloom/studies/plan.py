@@ -52,6 +52,9 @@ class Plan:
     skipped: Skipped
     dropped: tuple[Note, ...]  # classes that the sampler drops, task by task
     verified: str  # what of the suite's data was compared with its names, see `suites.verify`
+    questions: Mapping[tuple[str, Shots], int] = field(
+        default_factory=dict
+    )  # by task and shots: items of its first episode
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)  # of learners and of their models
     taught: tuple[Note, ...] = ()  # what is known of leaks, model by model
 
@@ -96,7 +99,8 @@ def plan(
     refuse_broken(suite, some_tasks)
     skipped: Counter[Note] = Counter()
     dropped: list[Note] = []
-    drawable = {task: _drawable(suite, study, task, skipped, dropped) for task in tasks}
+    questions: dict[tuple[str, Shots], int] = {}
+    drawable = {task: _drawable(suite, study, task, skipped, dropped, questions) for task in tasks}
     parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
     chosen = {
         task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
@@ -115,7 +119,7 @@ def plan(
         raise StudyError("\n  skipped: ".join(["nothing to run", *sorted(map(str, skipped))]))
     return Plan(
         study=study, suite=suite, folder=folder, learners=learners, models=models, model_ids=ids, cells=cells,
-        to_run=to_run, skipped=dict(skipped), dropped=tuple(dropped), verified=verified,
+        to_run=to_run, skipped=dict(skipped), dropped=tuple(dropped), verified=verified, questions=questions,
         settings=settings_of(learners, models, naming.training.known),
         taught=taught_notes(suite, models, naming.training.known),
     )  # fmt: skip
@@ -417,13 +421,21 @@ def _applicable(
     return {name: of for name, of in learners.items() if is_kept(name, of)}
 
 
-def _drawable(suite: Suite, study: Study, task: str, skipped: Counter[Note], dropped: list[Note]) -> frozenset[Shots]:
-    """Draw an episode of each kind of setting for a trial, to know what can't be drawn, and what is dropped."""
+def _drawable(
+    suite: Suite,
+    study: Study,
+    task: str,
+    skipped: Counter[Note],
+    dropped: list[Note],
+    questions: dict[tuple[str, Shots], int],
+) -> frozenset[Shots]:
+    """Draw an episode of each kind of setting for a trial, to know what can't be drawn, is dropped and is asked."""
     found: set[Shots] = set()
     for together, how in _trials(study.protocol.of(task)):
         try:
             drawn = draw(suite, task, how, seed=study.protocol.of(task).seeds[0])
             found |= {*together}
+            questions |= {(task, shots): len(drawn.rows["query"]) for shots in together}
             dropped += _dropped(suite.tasks[task], drawn, together)
         except EpisodeError as error:
             skipped[error.note] += 1
