@@ -152,6 +152,6 @@ def test_forms_are_asked_for_by_name(tools: Toolbox):
     cache = tools.encoders("map")
     take: Callable[..., Any] = cache.take
     tools.encoders = lambda name: cache
-    cache.take = lambda texts, form="": (asked_of.append(form), take(texts))[1]  # type: ignore[method-assign,func-returns-value]
+    cache.take = lambda texts, form="": (asked_of.append(form), take(texts))[1]  # type: ignore[method-assign,func-returns-value,assignment]
     asked(Prototype(form="CLF"), task("x", "y"), SUPPORT, tools, "east")
     assert asked_of == ["CLF", "CLF"]

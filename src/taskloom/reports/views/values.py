@@ -30,10 +30,10 @@ class Values:
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Average values, with those of learners that lack some left out."""
-        wanted = _wanted(data)
-        found = {learner: _found(data, learner, wanted) for learner in data.results.learners}
+        wanted = wanted_values(data)
+        found = {learner: values_of(data, learner, wanted) for learner in data.results.learners}
         groups = self._groups(data, wanted)
-        means = {name: [_mean(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
+        means = {name: [mean_of(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
         if any(estimate for own in means.values() for estimate in own):
             yield Figure(
                 title=TITLE, columns=("learner", *groups), rows=tuple((name, *own) for name, own in means.items()),
@@ -54,7 +54,7 @@ def _plot(rows: Mapping[str, Sequence[Estimate | None]], columns: Sequence[str])
     return svg.heat(shown, columns, TITLE)
 
 
-def _wanted(data: ReportData) -> dict[str, list[str]]:
+def wanted_values(data: ReportData) -> dict[str, list[str]]:
     """Give the metrics of each task that count, of those that are shown in points."""
     shown = {(task, board.metric) for board in data.leaderboards if board.points for task in board.tasks}
     found = {}
@@ -66,7 +66,7 @@ def _wanted(data: ReportData) -> dict[str, list[str]]:
     return found
 
 
-def _found(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> Found:
+def values_of(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> Found:
     """Give a learner's values; of a task with several settings of shots, the mean over them."""
     found: dict[str, dict[str, Estimate]] = {}
     for task, metrics in wanted.items():
@@ -80,7 +80,7 @@ def _found(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) 
     return found
 
 
-def _mean(of: Found, tasks: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> Estimate | None:
+def mean_of(of: Found, tasks: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> Estimate | None:
     """Average the values of these tasks; none where some are missing."""
     values = [[of[task][metric] for metric in wanted[task] if metric in of[task]] for task in tasks if task in of]
     complete = sum(map(len, values)) == sum(len(wanted[task]) for task in tasks)
