@@ -29,8 +29,9 @@ DECIMALS = 5  # of grades: what differs less is equally near, and the first coun
 class Prototype(Learner):
     """The label whose prototype is nearest: the mean of its support vectors (Snell et al., 2017).
 
-    Without support, the vector of a label's name is its prototype. How likely a label is, is the softmax of negative
-    squared distances, or of cosines.
+    Without support, the vector of a label's name is its prototype. How likely a label is, is the softmax of cosines, or
+    of negative squared distances. A mean of several vectors is shorter than a single one, and so nearer to all texts by
+    Euclidean distance: where classes have different numbers of examples, that favours the larger ones.
     """
 
     version: ClassVar[int] = 1
@@ -38,7 +39,7 @@ class Prototype(Learner):
     unaided: ClassVar[frozenset[str]] = outputs
     one_label_alone: ClassVar[bool] = True
     model: str = "minilm"
-    measure: Measure = "euclidean"
+    measure: Measure = "cosine"
     form: str = ""  # of the vectors, where the encoder has several
 
     def __post_init__(self) -> None:
