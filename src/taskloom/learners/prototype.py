@@ -34,7 +34,7 @@ class Prototype(Learner):
     Euclidean distance: where classes have different numbers of examples, that favours the larger ones.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = frozenset({"labels"})
     unaided: ClassVar[frozenset[str]] = outputs
     one_label_alone: ClassVar[bool] = True
