@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...benchmarks.published import published
 from ...stats import Estimate, mean_of_values
-from ...studies.views import Settings
+from ...studies.views import Settings, naming
 from ...texts import counted
 from .. import numbers, svg
 from ..figures import Figure, ReportData
+from .published import what_is_published
 
 TITLE = "Means over values"
 TAG = "values"  # of a task: the metrics that count; without it, its first
@@ -23,6 +25,7 @@ class Values:
     """Each learner's mean over the values of all tasks, and of those with each value of a tag."""
 
     by: str = ""  # a tag of tasks, such as one that says which were trained on
+    paper: str = naming("paper", default="")  # the benchmark whose published means are shown too
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
         """Find none: any scores have a mean."""
@@ -35,9 +38,14 @@ class Values:
         groups = self._groups(data, wanted)
         means = {name: [mean_of(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
         if any(estimate for own in means.values() for estimate in own):
+            printed = published(self.paper).by(self.by) if self.paper else []
+            theirs = [
+                (f"{name}, published", *map(of.get, groups)) for one in printed for name, of in one.values.items()
+            ]
+            told = [note for one in printed for note in what_is_published(data, one, published(self.paper).paper)]
             yield Figure(
-                title=TITLE, columns=("learner", *groups), rows=tuple((name, *own) for name, own in means.items()),
-                notes=tuple(_notes(found, wanted, data)), plot=_plot(means, list(groups)),
+                title=TITLE, columns=("learner", *groups), notes=(*_notes(found, wanted, data), *told),
+                rows=(*((name, *own) for name, own in means.items()), *theirs), plot=_plot(means, list(groups)),
             )  # fmt: skip
 
     def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
