@@ -340,7 +340,8 @@ def test_bm25_counts_items_without_a_word_in_common():
 
 def test_tfidf_grades_candidates_by_cosine():
     asked = items("red owl", candidates=("a red owl", "a red fox", "an elm"))
-    ((first, second, third),) = answers(TfidfLinear(), Ranking(), [], asked)
+    found: Any = answers(TfidfLinear(), Ranking(), [], asked)
+    ((first, second, third),) = found
     # weights are 1 + ln(4 / 3) of a and red, 1 + ln(4 / 2) of others: "a red owl" is (w, w, v), the query (w, v)
     w, v = 1 + math.log(4 / 3), 1 + math.log(2)
     near = (w * w + v * v) / math.hypot(w, w, v) / math.hypot(w, v)
