@@ -49,9 +49,9 @@ def _by_citation(cited: Mapping[str, Sequence[str]]) -> Graded:
                 linked[one].add(other)
                 linked[other].add(one)
     graded: Graded = {}
-    for one, others in linked.items():
-        far = {third for other in others for third in linked[other]} - others - {one}
-        grades = {**dict.fromkeys(far, NEAR), **dict.fromkeys(others, CITED)}
+    for one, direct in linked.items():
+        far = {third for other in direct for third in linked[other]} - direct - {one}
+        grades = {**dict.fromkeys(far, NEAR), **dict.fromkeys(direct, CITED)}
         if grades:
             graded[one] = {other: grades[other] for other in sorted(grades)}
     return graded
