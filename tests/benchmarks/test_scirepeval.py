@@ -194,7 +194,7 @@ def test_mdcr_is_a_task_of_each_field_of_study(tmp_path: Path):
 def test_lines_of_the_released_configuration_declare_tasks(tmp_path: Path):
     write_labels(tmp_path / "bio", [1, 0, 1, 0, 1, 0])
     (tmp_path / "bio" / "meta.jsonl").rename(tmp_path / "bio.jsonl")
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"name": "Biomimicry", "type": "classification", "data": {"meta": "bio.jsonl", "test": "bio"},
          "metrics": ["f1"],
          "few_shot": [{"sample_size": 64, "iterations": 50}, {"sample_size": 16, "iterations": 100}]},
@@ -269,7 +269,8 @@ def test_a_few_lines_declare_tasks_over_a_table(own: Path):
     suite = build("scirepeval", str(own))
     assert list(suite.tasks) == ["kind", "known", "alike", "cited", "find"]
     assert {name: len(of) for name, of in suite.stores.items()} == {"documents": 6}
-    golds = {e.item.id: dict(e.gold[0]) for e in suite.pools["cited"]["test"].take([0, 1])}  # type: ignore[call-overload]
+    pairs: list[tuple[str, Any]] = [(e.item.id, e.gold[0]) for e in suite.pools["cited"]["test"].take([0, 1])]
+    golds = {id_: dict(own) for id_, own in pairs}
     assert golds["owls"]["elms"] == golds["elms"]["owls"] == 2.0
     assert sum(golds["owls"].values()) == 2.0
     assert suite.folds["scirepeval"]["train"] == ("find",)
@@ -354,5 +355,6 @@ def test_without_packages_the_papers_that_come_with_taskloom_are_left(monkeypatc
     assert list(suite.tasks) == ["papers-citations", "papers-search"]
     assert "not fetched: nsf" in str(suite.about["note"])
     assert len(suite.stores["documents"]) == 60
-    grades = {grade for gold in suite.pools["papers-citations"]["test"].golds() for _, grade in gold}  # type: ignore[union-attr,misc]
+    golds: Any = suite.pools["papers-citations"]["test"].golds()
+    grades = {grade for gold in golds for _, grade in gold}
     assert grades == {0.0, 1.0, 2.0}

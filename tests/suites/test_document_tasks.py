@@ -195,7 +195,7 @@ def test_a_task_of_each_field_of_study():
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.sampled_from(["x", "y"]), min_size=4), st.floats(0, 1))
-def test_what_has_no_split_is_split_by_its_text_alone(labels: dict[str, str], share: float):
+def test_what_has_no_split_is_split_by_its_text_alone(labels: dict[str, Any], share: float):
     whole = Content(documents={id_: {"title": f"On {id_}"} for id_ in labels}, labelled={"": labels})
     sides = examples_of(replace(TOPIC, held_out=share), whole).pools
     few = {id_: labels[id_] for id_ in list(labels)[:3]}

@@ -219,11 +219,10 @@ def _without(of: DocumentTask, example: Example, known: Mapping[str, Stored]) ->
     if example.item.id in lost or not kept:
         return None
     (gold,) = example.gold
-    assert isinstance(gold, tuple)
-    by_id = dict(zip(example.item.candidates, gold, strict=True))
-    return replace(
-        example, item=replace(example.item, candidates=tuple(kept)), gold=(tuple(by_id[id_] for id_ in kept),)
-    )  # type: ignore[arg-type]
+    graded: Any = gold  # pairs of a ranking, or clusters
+    by_id = dict(zip(example.item.candidates, graded, strict=True))
+    left: Any = tuple(by_id[id_] for id_ in kept)
+    return replace(example, item=replace(example.item, candidates=tuple(kept)), gold=(left,))
 
 
 def _grouped(of: DocumentTask, example: Example, known: Mapping[str, Stored]) -> Example:
@@ -274,9 +273,8 @@ def _faults(made: DocumentExamples) -> Iterator[Note]:
             yield Note.of("document-labels-unknown", name=of.name, labels=unknown)
         elif len(found) < 2:
             yield Note.of("labels-single", name=of.name, phases=list(made.pools))
-    if of.kind == "authors" and (
-        bare := [one.item.id for own in made.pools.values() for one in own if "" in one.gold[0]]
-    ):  # type: ignore[operator]
+    clusters: list[tuple[str, Any]] = [(one.item.id, one.gold[0]) for own in made.pools.values() for one in own]
+    if of.kind == "authors" and (bare := [block for block, names in clusters if "" in names]):
         yield Note.of("signatures-unclustered", name=of.name, blocks=bare)
 
 
@@ -288,8 +286,8 @@ def _notes(made: DocumentExamples) -> Iterator[Note]:
         if only := sorted({*_labels(made.pools.get(TEST, ()))} - taught):
             yield Note.of("labels-in-test-only", name=name, labels=only)
     if made.of.kind in RANKED:
-        asked = [one for own in made.pools.values() for one in own]
-        if bare := [one.item.id for one in asked if not any(grade > 0 for _, grade in one.gold[0])]:  # type: ignore[union-attr,misc]
+        golds: list[tuple[str, Any]] = [(one.item.id, one.gold[0]) for own in made.pools.values() for one in own]
+        if bare := [query for query, pairs in golds if not any(grade > 0 for _, grade in pairs)]:
             yield Note.of("queries-without-relevant", name=name, count=len(bare), ids=bare)
     if empty := [one.id for one in made.documents.values() if not one.fields and not one.members]:
         yield Note.of("documents-without-text", name=name, count=len(empty), ids=empty)
