@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -191,6 +192,17 @@ def test_an_index_that_breaks_while_it_is_used_is_made_anew(folder: Path):
     assert np.array_equal(cache.take([*TEXTS, "new"])[0], FakeEncoder().encode([*TEXTS, "new"]))
 
 
+def test_a_cache_that_is_cleared_meanwhile_is_filled_again(folder: Path):
+    cache, _ = opened()
+    cache.take(TEXTS[:20])
+    shutil.rmtree(folder)
+    assert np.array_equal(cache.take(TEXTS)[0], FakeEncoder().encode(TEXTS))
+    again, other = opened()
+    assert np.array_equal(again.take(TEXTS[20:])[0], FakeEncoder().encode(TEXTS[20:]))
+    assert not other.asked
+    assert cached()[0][1].endswith("vectors of bag, plain")
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_vector_that_is_not_finite_is_refused_and_not_kept(bad: float, refused: Refused):
     class Broken(FakeEncoder):
@@ -288,7 +300,7 @@ def test_two_processes_that_ask_at_once_encode_each_text_once(tmp_path: Path):
 
 def test_what_a_killed_process_had_claimed_is_encoded_by_others(tmp_path: Path, until: Callable[..., None]):
     log = tmp_path / "one"
-    first = started(log, 60, 0.05)
+    first = started(log, 60, 0.25)
     until(lambda: any(said.startswith("8 vectors") for _, said in cached()))  # and the others are claimed
     second = started(tmp_path / "two", 60, 0)  # it waits for what the first has claimed
     first.send_signal(signal.SIGKILL)

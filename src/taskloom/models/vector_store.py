@@ -40,7 +40,7 @@ TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORMAT}",
 )
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_READONLY_DBMOVED")
 T = TypeVar("T")
 
 
@@ -205,11 +205,11 @@ class VectorStore:
         self.guarded(forget)
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Do what may fail: an index that is damaged is made anew first; want of space or of rights is told."""
+        """Do what may fail: an index that is damaged or gone is made anew first; want of space or rights is told."""
         try:
             try:
                 return work()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, FileNotFoundError) as error:
                 if not _is_damage(error):
                     raise
                 self.db = self._made_anew()
@@ -237,6 +237,7 @@ class VectorStore:
     def _made_anew(self) -> sqlite3.Connection:
         """Make an index in the place of one that is damaged, or not ours: what it knew is encoded again."""
         self.maps.clear()
+        self.folder.mkdir(parents=True, exist_ok=True)  # somebody may have cleared the cache
         with _alone(self.folder / LOCK):
             with suppress(sqlite3.DatabaseError):  # another process may have been quicker
                 db = _connected(self.folder / INDEX)
@@ -291,8 +292,9 @@ def _foreign() -> sqlite3.DatabaseError:
     return error
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(DAMAGED)
+def _is_damage(error: Exception) -> bool:
+    """Tell what an index is made anew for: it is damaged, not ours, or gone."""
+    return isinstance(error, FileNotFoundError) or getattr(error, "sqlite_errorname", "").startswith(DAMAGED)
 
 
 def _checksum(digest: bytes, cut: int, row: Array) -> bytes:
