@@ -93,7 +93,7 @@ def suite_of(*tasks: Task, **changes: Any) -> Suite:
 
 def test_an_item_has_no_place_for_a_gold_answer() -> None:
     item = Item("1", {"text": "x"})
-    assert [f.name for f in dataclasses.fields(item)] == ["id", "fields", "candidates"]
+    assert [f.name for f in dataclasses.fields(item)] == ["id", "fields", "candidates", "document"]
     assert not hasattr(item, "gold")
     with pytest.raises((AttributeError, TypeError)):
         item.gold = "yes"  # type: ignore[attr-defined]

@@ -55,10 +55,14 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """An ordered list of free terms, such as keywords; written with a separator between them."""
+    """An ordered list of free terms, such as keywords; written with a separator between them.
+
+    With a store, candidates are ids of its documents, as in a ranking: terms may name the cluster of each in turn.
+    """
 
     kind: ClassVar[str] = "terms"
     separator: str = "; "
+    store: str = ""  # "": candidates, where there are any, are texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,15 @@ OUTPUT_KINDS = (Text, Labels, Terms, Number, Ranking, Words, Fields)
 OUTPUTS: Mapping[str, type[Output]] = {kind.kind: kind for kind in OUTPUT_KINDS}
 
 
+def store_of(output: Output) -> str:
+    """Name the store whose documents are candidates; "" where candidates are texts.
+
+    >>> store_of(Ranking(store="papers")), store_of(Text())
+    ('papers', '')
+    """
+    return output.store if isinstance(output, Ranking | Terms) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """What a predictor sees of an example: named texts and, where it must choose, candidates."""
@@ -116,6 +129,7 @@ class Item:
     id: str
     fields: Mapping[str, str]
     candidates: tuple[str, ...] = ()
+    document: str = field(default="", compare=False, repr=False)  # the id of the one that its fields were read from
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from .core import Example, Labels, Part, Pool, Suite, Task, declared, parts_of_p
 from .errors import EpisodeError, SuiteError
 from .ids import Json, fingerprint
 from .messages import Note
+from .prevalence import shared_sizes, unshuffled_fold
 from .sampler import ALL, DRAWN, Between, NamedShots, Sampler, Shots, shots_from, shots_order, shots_text
 from .stocks import NO_CLASS, Key, Stock
 
@@ -331,14 +332,8 @@ def _in_turns(stock: Stock, used: set[int], orders: Sequence[Iterator[int]], siz
 def _set_aside(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
     """Set support aside, then draw dev and query of what is left."""
     sampler, support = of.sampler, of.stock("support")
-    sizes, chance = _aside_sizes(of, kept)
     used = set(support.avoid)
-    taken = (
-        _pick_by_class(of, used, "support", sizes, kept)
-        if kept
-        else [[*_pick_in_all(of, used, "support", sizes[0], kept)]]
-    )
-    _refuse_few(of, "support", sum(map(len, taken)), sum(sizes))
+    taken, chance = _taken(of, used, kept)
     asked: dict[Role, int | Literal["all"]] = {"dev": sampler.dev, "query": sampler.query}
     rows = {role: _asked(of, used, role, size, kept) for role, size in asked.items()}
     rows = {"support": tuple(_shown(of, used, taken, kept)), **rows}
@@ -346,13 +341,48 @@ def _set_aside(of: _Drawing, kept: Sequence[int]) -> tuple[Rows, float]:
     return rows, chance
 
 
+def _taken(of: _Drawing, used: set[int], kept: Sequence[int]) -> tuple[list[list[int]], float]:
+    """Pick what is set aside for support: of each class, or in all."""
+    if kept and of.sampler.total == "folds" and of.sampler.shots not in (0, ALL, DRAWN):
+        return _folded(of, used, kept), 1.0
+    sizes, chance = _aside_sizes(of, kept)
+    taken = (
+        _pick_by_class(of, used, "support", sizes, kept)
+        if kept
+        else [[*_pick_in_all(of, used, "support", sizes[0], kept)]]
+    )
+    _refuse_few(of, "support", sum(map(len, taken)), sum(sizes))
+    return taken, chance
+
+
+def _folded(of: _Drawing, used: set[int], kept: Sequence[int]) -> list[list[int]]:
+    """Take the fold that has the number of the episode, whatever the seed: SciRepEval's released code does so."""
+    stock, shots = of.stock("support"), of.sampler.shots
+    assert isinstance(shots, int)
+    rows = stock.every[np.isin(stock.labels[stock.every], list(kept))]
+    folds = len(rows) // shots
+    if of.key.index >= folds or folds < 2:
+        raise EpisodeError(Note.of("too-few-folds", task=of.task.id, shots=shots, folds=folds, index=of.key.index))
+    found = rows[unshuffled_fold(stock.labels[rows], folds, of.key.index)]
+    used |= {int(group) for group in stock.groups[found]}
+    return [found[stock.labels[found] == label].tolist() for label in kept]
+
+
 def _aside_sizes(of: _Drawing, kept: Sequence[int]) -> tuple[list[int], float]:
     """Say how many examples are set aside for support, of each class or in all, and how probable that is."""
+    if kept and of.sampler.total and of.sampler.shots != DRAWN:
+        return _shared(of, kept, 0 if of.sampler.total == "folds" else of.sampler.set_aside), 1.0
     if of.sampler.shots != DRAWN:
         return [of.sampler.set_aside] * max(1, len(kept)), 1.0
     counts = of.stock("support").counts
     rooms = [counts[label] for label in kept] or [sum(counts.values())]
     return _drawn_sizes(of, kept or [NO_CLASS], [room - of.shares("query") for room in rooms])
+
+
+def _shared(of: _Drawing, kept: Sequence[int], total: int) -> list[int]:
+    """Share so many support examples among classes by their frequencies; one of each is left to ask about."""
+    counts = of.stock("support").counts
+    return shared_sizes([counts[label] - of.shares("query") for label in kept], total)
 
 
 def _asked(
@@ -373,11 +403,14 @@ def _asked(
 
 def _shown(of: _Drawing, used: set[int], taken: Sequence[list[int]], kept: Sequence[int]) -> Iterator[int]:
     """Keep the first shots of what was set aside, class after class; or all, with all that nothing else has taken."""
-    shots = of.sampler.shots
-    if isinstance(shots, int):
+    shots, total = of.sampler.shots, of.sampler.total
+    if isinstance(shots, int) and kept and total == "stratified":
+        sizes = _shared(of, kept, shots)
+        return itertools.chain.from_iterable(rows[:size] for rows, size in zip(taken, sizes, strict=True))
+    if isinstance(shots, int) and not (kept and total):
         return itertools.chain.from_iterable(rows[:shots] for rows in taken)
     aside = itertools.chain.from_iterable(taken)
-    if shots == DRAWN:
+    if shots != ALL:
         return aside
     return itertools.chain(aside, _pick_in_all(of, used, "support", len(of.stock("support").pool), kept))
 

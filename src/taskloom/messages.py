@@ -134,6 +134,32 @@ LABELLED = {  # data sets
     "leak-text": "{task} and {other} share {count:text}",
     "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
+DOCUMENTS = {  # tasks over documents
+    "document-again": "documents that come again with another text, of which the first is kept",
+    "document-missing": "documents that are named and missing",
+    "row-document-missing": "rows whose document is missing, or all of whose candidates are",
+    "row-of-rare-label": "rows of labels that fewer than {least:,} documents have",
+    "documents-missing": (
+        "task {name!r} names {count:document} that it does not have: {ids:first 5}; missing=drop drops what names them"
+    ),
+    "documents-unasked": "task {name!r} has no examples: nothing of its files says what a task of kind {kind} asks",
+    "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
+    "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
+    "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
+    "queries-without-relevant": "{name}: {count:,} queries without a relevant candidate: {ids:first 5}",
+    "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
+    "documents-renamed": (
+        "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
+    ),
+    "document-tasks-unfit": "tasks over documents that can't be made, {count:fault}:",
+    "document-link-unfit": (
+        "task {name!r} of kind {kind} can't have {links}: a search has found_by, a proximity task same or cites"
+    ),
+    "document-tasks-expected": (
+        "`tasks` must be a mapping of names to mappings, such as `topic: {{kind: search}}`: {place}"
+    ),
+    "document-tasks-not-found": "no task was found in {folders} (looked for: {names:first 24})",
+}
 TABLES = {  # that can't be read as they are
     "of-source": "{reason}{dropped} (file: {source})",
     "no-rows": "no records were read: there are no rows, or only a header; add rows",
@@ -226,6 +252,7 @@ COUNTS = {  # of events that learners count
     "example-missing": "examples of the encoding that the task lacks",
     "no-common-word": "items without a word in common with the support",
     "not-converged": "fits that did not converge",
+    "one-answer": "nothing to tell apart: the support has a single answer, which is given to all",
     "majority-tied": "ties between the most frequent answers; one is chosen by a hash of the task's name",
     "surrogates-replaced": "answers or replies with invalid Unicode (a lone surrogate), replaced by U+FFFD",
     "labels-not-shown": "prompts without the list of labels: the task has more than max_labels",
@@ -400,6 +427,7 @@ FINDINGS = {  # what a run found
 LEARNERS = {
     "whole-number-expected": "{name} must be an integer >= {least}: {given}",
     "number-expected": "{name} must be a number from {least:g} to {most:g}: {given}",
+    "texts-expected": "{name} must be a text, or a list of texts: {given}",
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
@@ -426,6 +454,8 @@ LEARNERS = {
     "probe-shape": "a probe needs vectors, one in each row, and has an array of shape {shape}",
     "probe-not-finite": "NaN or infinite values in row {rows:first 5}",
     "probe-lengths": "numbers differ: {vectors:vector}, {targets:target}",
+    "widths-differ": "vectors of models with the dimensions {widths} have no mean; set `combine: concat`",
+    "document-ids-needed": "vectors of {model!r} are found by document, and the learner asks for those of other texts",
     "probe-one-class": "a probe needs two classes, and all of {count:vector} are of one",
 }
 EPISODES = {
@@ -438,6 +468,10 @@ EPISODES = {
     "shots-out-of-order": "least must be <= most: {least}, {most}",
     "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
     "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "share-and-total": "share is of each class, and total of all; set one of them: {share:g}",
+    "too-few-folds": (
+        "too few folds for so many draws of task {task!r}: {folds:fold} of {shots:example}, and draw {index} is wanted"
+    ),
     "among-and-base": "among and base can't both be set: shots are chosen from a list, or are powers of {base}",
     "no-powers": "base must have a power from least to most: {base}, {least}, {most}",
     "too-few-classes": (
@@ -524,6 +558,14 @@ WEIGHTS = {
     "vectors-lost": (
         "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
     ),
+    "function-missing": "no such file, or not a text: {path}",
+    "function-not-loaded": "{path} can't be loaded ({reason})",
+    "function-failed": "the function failed ({reason}): {name}",
+    "text-refused": "the endpoint refuses a text as too long: {text!r} ({url})",
+    "vectors-vary": "the endpoint gave vectors of different lengths ({widths}): {url}",
+    "vectors-not-each": "the endpoint must give a vector for each of {texts:text}: {url}",
+    "vectors-file-missing": "no such file of vectors: {path}",
+    "vectors-alone": "only vectors of documents, and no model: {model}",
     "vectors-not-finite": "the encoder gave a vector with NaN or infinity for text {text!r}",
     "vectors-unfit": "the encoder gave vectors of shape {found}, and must give {wanted}",
     "weights-not-here": "the model is not on this machine; fetch it with `taskloom models get {model}`",
@@ -762,8 +804,8 @@ LEXICA = {  # words and facts
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }
 TOPICS: tuple[Mapping[str, str], ...] = (
-    GENERAL, ANSWERS, ROWS, LABELLED, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS, ASKING,
-    REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
+    GENERAL, ANSWERS, ROWS, LABELLED, DOCUMENTS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS,
+    ASKING, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
     PLANNING, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}

@@ -14,6 +14,7 @@ from .texts import counted
 
 ShortClass: TypeAlias = Literal["skip", "refuse"]
 LabelOrder: TypeAlias = Literal["auto", "shuffled", "task"]
+Total: TypeAlias = Literal["", "stratified", "folds"]
 NamedShots: TypeAlias = Literal["drawn", "all"]  # drawn for each class, or all that dev and query leave; in their order
 Shots: TypeAlias = int | NamedShots
 ALL: Literal["all"] = "all"
@@ -99,6 +100,7 @@ class Sampler:
     balanced: float = 0.0  # where shots are drawn: the probability that all classes have equally many
     share: float = 0.0  # of a class that is left for support: query is at most so many, equally many of each class
     label_order: LabelOrder = "auto"  # auto: shuffled, but where all classes take part
+    total: Total = ""  # whether a number of shots is in all: classes by their frequencies, or SciRepEval's folds
 
     def __post_init__(self) -> None:
         sizes = [*self._sizes()]
@@ -110,7 +112,7 @@ class Sampler:
             raise EpisodeError(Note.of("shots-out-of-order", least=self.least, most=self.most))
         if self.short_class not in get_args(ShortClass):
             raise UnknownNameError("way with short classes", self.short_class, get_args(ShortClass))
-        check_choices(self, label_order=get_args(LabelOrder))
+        check_choices(self, label_order=get_args(LabelOrder), total=get_args(Total))
         settle_number(self, "balanced", least=0, most=1)
         settle_number(self, "share", least=0, most=1)
         if fault := next(self._contradictions(), None):
@@ -126,6 +128,8 @@ class Sampler:
     def _contradictions(self) -> Iterator[Note]:
         if self.share and not self.per_class:
             yield Note.of("share-in-all", share=self.share)
+        if self.share and self.total:
+            yield Note.of("share-and-total", share=self.share)
         if self.base and self.among:
             yield Note.of("among-and-base", base=self.base)
         if self.base == 1 or not self.choices:
@@ -152,6 +156,8 @@ class Sampler:
         """Give the fewest support examples that a class may have, or a task without classes."""
         if self.shots == DRAWN:
             return self.choices[0]
+        if self.total:
+            return int(self.set_aside > 0)
         return max(1, self.reserve) if self.share and self.shots == ALL else self.set_aside
 
 

@@ -60,7 +60,7 @@ def test_the_curves_of_figure_5_rise_with_tasks_and_size_and_not_with_instances(
 
 def test_cards_have_figures_of_what_cards_show():
     cards = {name: found for name in BENCHMARKS if (found := card(name))}
-    assert list(cards) == ["csl", "flex", "natural-instructions"]
+    assert list(cards) == ["csl", "flex", "natural-instructions", "scirepeval"]
     assert cards["natural-instructions"].rows[ALL].keys() <= {f.name for f in fields(TaskCard)}
     assert cards["csl"].rows["工学"]["records"] == 177_000
     assert card("quickstart") is card("none of that name") is None

@@ -221,7 +221,10 @@ def test_a_learner_can_do_its_kinds_of_output_and_several_fields_of_them():
     able = {
         store: [name for name in LEARNERS if can_do(learner(name), task(Ranking(store)))] for store in ("", "papers")
     }
-    assert able == {"": ["random", "bm25", "in-context", "tune"], "papers": ["random", "bm25"]}
+    assert able == {
+        "": ["random", "tfidf-linear", "bm25", "in-context", "tune", "represent"],
+        "papers": ["random", "tfidf-linear", "bm25", "represent"],
+    }
 
 
 def test_several_fields_are_answered_one_by_one_and_put_together():

@@ -62,7 +62,7 @@ SUPPORT = examples(east="x", far_east="x", north="y")
 
 
 def test_a_prototype_is_the_mean_of_its_class_and_the_nearest_answers(tools: Toolbox):
-    found = asked(Prototype(), task("x", "y", "z"), SUPPORT, tools, "north-east", "high")
+    found = asked(Prototype(measure="euclidean"), task("x", "y", "z"), SUPPORT, tools, "north-east", "high")
     assert [one.answer for one in found] == ["x", "y"]
     # x is at (2, 0) and y at (0, 1): from (2, 1), squared distances are 1 and 4; z has no example
     assert found[0].options == pytest.approx({"x": -math.log1p(math.exp(-3)), "y": -3 - math.log1p(math.exp(-3))})
@@ -70,7 +70,7 @@ def test_a_prototype_is_the_mean_of_its_class_and_the_nearest_answers(tools: Too
 
 
 def test_by_cosine_length_does_not_matter(tools: Toolbox):
-    found = asked(Prototype(measure="cosine"), task("x", "y"), SUPPORT, tools, "high", "far east")
+    found = asked(Prototype(), task("x", "y"), SUPPORT, tools, "high", "far east")
     assert [one.answer for one in found] == ["y", "x"]
     assert math.exp(found[0].options["y"]) == pytest.approx(math.e / (1 + math.e))
 
@@ -152,6 +152,6 @@ def test_forms_are_asked_for_by_name(tools: Toolbox):
     cache = tools.encoders("map")
     take: Callable[..., Any] = cache.take
     tools.encoders = lambda name: cache
-    cache.take = lambda texts, form="": (asked_of.append(form), take(texts))[1]  # type: ignore[method-assign,func-returns-value]
+    cache.take = lambda texts, form="": (asked_of.append(form), take(texts))[1]  # type: ignore[method-assign,func-returns-value,assignment]
     asked(Prototype(form="CLF"), task("x", "y"), SUPPORT, tools, "east")
     assert asked_of == ["CLF", "CLF"]

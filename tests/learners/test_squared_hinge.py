@@ -25,9 +25,11 @@ def value(weights: np.ndarray, rows: np.ndarray, targets: np.ndarray, cost: floa
     return objective(weights, rows @ weights[:-1] + weights[-1], targets, cost)
 
 
+@pytest.mark.parametrize("direct", [0, 3, 1000])  # steps are solved roughly, as is cheaper, or directly
 @pytest.mark.parametrize("cost", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize(("n", "d", "k"), [(300, 20, 4), (40, 90, 3), (500, 8, 2)])
-def test_the_objective_is_liblinears_and_no_higher(n, d, k, cost):
+def test_the_objective_is_liblinears(n, d, k, cost, direct, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("taskloom.learners.squared_hinge.DIRECT", direct)
     rows, classes = vectors(n, n, d, k)
     for place in range(k):
         own = np.where(classes == place, 1.0, -1.0)

@@ -67,6 +67,7 @@ class Server:
         self.always = ""  # a fault, until it is taken back
         self.about: dict[str, str] = {}  # faults, by what a prompt contains
         self.answer: Callable[[str], str] = lambda prompt: prompt.split()[-1]
+        self.embed: Callable[[str], list[Any]] = lambda text: [len(text), text.count("a")]  # in any order
         self.pause = 0.0  # seconds that every answer takes
         self.logs = True  # whether it tells log-probabilities
         self.first_token = ""  # before the text, as some have it
@@ -136,6 +137,9 @@ class Server:
 
     def reply(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         prompt = _prompt(body)
+        if path.endswith("/embeddings"):
+            given = [{"index": n, "embedding": self.embed(text)} for n, text in enumerate(body["input"])]
+            return {"data": given[::-1], "usage": {"prompt_tokens": len(prompt.split()), "total_tokens": 0}}
         written = "" if body.get("echo") else self.answer(prompt)
         words = written.split(" ")[: body.get("max_tokens") or 0]
         ended = "stop" if len(words) == len(written.split(" ")) else "length"
@@ -157,6 +161,8 @@ class Server:
 
 
 def _prompt(body: Mapping[str, Any]) -> str:
+    if "input" in body:
+        return " ".join(body["input"])
     return str(body["prompt"] if "prompt" in body else body["messages"][0]["content"])
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from taskloom.errors import UnknownNameError
@@ -69,3 +70,15 @@ def test_a_fake_is_named_and_an_unknown_one_refused():
         source("fake:ecco")
     with pytest.raises(UnknownNameError, match="unknown option: 'dtype'"):
         source("fake:echo", {"dtype": "float32"})
+
+
+def test_random_vectors_are_of_the_text_alone_and_say_nothing_of_it():
+    of = source("fake:random")
+    encoder = of.open_encoder(Path())  # type: ignore[attr-defined]
+    found = encoder.encode(["owl", "owls", "owl"])
+    assert found.shape == (3, encoder.width)
+    assert (found[0] == found[2]).all()
+    assert np.abs(found).max() < 1
+    assert abs(np.corrcoef(found[0], found[1])[0, 1]) < 0.2
+    assert found[0, :3].tolist() == pytest.approx([0.0411529541, -0.4237518311, 0.0475921631])
+    assert (set(of.can), encoder.forms, encoder.cut(["owl"])) == ({"vectors"}, (), [0])

@@ -300,7 +300,7 @@ def test_two_processes_that_ask_at_once_encode_each_text_once(tmp_path: Path):
 
 def test_what_a_killed_process_had_claimed_is_encoded_by_others(tmp_path: Path, until: Callable[..., None]):
     log = tmp_path / "one"
-    first = started(log, 60, 0.05)
+    first = started(log, 60, 0.25)
     until(lambda: any(said.startswith("8 vectors") for _, said in cached()))  # and the others are claimed
     second = started(tmp_path / "two", 60, 0)  # it waits for what the first has claimed
     first.send_signal(signal.SIGKILL)

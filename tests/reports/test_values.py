@@ -114,3 +114,10 @@ def test_reports_have_the_view():
 def test_without_values_it_says_so():
     (found,) = summarise(results(Values(), ALL[2]), How(count=200)).figures
     assert found.notes[0].startswith("not drawn")
+
+
+def test_published_means_stand_beside_ours_and_are_told_apart():
+    found = shown(Values(by="training", paper="scirepeval"), *ALL)
+    assert found.columns == ("learner", "all")
+    assert ("SPECTER2 base, published", 69.1) in found.rows
+    assert any(note.startswith("published: Singh et al. 2023, SciRepEval, table 2") for note in found.notes)

@@ -67,6 +67,11 @@ BENCHMARKS: Mapping[str, BenchmarkRow] = {
         "natural_instructions:NaturalInstructions",
     ),
     "quickstart": BenchmarkRow("a field suite to start with, of arXiv papers", "data:arxiv", "quickstart:Quickstart"),
+    "scirepeval": BenchmarkRow(
+        "SciRepEval: tasks that judge vectors of documents; a folder of them, or tasks of your own in YAML",
+        "data:arxiv, data:nsf, data:papers, as a stand-in",
+        "scirepeval:SciRepEval",
+    ),
     "taskbench": BenchmarkRow(
         "TaskBench500: functions of words and facts, composed", "data:wordnet, data:facts", "taskbench:TaskBench"
     ),

@@ -139,7 +139,7 @@ def declared(values: Mapping[str, Any], place: str, base: Declared | None = None
 
 def own_declaration(path: Path, known: Mapping[str, Declared]) -> Declared:
     """Read a declaration of the user's own, in YAML or TOML; `like` names one that it is like but for what it says."""
-    values = dict(_content(path))
+    values = dict(declaration_in(path))
     values.setdefault("name", path.stem)
     like = values.pop("like", values["name"] if values["name"] in known else "")
     if like and like not in known:
@@ -149,7 +149,8 @@ def own_declaration(path: Path, known: Mapping[str, Declared]) -> Declared:
     return replace(made, source=tuple(spec if ":" in spec else str(below / spec) for spec in made.source))
 
 
-def _content(path: Path) -> Mapping[str, Any]:
+def declaration_in(path: Path) -> Mapping[str, Any]:
+    """Read a file of YAML or TOML that declares something."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import console, prompts
-from ..core import Example, Fields, Labels, Output, Ranking, Suite
+from ..core import Example, Fields, Labels, Output, Suite, store_of
 from ..errors import UnknownNameError
 from ..scores.tasks import split_name
 from ..suites.bridges import Partition
@@ -199,8 +199,8 @@ def describe(output: Output) -> str:
     """
     if isinstance(output, Fields):
         return " + ".join(describe(part) for part in output.parts.values())
-    if isinstance(output, Ranking) and output.store:
-        return f"{output.kind} ({output.store})"
+    if store := store_of(output):
+        return f"{output.kind} ({store})"
     return f"{output.kind} ({len(output.names)})" if isinstance(output, Labels) else output.kind
 
 

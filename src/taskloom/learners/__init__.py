@@ -6,24 +6,23 @@ group `taskloom.learners`.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Ranking, Store, Stored, Task, cut, declared
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Store, Stored, Task, cut, declared, store_of
 from ..episodes import Episode
 from ..errors import LearnerError, UnknownNameError
-from ..ids import Json, canonical, fingerprint
+from ..ids import Json, canonical
 from ..messages import Note
 from ..models import (
     Ability,
     Array,
+    KeptVectors,
     LanguageModel,
     Lesson,
     Prompt,
@@ -34,9 +33,7 @@ from ..models import (
 from ..models.recipe import Learnt, Recipe, Watch
 from ..priors import Prior
 from ..texts import without_surrogates
-
-if TYPE_CHECKING:
-    from ..models.vectors import VectorCache
+from ..user_code import module_of
 
 
 class Tools(Protocol):
@@ -48,11 +45,15 @@ class Tools(Protocol):
     def model(self, name: str) -> LanguageModel:
         """Give a model, loaded once for all that ask for it."""
 
-    def vectors(self, model: str, texts: Sequence[str], form: str = "") -> Array:
+    def vectors(self, model: str, texts: Sequence[str], form: str = "", ids: Sequence[str] = ()) -> Array:
         """Encode texts by a model: float32, (texts, width). Each distinct text is encoded once, and kept for all.
 
-        Texts that were cut are counted. What a model gives that is trained in this cell is not kept.
+        Texts that were cut are counted. What a model gives that is trained in this cell is not kept. Vectors that were
+        made elsewhere are found by the ids of documents, one for each text.
         """
+
+    def forms(self, model: str) -> tuple[str, ...]:
+        """Name the forms that an encoder gives vectors in, beside the plain one."""
 
     def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
         """Read documents of a store of the suite by id, in this order."""
@@ -164,6 +165,7 @@ LEARNERS: Mapping[str, str] = {
     "neighbours": "prototype:Neighbours",
     "setfit": "setfit:SetFit",
     "signatures": "signatures:Signatures",
+    "represent": "represent:Represent",
 }
 BASELINES = ("majority", "random", "copy-input", "copy-demonstration")  # shown beside learners, and never ranked
 ENTRY_POINTS = "taskloom.learners"
@@ -287,7 +289,7 @@ def _from_file(path: Path, kind: str) -> type:
     if not path.is_file():
         raise LearnerError(f"no such file: {path}")
     try:
-        module = _module(path)
+        module = module_of(path)
     except (Exception, SystemExit) as error:
         raise LearnerError(f"{path} can't be loaded ({type(error).__name__}: {error})") from error
     own = {n: v for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__}
@@ -296,29 +298,11 @@ def _from_file(path: Path, kind: str) -> type:
     return own[kind]
 
 
-def _module(path: Path) -> ModuleType:
-    """Run what was read, not Python's cache of it: that may be older than the content which names the module."""
-    source = path.read_text(encoding="utf-8-sig")
-    name = f"{path.stem}-{fingerprint(source)[:12]}"
-    if name in sys.modules:  # the same content is the same class, so that two learners of it can be equal
-        return sys.modules[name]
-    code = compile(source, path, "exec", dont_inherit=True)
-    module = sys.modules[name] = ModuleType(name)  # dataclasses look their module up
-    module.__file__ = str(path)
-    try:
-        with redirect_stdout(sys.stderr):  # standard output is for results
-            exec(code, vars(module))  # noqa: S102 - as importing it would
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
 def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
     """Tell whether a learner can answer a task, with examples or without; several fields are answered one by one."""
     helped = bool(task.examples) and of.takes_examples
     kinds = of.unaided if unaided and not helped else of.outputs
-    if isinstance(task.output, Ranking) and task.output.store and of.reads_texts_alone:
+    if store_of(task.output) and of.reads_texts_alone:
         return False
     if task.output.kind in kinds:
         return _is_fit(of, task.output)
@@ -465,7 +449,7 @@ class Toolbox:
     asked: Mapping[str, Sequence[Item]] = field(default_factory=dict)  # the sets that can be looked at
     answers: Callable[[Predictor, Sequence[Item]], list[Response]] = _no_answers
     held: ExitStack = field(default_factory=ExitStack)  # models that are trained for the time of a cell
-    encoders: Callable[[str], VectorCache] = _no_model
+    encoders: Callable[[str], KeptVectors] = _no_model
     encoding: float = 0.0  # seconds that encoding took of what is kept for all
     changed: set[str] = field(default_factory=set)  # encoders that are trained for the time of a cell
     words: Callable[[], Mapping[str, int]] = _no_words  # of the pool that support is drawn from
@@ -479,10 +463,13 @@ class Toolbox:
         """Give the seconds that are no part of what adapting takes."""
         return self.looking + self.encoding
 
-    def vectors(self, model: str, texts: Sequence[str], form: str = "") -> Array:
+    def vectors(self, model: str, texts: Sequence[str], form: str = "", ids: Sequence[str] = ()) -> Array:
         """Encode texts, by a cache unless the encoder was changed in this cell."""
         of = self.encoders(model)
-        distinct = list(dict.fromkeys(texts))
+        if of.by_id and len(ids) != len(texts):
+            raise LearnerError(Note.of("document-ids-needed", model=model))
+        given = ids if of.by_id else texts
+        distinct = list(dict.fromkeys(given))
         before = of.encoding
         if model in self.changed:
             found, cut = of.encoder.encode(distinct, form), of.encoder.cut(distinct, form)
@@ -491,8 +478,12 @@ class Toolbox:
         self.encoding += of.encoding - before
         if beyond := sum(map(bool, cut)):
             self.count("text-cut", beyond)
-        places = {text: place for place, text in enumerate(distinct)}
-        return found[[places[text] for text in texts]]
+        places = {one: place for place, one in enumerate(distinct)}
+        return found[[places[one] for one in given]]
+
+    def forms(self, model: str) -> tuple[str, ...]:
+        """Name the forms of an encoder."""
+        return self.encoders(model).forms
 
     def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
         """Read documents."""

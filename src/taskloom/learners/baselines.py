@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..core import Answer, Example, Item, Labels, Number, Ranking, Task, as_given
+from ..core import Answer, Example, Item, Labels, Number, Ranking, Task, as_given, store_of
 from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
 from ..messages import Note
@@ -135,11 +135,12 @@ class TfidfLinear(Learner):
     """Logistic regression over TF-IDF, one against the rest where labels are many; ridge regression for numbers.
 
     Where every support example has a label, so has every answer: if none is likelier than not, the likeliest.
+    Candidates are graded by the cosine of their TF-IDF and the query's; they are all the documents that count.
     """
 
     version: ClassVar[int] = 2
-    outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number"})
-    unaided: ClassVar[frozenset[str]] = frozenset()
+    outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number", "ranking"})
+    unaided: ClassVar[frozenset[str]] = frozenset({"ranking"})
     C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
 
     def __post_init__(self) -> None:
@@ -147,6 +148,8 @@ class TfidfLinear(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Fit the weights of the support's words."""
+        if isinstance(task.output, Ranking):
+            return _Ranked(task, tools, _cosines)
         refuse_none(task, support)
         words = WordWeights.of(task, support, tools)
         fitting = Fitting(words.rows([example.item for example in support]), self.C, tools)
@@ -177,15 +180,7 @@ class Bm25(Learner):
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
         """Learn nothing."""
-
-        def answer(item: Item) -> Answer | None:
-            candidates = list(dict.fromkeys(item.candidates))
-            grades = self.grades(text_of(task, item), _candidate_texts(task, candidates, tools))
-            if not any(grades):
-                tools.count("no-common-word")
-            return tuple(zip(candidates, grades, strict=True)) or None
-
-        return _Each(answer)
+        return _Ranked(task, tools, self.grades)
 
     def grades(self, query: str, documents: Sequence[str]) -> list[float]:
         """Grade documents for a query; a word that the query has twice counts twice.
@@ -213,6 +208,25 @@ class _Each:
 
     def predict(self, items: Sequence[Item]) -> Answers:
         return [self.answer(item) for item in items]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A predictor that grades candidates by words: the query's and theirs."""
+
+    task: Task
+    tools: Tools
+    grades: Callable[[str, Sequence[str]], list[float]]
+
+    def predict(self, items: Sequence[Item]) -> Answers:
+        return [self._answer(item) for item in items]
+
+    def _answer(self, item: Item) -> Answer | None:
+        candidates = list(dict.fromkeys(item.candidates))
+        grades = self.grades(text_of(self.task, item), _candidate_texts(self.task, candidates, self.tools))
+        if not any(grades):
+            self.tools.count("no-common-word")
+        return tuple(zip(candidates, grades, strict=True)) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +368,14 @@ def text_of(task: Task, item: Item) -> str:
     return task.separator.join(item.fields.values())
 
 
+def document_of(item: Item) -> str:
+    """Name the document that an item is, by which vectors made elsewhere are found; else the item."""
+    return item.document or item.id
+
+
 def _candidate_texts(task: Task, candidates: Sequence[str], tools: Tools) -> Sequence[str]:
     """Give the texts of candidates, which a task with a store names by id, those of their members included."""
-    store = task.output.store if isinstance(task.output, Ranking) else ""
+    store = store_of(task.output)
     if not store:
         return candidates
     found = tools.stored(store, candidates)
@@ -364,6 +383,23 @@ def _candidate_texts(task: Task, candidates: Sequence[str], tools: Tools) -> Seq
     members = dict(zip(named, tools.stored(store, named), strict=True))
     whole = ([one, *(members[id_] for id_ in one.members)] for one in found)
     return [task.separator.join(text for one in parts for text in one.fields.values()) for parts in whole]
+
+
+def _cosines(query: str, documents: Sequence[str]) -> list[float]:
+    """Grade documents by the cosine of TF-IDF, whose words and weights are those of the documents.
+
+    >>> [round(grade, 4) for grade in _cosines("red owl", ["a red owl", "a red fox", "an elm"])]
+    [0.8555, 0.3135, 0.0]
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if not documents:
+        return []
+    known = sorted({word for text in documents for word in _words(text)})
+    vectorizer = TfidfVectorizer(analyzer=_words, vocabulary=known or [""])
+    rows = vectorizer.fit_transform(documents)
+    found: list[float] = (rows @ vectorizer.transform([query]).T).toarray()[:, 0].round(12).tolist()
+    return found
 
 
 def _words(text: str) -> list[str]:

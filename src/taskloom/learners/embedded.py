@@ -11,10 +11,9 @@ from ..messages import Note
 from ..scores.predictions import Prediction
 from ..sources.embeddings import Embeddings
 from ..suites.linked import Linked
-from .near import Array, by_members, grades, nearest, refuse_measure
+from .near import graded, refuse_measure
 
 TAKEN = 1024  # rows that are read at a time
-TOP = 3  # the best members of a candidate, whose mean is its grade
 
 
 def embedded_predictions(suite: Suite, vectors: Embeddings, measure: str = "", place: str = "") -> list[Prediction]:
@@ -71,24 +70,7 @@ def _ranked(
     depth = output.depth if isinstance(output, Ranking) else 0
     for candidates, group in groupby(block, key=lambda example: example.item.candidates):
         asked, ids = list(group), sorted(set(candidates))
-        queries, members = vectors.rows([_key(pool, example) for example in asked]), pool.store.members(ids)
-        if any(members):
-            standing = [own or (id_,) for id_, own in zip(ids, members, strict=True)]
-            found = [(ids, row) for row in _by_members(queries, standing, vectors, measure or "cosine")]
-        elif depth:
-            places, best = nearest(queries, vectors.rows(ids), depth, measure or "euclidean")
-            found = [([ids[at] for at in near], row) for near, row in zip(places, best.tolist(), strict=True)]
-        else:
-            found = [(ids, row) for row in grades(queries, vectors.rows(ids), measure or "euclidean").tolist()]
-        for example, (near, row) in zip(asked, found, strict=True):
-            yield example.item.id, [[id_, grade] for id_, grade in zip(near, row, strict=True)]
-
-
-def _by_members(
-    queries: Array, members: Sequence[Sequence[str]], vectors: Embeddings, measure: str
-) -> Iterator[list[float]]:
-    """Grade candidates by their best members, query by query."""
-    named = {id_: at for at, id_ in enumerate(dict.fromkeys(id_ for own in members for id_ in own))}
-    places = [[named[id_] for id_ in own] for own in members]
-    for row in grades(queries, vectors.rows(list(named)), measure):
-        yield by_members(row, places, TOP).tolist()
+        queries = vectors.rows([_key(pool, example) for example in asked])
+        found = graded(queries, ids, vectors, members=pool.store.members(ids), measure=measure, depth=depth)
+        for example, near in zip(asked, found, strict=True):
+            yield example.item.id, [[id_, grade] for id_, grade in near]

@@ -6,12 +6,13 @@ precision as everywhere: candidates with the same vector are ties, and the later
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ..errors import UnknownNameError
+from ..sources.embeddings import Embeddings
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Measure: TypeAlias = Literal["euclidean", "cosine"]
@@ -19,6 +20,7 @@ MEASURES: tuple[str, ...] = get_args(Measure)
 
 BLOCK = 1 << 25  # grades in a block of queries, 128 MB
 ROWS = 8192  # candidates of a product
+TOP = 3  # the best members of a candidate, whose mean is its grade
 SAME = 1e-12  # of the squared lengths: a squared distance below this share is rounding
 
 
@@ -58,6 +60,37 @@ def by_members(member_grades: Array, members: Sequence[Sequence[int]], top: int)
     [0.75, 0.25]
     """
     return np.array([np.sort(member_grades[list(own)])[-top:].mean(dtype=np.float64) for own in members])
+
+
+def graded(
+    queries: Array, ids: Sequence[str], vectors: Embeddings, *, members: Sequence[Sequence[str]] = (),
+    measure: str = "", top: int = TOP, depth: int = 0,
+) -> Iterator[list[tuple[str, float]]]:  # fmt: skip
+    """Grade candidates for each query, by the vectors of their ids; only the `depth` nearest where it is set.
+
+    A candidate with members is graded by the mean of its `top` best. Without a measure, that is by cosine where some
+    have members, as in SciRepEval, and by Euclidean distance else.
+    """
+    if any(members):
+        standing = [own or (id_,) for id_, own in zip(ids, members, strict=True)]
+        named = {id_: at for at, id_ in enumerate(dict.fromkeys(id_ for own in standing for id_ in own))}
+        places = [[named[id_] for id_ in own] for own in standing]
+        for row in _grade_rows(queries, vectors.rows(list(named)), measure or "cosine"):
+            yield list(zip(ids, by_members(row, places, top).tolist(), strict=True))
+    elif depth:
+        near, best = nearest(queries, vectors.rows(ids), depth, measure or "euclidean")
+        for own, found in zip(near.tolist(), best.tolist(), strict=True):
+            yield [(ids[at], grade) for at, grade in zip(own, found, strict=True)]
+    else:
+        for row in _grade_rows(queries, vectors.rows(ids), measure or "euclidean"):
+            yield list(zip(ids, row.tolist(), strict=True))
+
+
+def _grade_rows(queries: Array, candidates: Array, measure: str) -> Iterator[Array]:
+    """Yield the grades of each query, made in blocks."""
+    wide = max(1, BLOCK // max(1, len(candidates)))
+    for at in range(0, len(queries), wide):
+        yield from grades(queries[at : at + wide], candidates, measure)
 
 
 def refuse_measure(measure: str) -> None:

@@ -17,7 +17,7 @@ from ..models import Ability, Array
 from ..options import check_choices, check_integers
 from ..texts import readable
 from . import Learner, Predictor, Response, Tools
-from .baselines import ANY_GOLD, golds_of, refuse_none, several, text_of
+from .baselines import ANY_GOLD, document_of, golds_of, refuse_none, several, text_of
 from .likeliest import chosen, log_softmax
 from .near import MEASURES, Measure, grades
 
@@ -29,16 +29,17 @@ DECIMALS = 5  # of grades: what differs less is equally near, and the first coun
 class Prototype(Learner):
     """The label whose prototype is nearest: the mean of its support vectors (Snell et al., 2017).
 
-    Without support, the vector of a label's name is its prototype. How likely a label is, is the softmax of negative
-    squared distances, or of cosines.
+    Without support, the vector of a label's name is its prototype. How likely a label is, is the softmax of cosines, or
+    of negative squared distances. A mean of several vectors is shorter than a single one, and so nearer to all texts by
+    Euclidean distance: where classes have different numbers of examples, that favours the larger ones.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = frozenset({"labels"})
     unaided: ClassVar[frozenset[str]] = outputs
     one_label_alone: ClassVar[bool] = True
     model: str = "minilm"
-    measure: Measure = "euclidean"
+    measure: Measure = "cosine"
     form: str = ""  # of the vectors, where the encoder has several
 
     def __post_init__(self) -> None:
@@ -60,8 +61,11 @@ class Prototype(Learner):
         assert isinstance(task.output, Labels)
         golds = golds_of(task, support)
         names = [name for name in task.output.names if name in golds] or list(task.output.names)
-        texts = [text_of(task, example.item) for example in support] or [readable(name) for name in names]
-        vectors = tools.vectors(self.model, texts, self.form).astype(np.float64)
+        items = [example.item for example in support]
+        if items:
+            vectors = vectors_of(task, items, self.model, self.form, tools).astype(np.float64)
+        else:
+            vectors = tools.vectors(self.model, [readable(name) for name in names], self.form).astype(np.float64)
         labels = np.array(golds or names)
         means = np.array([vectors[labels == name].mean(0) for name in names])  # (names, width)
 
@@ -107,7 +111,7 @@ class Neighbours(Learner):
         """Keep the support's vectors."""
         refuse_none(task, support)
         golds = golds_of(task, support)
-        known = tools.vectors(self.model, [text_of(task, example.item) for example in support], self.form)
+        known = vectors_of(task, [example.item for example in support], self.model, self.form, tools)
 
         def answers(rows: Array) -> list[Response]:
             near = grades(rows, known, self.measure).round(DECIMALS)
@@ -131,7 +135,12 @@ class ByVectors:
         """Answer each item."""
         if not items:
             return []
-        return self.answers(self.tools.vectors(self.model, [text_of(self.task, item) for item in items], self.form))
+        return self.answers(vectors_of(self.task, items, self.model, self.form, self.tools))
+
+
+def vectors_of(task: Task, items: Sequence[Item], model: str, form: str, tools: Tools) -> Array:
+    """Encode items; vectors that were made elsewhere are found by their documents: (items, width)."""
+    return tools.vectors(model, [text_of(task, item) for item in items], form, [document_of(item) for item in items])
 
 
 def _voted(task: Task, near: Sequence[Any], always: bool) -> Response:

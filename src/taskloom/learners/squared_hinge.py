@@ -5,11 +5,13 @@ The objective is that of liblinear's primal solver (scikit-learn's `LinearSVC`):
     w'w / 2 + C sum_i max(0, 1 - y_i w'x_i)^2
 
 where x ends in a 1 for the intercept, which is thus held small too. It is solved as in Lin, Weng and Keerthi (2008), by
-conjugate gradients in the principal axes of x, where the diagonal is a good preconditioner.
+conjugate gradients in the principal axes of x, where the diagonal is a good preconditioner; or directly, where so few
+rows are inside the margin that this is cheaper.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,6 +21,8 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 NEWTON_STEPS, CONJUGATE_STEPS, HALVINGS = 100, 60, 20  # at most
 NEAR = 1e-6  # a column is solved when the next step would lower its objective by no more than this share of it
+USUAL = 10  # conjugate gradients of a step, before any was taken
+DIRECT = 3  # for each of them, the products of all rows with a vector that a direct solution may cost
 ROUGH = 0.1  # of the gradient: what a step may leave of it, for the next step to deal with
 BLOCK = 1 << 25  # numbers in an array of work, 128 MB
 
@@ -42,12 +46,20 @@ def with_intercept(vectors: Array) -> Array:
 
 def principal(vectors: Array) -> Axes:
     """Turn vectors, with a 1 for the intercept, to their principal axes; few vectors have few axes."""
-    full = with_intercept(np.asarray(vectors, dtype=np.float64))
+    full = with_intercept(np.asarray(vectors, dtype=np.float32))
     if len(full) < full.shape[1]:
-        turn = np.linalg.svd(full, full_matrices=False)[2].T
+        turn = np.linalg.svd(full.astype(np.float64), full_matrices=False)[2].T
     else:
-        turn = np.linalg.eigh(full.T @ full)[1]
-    return Axes((full @ turn).astype(np.float32), turn)
+        turn = np.linalg.eigh((full.T @ full).astype(np.float64))[1]
+    return Axes(full @ turn.astype(np.float32), turn)
+
+
+def path(rows: Array, targets: Array, costs: Sequence[float]) -> list[Array]:
+    """Minimise the objective of each column for each C, the smallest first, from the weights of the one before."""
+    found, weights = np.zeros((rows.shape[1], targets.shape[1]), dtype=np.float32), [np.empty(0)] * len(costs)
+    for at in np.argsort(costs, kind="stable").tolist():
+        weights[at] = found = minimise(rows, targets, costs[at], found)
+    return weights
 
 
 def minimise(rows: Array, targets: Array, cost: float, start: Array) -> Array:
@@ -67,11 +79,11 @@ def _minimise(rows: Array, targets: Array, cost: float, start: Array) -> Array:
     spread = np.square(rows).sum(0, dtype=np.float64)[:, None].astype(np.float32)  # (r, 1): eigenvalues
     found = start.astype(np.float32)
     live = np.arange(targets.shape[1])
-    w, y, z = found.copy(), targets, rows @ found
+    w, y, z, usual = found.copy(), targets, rows @ found, USUAL
     for _ in range(NEWTON_STEPS):
         inside = y * z < 1  # (n, p): rows that the margin does not hold off
         slope = w + 2 * cost * (rows.T @ (inside * (z - y)))
-        step = _newton_step(rows, inside, slope, cost, spread)
+        step, usual = _newton_step(rows, inside, slope, cost, spread, usual)
         gain = -np.einsum("rp,rp->p", slope, step, dtype=np.float64) / 2
         value = objective(w, z, y, cost)
         moved = rows @ step
@@ -87,23 +99,49 @@ def _minimise(rows: Array, targets: Array, cost: float, start: Array) -> Array:
     return found
 
 
-def _newton_step(rows: Array, inside: Array, slope: Array, cost: float, spread: Array) -> Array:
-    """Solve (I + 2C X'AX) step = -slope roughly, each column by conjugate gradients."""
+def _newton_step(rows: Array, inside: Array, slope: Array, cost: float, spread: Array, usual: int) -> tuple[Array, int]:
+    """Solve (I + 2C X'AX) step = -slope in each column: directly where so few rows count that it is cheaper.
+
+    Also give the conjugate gradients that a rough solution took, which tells what it is cheaper than.
+    """
+    n, r = rows.shape
+    direct = (inside.sum(0) + r / 3) * r <= DIRECT * usual * n
+    step = np.empty_like(slope)
+    for at in np.flatnonzero(direct):
+        step[:, at] = _direct_step(rows[inside[:, at]], slope[:, at], cost)
+    if not direct.all():
+        step[:, ~direct], usual = _rough_step(rows, inside[:, ~direct], slope[:, ~direct], cost, spread)
+    return step, usual
+
+
+def _direct_step(rows: Array, slope: Array, cost: float) -> Array:
+    """Solve a column by Cholesky's method, in as many dimensions as there are rows (Woodbury's identity) or axes."""
+    from scipy.linalg import solve
+
+    count, axes = rows.shape
+    if count < axes:
+        inner = (rows @ rows.T).astype(np.float64) + np.eye(count) / (2 * cost)
+        return np.asarray(rows.T @ solve(inner, rows @ slope, assume_a="pos") - slope)
+    return np.asarray(-solve(np.eye(axes) + 2 * cost * (rows.T @ rows).astype(np.float64), slope, assume_a="pos"))
+
+
+def _rough_step(rows: Array, inside: Array, slope: Array, cost: float, spread: Array) -> tuple[Array, int]:
+    """Solve columns by conjugate gradients, until a share of the slope is left."""
     scale = 1 / (1 + 2 * cost * inside.mean(0, dtype=np.float32) * spread)
     step, rest = np.zeros_like(slope), -slope
     way = scale * rest
     left, enough = np.einsum("rp,rp->p", rest, way), ROUGH**2 * _squares(slope)
-    for _ in range(CONJUGATE_STEPS):
+    for taken in range(1, CONJUGATE_STEPS + 1):
         curved = way + 2 * cost * (rows.T @ (inside * (rows @ way)))
         size = left / np.maximum(np.einsum("rp,rp->p", way, curved), 1e-30)
         step += size * way
         rest -= size * curved
-        if (_squares(rest) <= enough).all():
+        if taken == CONJUGATE_STEPS or (_squares(rest) <= enough).all():
             break
         scaled = scale * rest
         before, left = left, np.einsum("rp,rp->p", rest, scaled)
         way = scaled + left / np.maximum(before, 1e-30) * way
-    return step
+    return step, taken
 
 
 def _step_sizes(

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..errors import LearnerError
 from ..messages import Note
-from .fitting import fit_counted
-from .squared_hinge import Array, Axes, minimise, principal
+from .fitting import fit_counted, on_threads
+from .squared_hinge import Array, Axes, minimise, path, principal
 
 Split: TypeAlias = tuple[Array, Array]  # places that are trained on, and those that are held out
 ClassScore: TypeAlias = Literal["f1", "accuracy"]  # what C is chosen by; f1 is that of the positive class where two are
@@ -30,7 +30,7 @@ NUMBER_GRID = (1e-4, 1e-3, *GRID)
 USUAL = 1.0  # C where there is nothing to choose it by
 FOLDS = 3
 SEED = 42
-SHOWN = 5  # rows that an error names
+MANY = 40  # classes: half of them are as quick to solve, each, as all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,47 +81,61 @@ def fit_classes(
     if len(known) < 2:
         raise LearnerError(Note.of("probe-one-class", count=len(found)))
     counted = len(known) - 1 if positive is None else int(np.searchsorted(known, positive))
-    axes, targets = principal(rows), _targets(places, len(known))
-    tried = _tried(axes, targets, places, _splits(places, folds), grid, lambda t, p: _score(by, t, p, counted))
-    cost, start = tried.best(grid)
-    weights = axes.weights(minimise(axes.rows, targets, cost, start))
+    (axes,), targets = on_threads(principal, [rows]), _targets(places, len(known))
+    tried = _tried(axes, targets, _splits(places, folds), grid)
+    scores = _mean_scores(tried, axes, places, lambda truth, predicted: _score(by, truth, predicted, counted))
+    at = int(np.argmax(scores)) if tried else 0
+    cost = grid[at] if tried else USUAL
+    start = np.mean([one.weights[at] for one in tried], axis=0) if tried else np.zeros((axes.rows.shape[1], 1))
+    weights = axes.weights(_fitted(axes, targets, cost, start))
     return Probe(
-        weights=weights[:-1], intercepts=weights[-1], costs=(cost,), grid=tuple(grid) if len(tried.scores) else (),
-        scores=tried.scores, known=tuple(known.tolist()),
+        weights=weights[:-1], intercepts=weights[-1], costs=(cost,), grid=tuple(grid) if tried else (), scores=scores,
+        known=tuple(known.tolist()),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What each C gave on held-out folds, and the mean of the weights that were found."""
+    """What was found on one fold: the weights of each C, and the classes that are not in it."""
 
-    scores: Array  # (grid,); empty without folds
+    split: Split
     weights: list[Array]  # (r, p) each
-
-    def best(self, grid: Sequence[float]) -> tuple[float, Array]:
-        """Give the C with the best score, the smallest of equals, and weights to start from."""
-        if not len(self.scores):
-            return USUAL, self.weights[0]
-        at = int(np.argmax(self.scores))
-        return grid[at], self.weights[at]
+    absent: Array  # (p,)
 
 
-def _tried(
-    axes: Axes, targets: Array, places: Array, splits: Sequence[Split], grid: Sequence[float],
-    score: Callable[[Array, Array], float],
-) -> _Tried:  # fmt: skip
-    """Fit all classes to each fold with each C, from the weights of the C before it."""
-    nothing = np.zeros((axes.rows.shape[1], targets.shape[1]), dtype=np.float32)
-    scores, weights = np.zeros((len(splits), len(grid))), [nothing.copy() for _ in grid] if splits else [nothing]
-    for fold, (train, test) in enumerate(splits):
-        rows, own, found = axes.rows[train], targets[train], nothing
-        absent = ~(own > 0).any(0) if targets.shape[1] > 1 else np.zeros(1, dtype=bool)
-        for at in np.argsort(grid, kind="stable").tolist():
-            found = minimise(rows, own, grid[at], found)
-            values = np.where(absent, -np.inf, axes.rows[test] @ found)
-            scores[fold, at] = score(places[test], _best(values))
-            weights[at] += found / len(splits)
-    return _Tried(scores.mean(0) if splits else np.zeros(0), weights)
+def _tried(axes: Axes, targets: Array, splits: Sequence[Split], grid: Sequence[float]) -> list[_Tried]:
+    """Fit all classes to each fold with each C, in parts of a fold and some of the classes."""
+    parts = [(train, columns) for train, _ in splits for columns in _columns(targets)]
+    found = on_threads(lambda part: path(axes.rows[part[0]], targets[part[0]][:, part[1]], grid), parts)
+    tried, each = [], len(_columns(targets))
+    for fold, split in enumerate(splits):
+        weights = [np.hstack(own) for own in zip(*found[fold * each : (fold + 1) * each], strict=True)]
+        present = (targets[split[0]] > 0).any(0)
+        tried.append(_Tried(split, weights, ~present & (targets.shape[1] > 1)))
+    return tried
+
+
+def _mean_scores(tried: Sequence[_Tried], axes: Axes, places: Array, score: Callable[[Array, Array], float]) -> Array:
+    """Score what each C predicts for held-out vectors: (grid,), and nothing without folds."""
+    scores = [
+        [score(places[test], _best(np.where(one.absent, -np.inf, axes.rows[test] @ own))) for own in one.weights]
+        for one in tried
+        for test in [one.split[1]]
+    ]
+    return np.mean(scores, axis=0) if scores else np.zeros(0)
+
+
+def _fitted(axes: Axes, targets: Array, cost: float, start: Array) -> Array:
+    """Fit all classes to all vectors, from weights that are near."""
+    begin = np.broadcast_to(start, (axes.rows.shape[1], targets.shape[1]))
+    found = on_threads(lambda at: minimise(axes.rows, targets[:, at], cost, begin[:, at]), _columns(targets))
+    return np.hstack(found)
+
+
+def _columns(targets: Array) -> list[Array]:
+    """Part many classes in two, whatever the number of threads, so that the numbers are the same."""
+    count = targets.shape[1]
+    return np.array_split(np.arange(count), 2 if count >= MANY else 1)
 
 
 def _targets(places: Array, count: int) -> Array:

@@ -20,6 +20,8 @@ Array: TypeAlias = "ndarray[Any, Any]"
 Ability: TypeAlias = Literal["generate", "score", "chat-score", "choose", "vectors", "train"]
 Side: TypeAlias = Literal["start", "end"]
 WORKER = "TASKLOOM_WORKER"  # in its environment, the number of a worker: models choose an accelerator by it
+VECTOR_DTYPES = ("float32", "float16")  # that vectors are kept in
+FORMS = ("CLF", "RGN", "PRX", "QRY")  # formats of tasks: classification, regression, proximity, queries of search
 LANGUAGE: frozenset[Ability] = frozenset({"generate", "score", "chat-score", "choose"})
 
 
@@ -187,6 +189,31 @@ class Encoder(Protocol):
 
     def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
         """Count the tokens of each text that do not fit, and are not read."""
+
+
+class KeptVectors(Protocol):
+    """The vectors of one model, each made once: by its text, or by the id of its document."""
+
+    encoding: float  # seconds that encoding took so far
+
+    @property
+    def by_id(self) -> bool:
+        """Tell whether vectors are found by the ids of documents, having been made elsewhere."""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Name the forms that vectors come in, beside the plain one."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Give the encoder itself."""
+
+    @property
+    def usage(self) -> Usage:
+        """Say what the encoder was used for."""
+
+    def take(self, given: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give the vector of each text or id, float32, (given, width), and the tokens of each that were cut."""
 
 
 class TrainableEncoder(Encoder, Protocol):

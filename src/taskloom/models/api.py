@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible endpoint: chat or completions, and log-probabilities where they are offered."""
+"""Models behind an OpenAI-compatible endpoint: chat, completions or embeddings, and log-probabilities where offered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2 as httpx
 
@@ -23,9 +23,9 @@ from ..messages import Note
 from ..progress import Progress
 from ..retries import TryAgainError, is_passing, limited, pause, told_to_wait
 from . import (
-    LANGUAGE,
     Ability,
     Decoding,
+    Encoder,
     LanguageModel,
     Measure,
     Odds,
@@ -34,6 +34,7 @@ from . import (
     Unmeasured,
     Usage,
     completions,
+    embeddings,
     turns,
 )
 from .replies import NAME, Price, Replies
@@ -42,7 +43,8 @@ REFUSED = frozenset({400, 413, 422})  # what is wrong with one prompt, or with a
 KEY = "OPENAI_API_KEY"
 JSON = {"Content-Type": "application/json"}
 OVERHEAD = 64  # tokens that a chat's frame may add to a prompt
-OURS = frozenset({"model", "messages", "prompt", "stream"})  # what `body` must leave alone
+EMBEDDINGS = "embeddings"
+OURS = frozenset({"model", "messages", "prompt", "stream", "input"})  # what `body` must leave alone
 TOO_LONG = re.compile(r"context.{0,3}length|context.{0,3}window|too (long|many tokens)|maximum.{0,20}tokens", re.I)
 
 
@@ -62,6 +64,7 @@ class Endpoint:
     price_out: float = 0.0
     budget: float = 0.0  # dollars, of the whole run; 0: none
     token_budget: int = 0
+    vector_dtype: ClassVar[str] = "float32"
 
     def __post_init__(self) -> None:
         name = self._name
@@ -116,7 +119,7 @@ class Endpoint:
     @property
     def can(self) -> frozenset[Ability]:
         """Say that it can do all that endpoints do: which this one offers, it says when it is asked."""
-        return LANGUAGE - {"chat-score", "choose"}
+        return frozenset({"generate", "score", "vectors"})
 
     def lacks(self) -> Sequence[Note]:
         """Tell of a key that is not set; an endpoint on this machine or network needs none, unless one is named."""
@@ -145,6 +148,16 @@ class Endpoint:
         """Make ready to send, with the replies that a run has already."""
         return Api(self, Replies(run / NAME), workers)
 
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002 (as all sources)
+        """Have none."""
+        return ()
+
+    def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:  # noqa: ARG002
+        """Make ready to ask for vectors, with the replies that a run has already."""
+        from .api_encoder import ApiEncoder
+
+        return ApiEncoder(Api(self, Replies(run / NAME), workers))
+
 
 class Api:
     """An endpoint that is asked."""
@@ -168,7 +181,7 @@ class Api:
     def generate(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply | None]:
         """Ask for each prompt's reply; None where the endpoint refuses one."""
         calls = [self._writing(prompt, decoding) for prompt in prompts]
-        return [completions.reply(body, decoding.stop) for body in self._asked(calls)]
+        return [completions.reply(body, decoding.stop) for body in self.asked(calls)]
 
     def score(
         self,
@@ -181,7 +194,7 @@ class Api:
             raise ModelUnavailableError(Note.of("no-log-probabilities-in-chat"))
         pairs = [(str(p), option) for p, each in zip(prompts, options, strict=True) for option in each]
         read = {"max_tokens": 0, "temperature": 0, "logprobs": 1, "echo": True}
-        bodies = self._asked([("completions", {"model": self.name, "prompt": p + o, **read}) for p, o in pairs])
+        bodies = self.asked([("completions", {"model": self.name, "prompt": p + o, **read}) for p, o in pairs])
         found = iter([completions.odds(body, *pair) for pair, body in zip(pairs, bodies, strict=True)])
         return [completions.together([next(found) for _ in each]) for each in options]
 
@@ -199,7 +212,7 @@ class Api:
             return "completions", asked | {"prompt": prompt}
         return "chat/completions", asked | {"messages": turns(prompt)}
 
-    def _asked(self, calls: Sequence[tuple[str, dict[str, Json]]]) -> list[Any]:
+    def asked(self, calls: Sequence[tuple[str, dict[str, Json]]]) -> list[Any]:
         """Send what was not answered before, several at once, and give all bodies; None for what was refused."""
         whole = [(path, self._body(body)) for path, body in calls]
         keys = [fingerprint("reply", self.model, path, body) for path, body in whole]
@@ -288,7 +301,7 @@ class Api:
             found = json.loads(content)
         except (ValueError, RecursionError):
             found = None
-        if not completions.is_completion(found):
+        if not (embeddings.is_embeddings(found) if path == EMBEDDINGS else completions.is_completion(found)):
             raise TryAgainError(Note.of("not-a-completion", said=self._told(content)))
         return httpx.codes.OK, found
 
@@ -365,7 +378,7 @@ def _headers(variable: str) -> dict[str, str]:
 
 def _most(body: Mapping[str, Any]) -> tuple[int, int]:
     """Say what a request can read and write at most: no token is shorter than a byte."""
-    texts = [body.get("prompt", ""), *(m["content"] for m in body.get("messages", ()))]
+    texts = [body.get("prompt", ""), *body.get("input", ()), *(m["content"] for m in body.get("messages", ()))]
     read = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) + OVERHEAD
     written = max(_number(body, "max_tokens"), _number(body, "max_completion_tokens"))
     return read, written * max(1, _number(body, "n"), _number(body, "best_of"))

@@ -84,7 +84,7 @@ class TransformerEncoder:
     @property
     def forms(self) -> tuple[str, ...]:
         """Name the prompts of the folder."""
-        return tuple(name for name in self.how.prompts if name)
+        return self.how.forms
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:
         """Give the vector of each text: float32, (texts, width)."""

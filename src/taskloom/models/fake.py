@@ -41,13 +41,18 @@ KINDS: Mapping[str, str] = {
     "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
     "pupil": "answers as in the lesson with most words in common; as long as it has had none, it echoes",
     "bag": "encodes: texts with words in common have like vectors; it can be trained on pairs of texts",
+    "random": "encodes: a random vector for each text, which says nothing of it",
+}
+ENCODERS: Mapping[str, frozenset[Ability]] = {
+    "bag": frozenset({"vectors", "train"}),
+    "random": frozenset({"vectors"}),
 }
 LESSONS = "lessons.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fake:
-    """A fake by its name: `fake:echo`, `fake:noise`, or `fake:pupil`, which can be trained."""
+    """A fake by its name: `fake:echo`, `fake:noise`, `fake:pupil`, which can be trained, or an encoder."""
 
     load: str
     seconds: float = 0.0  # that training takes, or encoding a text; no part of the identity
@@ -60,8 +65,8 @@ class Fake:
     @property
     def can(self) -> frozenset[Ability]:
         """Say what the fake can do."""
-        if self.kind == "bag":
-            return frozenset({"vectors", "train"})
+        if self.kind in ENCODERS:
+            return ENCODERS[self.kind]
         return LANGUAGE | {"train"} if self.kind == "pupil" else LANGUAGE
 
     def lacks(self) -> Sequence[Note]:
@@ -89,7 +94,11 @@ class Fake:
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:  # noqa: ARG002
         """Make the fake encoder ready."""
-        return FakeEncoder(self.seconds)
+        return RandomEncoder() if self.kind == "random" else FakeEncoder(self.seconds)
+
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002
+        """Name the forms of vectors."""
+        return FakeEncoder.forms if self.kind == "bag" else ()
 
     def measure(self) -> Measure:
         """Count words for tokens."""
@@ -243,6 +252,26 @@ class FakeEncoder:
     def _sum(self, words: Sequence[str], form: str) -> Array:
         each = (_direction(word, form, self.width) + self.learnt.get(word, 0.0) for word in words)
         return sum(each, np.zeros(self.width))
+
+
+class RandomEncoder:
+    """A baseline of encoders: of each text, numbers from -1 to 1 by a hash of it."""
+
+    width, forms = 384, ()
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def encode(self, texts: Sequence[str], form: str = "") -> Array:  # noqa: ARG002 (as all encoders)
+        """Draw a vector for each text: (texts, width)."""
+        self.usage.read += len(texts)
+        drawn = (hashlib.shake_128(text.encode("utf-8", "surrogatepass")).digest(2 * self.width) for text in texts)
+        bits = np.frombuffer(b"".join(drawn), dtype="<u2").reshape(len(texts), self.width)
+        return ((bits + 0.5) / (1 << 15) - 1).astype(np.float32)
+
+    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:  # noqa: ARG002
+        """Read all of each."""
+        return [0] * len(texts)
 
 
 def _direction(word: str, form: str, width: int) -> Array:

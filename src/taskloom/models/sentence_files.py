@@ -40,6 +40,11 @@ class SentenceSettings:
     length: int = 0  # tokens that are read at most; 0: the folder does not say
     prompts: Mapping[str, str] = field(default_factory=dict)  # form -> what stands before a text
 
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Name the prompts, but for the plain one."""
+        return tuple(name for name in self.prompts if name)
+
 
 def sentence_settings(folder: Path) -> SentenceSettings:
     """Read what a folder says; one that was not made for sentences says nothing."""

@@ -42,7 +42,12 @@ POLL = 0.05  # seconds between looks at what other processes have encoded
 class VectorCache:
     """The vectors of one model; the encoder is opened when a text is asked for that is not kept."""
 
-    def __init__(self, name: str, identity: Json, dtype: str, opener: Callable[[], Encoder]) -> None:
+    by_id = False
+
+    def __init__(
+        self, name: str, identity: Json, dtype: str, opener: Callable[[], Encoder], forms: tuple[str, ...] = ()
+    ) -> None:
+        self.forms = forms
         self.folder = packages.cache_folder() / FOLDER / fingerprint("vectors", VERSION, identity)
         self.about = {"model": name, "identity": identity, "dtype": dtype}
         self.dtype, self.opener = dtype, opener
@@ -64,10 +69,10 @@ class VectorCache:
         read, computed = own.read - self.encoded, own.computed - self.encoded
         return replace(own, read=read, computed=computed, encoded=self.encoded, encoding=self.encoding)
 
-    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+    def take(self, given: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
         """Give the vector of each text, float32, (texts, width), and the tokens of each that were cut."""
-        digests = [text_digest(text) for text in texts]
-        wanted = dict(zip(digests, texts, strict=True))
+        digests = [text_digest(text) for text in given]
+        wanted = dict(zip(digests, given, strict=True))
         store = self._store(form)
         found, cut, missing = store.find(list(wanted))
         for _ in range(TRIES if missing else 0):  # again where what was encoded is lost meanwhile

@@ -32,7 +32,8 @@ WORDS: Mapping[str, str] = {  # fields of a task card, as people read them
 }
 NOUNS: Mapping[str, str] = {
     "types": "task type", "languages": "language", "domains": "domain", "kinds": "kind", "levels": "level",
-    "origins": "origin", "forms": "form", "transfers": "kind of transfer",
+    "origins": "origin", "forms": "form", "transfers": "kind of transfer", "formats": "format",
+    "trainings": "role in training",
 }  # fmt: skip
 BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a character
 MOST_BARS = 40  # of a plot

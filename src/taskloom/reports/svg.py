@@ -149,13 +149,18 @@ def strips(rows: Mapping[str, Mapping[str, Estimate]], styles: Mapping[str, str]
     return drawing(about, (WIDTH, foot + FOOT), [axis, *lines])
 
 
-def heat(rows: Sequence[tuple[str, Sequence[float | None], str]], columns: Sequence[str], about: str) -> str:
-    """Draw rows of numbers in cells that are the darker the larger they are; each has a name and a style."""
+def heat(
+    rows: Sequence[tuple[str, Sequence[float | None], str]], columns: Sequence[str], about: str, *, cell: float = 0
+) -> str:
+    """Draw rows of numbers in cells that are the darker the larger they are; each has a name and a style.
+
+    Columns share the usual width, or are wide enough for cells of so many pixels.
+    """
     cells = [value for _, values, _ in rows for value in values if value is not None]
     share = scale(min(cells, default=0), max(cells, default=1), 0.08, 0.6)
     top = 14 + round(7.2 * max(map(len, columns), default=0))
     left = LEFT + min(200, round(6.8 * max((len(name) for name, _, _ in rows), default=0))) + 8
-    step = (RIGHT - left) / max(1, len(columns))
+    step = max(cell, (RIGHT - left) / max(1, len(columns)))
     heads = [upright(left + (n + 0.5) * step + 4, top - 6, name) for n, name in enumerate(columns)]
     drawn = []
     for number, (name, values, style) in enumerate(rows):
@@ -166,7 +171,8 @@ def heat(rows: Sequence[tuple[str, Sequence[float | None], str]], columns: Seque
             if value is not None
         ]
         drawn.append(f'<g class="{style}">{text_at(LEFT, y + 16, short(name, 30), "tick")}{"".join(boxes)}</g>')
-    return drawing(about, (WIDTH, top + len(rows) * 24 + 6), [*heads, *drawn])
+    width = max(WIDTH, left + step * len(columns) + WIDTH - RIGHT)
+    return drawing(about, (width, top + len(rows) * 24 + 6), [*heads, *drawn])
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Vectors that were made elsewhere: JSON Lines of {doc_id, embedding}, as SciRepEval releases them."""
+"""Vectors that were made elsewhere: JSON Lines of {doc_id, embedding}, as SciRepEval releases them, or Parquet."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_embeddings(path: Path) -> Embeddings:
     places: dict[str, int] = {}
     vectors: list[Any] = []
     lines: dict[str, str] = {}
-    for place, row in files.read(path, faults, Layout(format="jsonl")):
+    for place, row in files.read(path, faults, Layout(format="parquet" if path.suffix == ".parquet" else "jsonl")):
         id_, vector = row.get(ID), _vector(row)
         if wrong := next(_wrong(row, vector, lines, len(vectors[0]) if vectors else 0), ""):
             faults.add(place, wrong)

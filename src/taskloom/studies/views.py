@@ -34,6 +34,9 @@ VIEWS: Mapping[str, str] = {  # "module:Class", loaded when a study has the view
     "episodes": "episodes:EpisodeStatistics",
     "calibration": "calibration:Calibration",
     "values": "values:Values",
+    "correlation": "correlation:Correlation",
+    "anova": "anova:Anova",
+    "efficiency": "efficiency:Efficiency",
 }
 
 

@@ -15,8 +15,9 @@ from ..errors import LearnerError, StalePlanError
 from ..ids import Json
 from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
-from ..models import LANGUAGE, LanguageModel, Prompt, Usage, prompt_text
+from ..models import LANGUAGE, KeptVectors, LanguageModel, Prompt, Usage, prompt_text
 from ..models.load import EncoderSource, Source, TrainableSource
+from ..models.precomputed import Precomputed
 from ..models.recipe import Learnt, Watch
 from ..models.scratch import Scratch
 from ..models.trained import Trained
@@ -56,13 +57,13 @@ class Bench:
     priors: dict[str, Priors] = field(default_factory=dict)
     words: dict[str, WordCounts] = field(default_factory=dict)
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
-    encoders: dict[str, tuple[Uses, VectorCache]] = field(default_factory=dict)
+    encoders: dict[str, tuple[Uses, KeptVectors]] = field(default_factory=dict)
 
     def model(self, name: str, uses: Uses = ()) -> LanguageModel:
         """Open a model once; of those that were trained, the last few are kept, for each has weights of its own."""
         return self._ready(self.opened, name, uses, self._open)
 
-    def vectors(self, name: str, uses: Uses = ()) -> VectorCache:
+    def vectors(self, name: str, uses: Uses = ()) -> KeptVectors:
         """Give the vectors of a model; it is opened when one is asked for that is not kept."""
         return self._ready(self.encoders, name, uses, self._open_vectors)
 
@@ -82,12 +83,14 @@ class Bench:
             return base.open(self.run, workers=self.workers)
         return cast(TrainableSource, base).open_trained(self.run, self._added(chain), workers=self.workers)
 
-    def _open_vectors(self, name: str, chain: Uses) -> VectorCache:
+    def _open_vectors(self, name: str, chain: Uses) -> KeptVectors:
         base, added = cast(EncoderSource, self.base(name)), self._added(chain)
         content: Json = {"base": base.identity(), "added": [artifacts.digest(self.run, id_) for _, id_ in chain]}
+        if isinstance(base, Precomputed):
+            return base.vectors()
         return VectorCache(
             name, content if chain else base.identity(), base.vector_dtype,
-            lambda: base.open_encoder(self.run, added, workers=self.workers),
+            lambda: base.open_encoder(self.run, added, workers=self.workers), base.forms(added),
         )  # fmt: skip
 
     def _added(self, chain: Uses) -> list[Path]:

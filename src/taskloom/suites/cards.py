@@ -26,8 +26,10 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name
     "origins": ("origin",),
     "forms": ("form",),
     "transfers": ("transfer",),
+    "formats": ("format",),
+    "trainings": ("training",),
 }
-SPREAD = ("types", "languages", "domains", "kinds", "levels", "origins", "forms", "transfers")
+SPREAD = ("types", "languages", "domains", "kinds", "levels", "origins", "forms", "transfers", "formats", "trainings")
 COUNTED = ("types", "languages", "instruction_languages", "domains", "sources")  # in the table of a card
 ENGLISH = {"English", "en"}
 

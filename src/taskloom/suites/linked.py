@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core import Answer, Example, Ints, Ranking, Suite, Task
+from ..core import Answer, Example, Ints, Suite, Task, store_of
 from ..errors import SuiteError, nearest
 from ..ids import fingerprint
 from ..messages import Note
@@ -50,12 +50,14 @@ class Linked:
         if not self.by_id:
             return examples
         asked = self.store.take([id_ for example in examples for id_ in example.item.fields.values()])
-        return [replace(e, item=replace(e.item, fields=one.fields)) for e, one in zip(examples, asked, strict=True)]
+        return [
+            replace(e, item=replace(e.item, fields=one.fields, document=one.id))
+            for e, one in zip(examples, asked, strict=True)
+        ]
 
     def named(self) -> list[str]:
         """Give the ids of all documents that the rows name, each once."""
-        output = self.rows.output
-        kept = ["fields"] * self.by_id + ["candidates"] * (isinstance(output, Ranking) and bool(output.store))
+        kept = ["fields"] * self.by_id + ["candidates"] * bool(store_of(self.rows.output))
         if not kept:
             return []
         table = self.rows.load(kept)
@@ -68,10 +70,8 @@ def pool(task: Task, examples: Iterable[Example], store: Documents, *, by_id: bo
     made = rows.pool(task, examples)
     if by_id and len(made) and len(made.names) != 1:
         raise SuiteError(f"a query by id must have a single field, the id of its document: {', '.join(made.names)}")
-    if isinstance(task.output, Ranking) and task.output.store not in ("", store.name):
-        raise SuiteError(
-            f"the candidates of task {task.id!r} are in store {task.output.store!r}, not in {store.name!r}"
-        )
+    if (named := store_of(task.output)) not in ("", store.name):
+        raise SuiteError(f"the candidates of task {task.id!r} are in store {named!r}, not in {store.name!r}")
     return of_rows(made, store, by_id=by_id)
 
 
@@ -83,7 +83,7 @@ def of_rows(made: Rows, store: Documents, *, by_id: bool) -> Linked:
 
 def faults(suite: Suite, task: Task) -> Iterator[tuple[str, Note]]:
     """Yield what is wrong with the links of a task's pools, each fault with its place; no text is read."""
-    wanted = task.output.store if isinstance(task.output, Ranking) else ""
+    wanted = store_of(task.output)
     if wanted and wanted not in suite.stores:
         yield task.id, Note.of("E105-store", store=wanted, hint=nearest(wanted, suite.stores))
         return

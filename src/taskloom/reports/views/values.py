@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from ...benchmarks.published import published
 from ...stats import Estimate, mean_of_values
-from ...studies.views import Settings
+from ...studies.views import Settings, naming
 from ...texts import counted
 from .. import numbers, svg
 from ..figures import Figure, ReportData
+from .published import what_is_published
 
 TITLE = "Means over values"
 TAG = "values"  # of a task: the metrics that count; without it, its first
@@ -23,6 +25,7 @@ class Values:
     """Each learner's mean over the values of all tasks, and of those with each value of a tag."""
 
     by: str = ""  # a tag of tasks, such as one that says which were trained on
+    paper: str = naming("paper", default="")  # the benchmark whose published means are shown too
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
         """Find none: any scores have a mean."""
@@ -30,15 +33,19 @@ class Values:
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Average values, with those of learners that lack some left out."""
-        wanted = _wanted(data)
-        found = {learner: _found(data, learner, wanted) for learner in data.results.learners}
+        wanted = wanted_values(data)
+        found = {learner: values_of(data, learner, wanted) for learner in data.results.learners}
         groups = self._groups(data, wanted)
-        rows = [(name, *(_mean(of, tasks, wanted) for tasks in groups.values())) for name, of in found.items()]
-        count = sum(map(len, wanted.values()))
-        if count and any(estimate for _, *means in rows for estimate in means):
+        means = {name: [mean_of(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
+        if any(estimate for own in means.values() for estimate in own):
+            printed = published(self.paper).by(self.by) if self.paper else []
+            theirs = [
+                (f"{name}, published", *map(of.get, groups)) for one in printed for name, of in one.values.items()
+            ]
+            told = [note for one in printed for note in what_is_published(data, one, published(self.paper).paper)]
             yield Figure(
-                title=TITLE, columns=("learner", *groups), rows=tuple(rows),
-                notes=tuple(_notes(found, wanted, data)), plot=_plot(rows, list(groups)),
+                title=TITLE, columns=("learner", *groups), notes=(*_notes(found, wanted, data), *told),
+                rows=(*((name, *own) for name, own in means.items()), *theirs), plot=_plot(means, list(groups)),
             )  # fmt: skip
 
     def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -50,12 +57,12 @@ class Values:
         return groups | {"all": list(wanted)}
 
 
-def _plot(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> str:
-    shown = [(name, [numbers.shown(e, True).value if e else None for e in means], "hue0") for name, *means in rows]
+def _plot(rows: Mapping[str, Sequence[Estimate | None]], columns: Sequence[str]) -> str:
+    shown = [(n, [numbers.shown(e, True).value if e else None for e in means], "hue0") for n, means in rows.items()]
     return svg.heat(shown, columns, TITLE)
 
 
-def _wanted(data: ReportData) -> dict[str, list[str]]:
+def wanted_values(data: ReportData) -> dict[str, list[str]]:
     """Give the metrics of each task that count, of those that are shown in points."""
     shown = {(task, board.metric) for board in data.leaderboards if board.points for task in board.tasks}
     found = {}
@@ -67,7 +74,7 @@ def _wanted(data: ReportData) -> dict[str, list[str]]:
     return found
 
 
-def _found(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> Found:
+def values_of(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> Found:
     """Give a learner's values; of a task with several settings of shots, the mean over them."""
     found: dict[str, dict[str, Estimate]] = {}
     for task, metrics in wanted.items():
@@ -81,7 +88,7 @@ def _found(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) 
     return found
 
 
-def _mean(of: Found, tasks: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> Estimate | None:
+def mean_of(of: Found, tasks: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> Estimate | None:
     """Average the values of these tasks; none where some are missing."""
     values = [[of[task][metric] for metric in wanted[task] if metric in of[task]] for task in tasks if task in of]
     complete = sum(map(len, values)) == sum(len(wanted[task]) for task in tasks)

@@ -1,0 +1,106 @@
+"""Items and documents read as vectors: their texts put together, in the form that a task asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ..core import Item, Stored, Task, store_of
+from ..errors import LearnerError
+from ..messages import Note
+from ..models import Array
+from ..sources.embeddings import Embeddings
+from . import Tools
+from .baselines import document_of
+
+Side: TypeAlias = Literal["query", "candidate"]
+Combining: TypeAlias = Literal["mean", "concat"]
+FORMAT = "format"  # the tag of tasks that says in which of SciRepEval's formats they are
+FORMATS: Mapping[str, str] = {"labels": "CLF", "number": "RGN", "ranking": "PRX", "terms": "PRX"}  # by output, else
+AUTO = "auto"
+READ = 4096  # documents that are read at a time
+
+
+def forms_of(task: Task, side: Side) -> tuple[str, ...]:
+    """Name the forms that suit a task, the best first: an encoder that has none of them gives plain vectors.
+
+    In search, queries and documents differ; sentence encoders call these forms by other names.
+    """
+    (format_, *_) = (*task.tags.get(FORMAT, ()), FORMATS[task.output.kind])
+    if format_ != "SRCH":
+        return (format_,)
+    return ("QRY", "query") if side == "query" else ("PRX", "document", "passage")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorReader:
+    """Reads items and documents as vectors of one model, or of several put together."""
+
+    task: Task
+    tools: Tools
+    models: tuple[str, ...]
+    combine: Combining = "mean"
+    form: str = AUTO
+    separator: str = ""  # between fields; "": the task's
+    fields: tuple[str, ...] = ()  # that are read; none: all
+
+    def items(self, items: Sequence[Item]) -> Array:
+        """Give the vectors of items: (items, width)."""
+        ids = [document_of(item) for item in items]
+        return self.vectors([self.text(item.fields) for item in items], "query", ids)
+
+    def candidates(self, ids: Sequence[str]) -> tuple[Embeddings, list[tuple[str, ...]]]:
+        """Give the vectors of candidates, or of the members that they stand for, by id; and these members."""
+        store = store_of(self.task.output)
+        if not store:
+            return self._by_id({text: text for text in ids}), [()] * len(ids)
+        members = [one.members for block in self._documents(store, ids) for one in block]
+        alone = [id_ for id_, own in zip(ids, members, strict=True) if not own]
+        named = list(dict.fromkeys([*alone, *(id_ for own in members for id_ in own)]))
+        texts = {one.id: self.text(one.fields) for block in self._documents(store, named) for one in block}
+        return self._by_id(texts), members
+
+    def chosen(self, fields: Mapping[str, str]) -> list[str]:
+        """Give the texts that are read of an item or a document: of fields that are named those it has, or all."""
+        return [fields[name] for name in self.fields if name in fields] or [*fields.values()]
+
+    def text(self, fields: Mapping[str, str]) -> str:
+        """Put the texts of an item or a document together."""
+        return (self.separator or self.task.separator).join(self.chosen(fields))
+
+    def vectors(self, texts: Sequence[str], side: Side, ids: Sequence[str] = ()) -> Array:
+        """Encode texts by each model, and put the vectors of each text together: (texts, width)."""
+        found = [self.tools.vectors(model, texts, self._form(model, side), ids) for model in self.models]
+        return found[0] if len(found) == 1 else combined(found, self.combine)
+
+    def _form(self, model: str, side: Side) -> str:
+        if self.form != AUTO:
+            return self.form
+        known = self.tools.forms(model)
+        return next((form for form in forms_of(self.task, side) if form in known), "")
+
+    def _documents(self, store: str, ids: Sequence[str]) -> Iterator[list[Stored]]:
+        for at in range(0, len(ids), READ):
+            yield self.tools.stored(store, ids[at : at + READ])
+
+    def _by_id(self, texts: Mapping[str, str]) -> Embeddings:
+        """Encode documents, or candidates that are texts."""
+        found = self.vectors([*texts.values()], "candidate", [*texts]) if texts else np.zeros((0, 1), np.float32)
+        return Embeddings({id_: at for at, id_ in enumerate(texts)}, found)
+
+
+def combined(found: Sequence[Array], how: Combining) -> Array:
+    """Put the vectors of several models together: their mean, or one after the other.
+
+    >>> combined([np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])], "mean").tolist()
+    [[0.5, 0.5]]
+    """
+    if how == "concat":
+        return np.concatenate(found, axis=1)
+    widths = [one.shape[1] for one in found]
+    if len({*widths}) > 1:
+        raise LearnerError(Note.of("widths-differ", widths=widths))
+    return np.asarray(np.mean(found, axis=0, dtype=np.float64), dtype=np.float32)
