@@ -62,7 +62,7 @@ def test_the_encoder_is_trained_on_pairs_and_is_what_it_was_before_at_the_end(en
     found = asked(SetFit(model="x", pairs=2), examples(TEXTS), tools, "an owl", "an elm")
     ((pairs, how, more),) = encoder.trained
     assert len(pairs) == 4 * 2 * 2
-    assert (how.budget, how.rate, how.batch, more["seed"]) == (("epochs", 1), 1e-4, 16, 3)
+    assert (how.budget, how.rate, how.batch, more["seed"]) == (("epochs", 1), 2e-5, 16, 3)
     assert (more["watch"].limit, more["watch"].looks) == (3, frozenset())
     assert [one.answer for one in found] == ["bird", "tree"]
     assert sum(map(math.exp, found[0].options.values())) == pytest.approx(1)

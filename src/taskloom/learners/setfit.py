@@ -34,6 +34,7 @@ class SetFit(Recipe, Learner):
     unaided: ClassVar[frozenset[str]] = frozenset()
     model: str = "minilm"
     pairs: int = 20  # of each text with its class, and as many with others
+    lr: float | None = 2e-5  # of all weights
     batch: int = 16  # pairs of a step
     warmup: float = 0.1
     C: float = 1.0  # of logistic regression: the larger, the closer to the support
