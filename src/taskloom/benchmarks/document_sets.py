@@ -166,7 +166,7 @@ def _declared(values: Mapping[str, Any], place: str, base: DeclaredTask | None =
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what YAML reads as numbers, and is none: shots that are keys, values of columns, labels."""
+    """Give as texts what YAML reads as numbers: shots that are keys, values of columns, labels."""
     found: dict[str, Any] = {}
     if isinstance(few := values.get("few_shot"), Mapping):
         found["few_shot"] = {str(shots): draws for shots, draws in few.items()}

@@ -1,6 +1,6 @@
 """Rows about documents, in the layouts that SciRepEval and S2AND are released in, to one form.
 
-What a row says is told by its keys, whatever file it is of:
+The keys of a row say what it holds, whatever file it is of:
 
 - a document: `doc_id` (or `corpus_id`, `paper_id`, `id`, `sha`), `title`, `abstract`, and its label where it has one
 - a label: `paper_id`, `label`
