@@ -209,7 +209,15 @@ _verb(
     "taskloom pretrain t5-nano -o models/random --texts abstracts.jsonl --field abstract --steps 0",
     under=NAMED,
 )  # fmt: skip
-_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
+_verb(
+    app,
+    data.cache,
+    "taskloom cache",
+    "taskloom cache --prune",
+    "taskloom cache --clear-vectors",
+    "taskloom cache --merge node2/cache",
+    under=NAMED,
+)
 
 
 class Interrupted(BaseException):

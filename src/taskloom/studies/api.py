@@ -23,6 +23,7 @@ from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
 from .cells import Cell, bases
+from .cluster_nodes import check_reachable
 from .environment import environment
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
@@ -125,15 +126,19 @@ def run(
     overrides: Overrides | None = None,
     only: Sequence[str] = (),
     limit: int = 0,
-    workers: int = 1,
+    workers: int = 0,
+    on: str = "",
     progress: Progress | None = None,
 ) -> Results:
     """Run what is missing of a study, by its name, its file, or as an object, and give all that was found.
 
-    The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
+    With `on="ray"` or `on="ray://HOST:PORT"` a Ray cluster runs it. The results show as a report where a notebook shows
+    them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
+    if on:
+        check_reachable(on)
     prepared = prepare(study, folder, overrides=overrides, only=only, limit=limit, get=lambda _, model: model.get())
-    done, found = prepared.run(workers=workers, progress=progress)
+    done, found = prepared.run(workers=workers, on=on, progress=progress)
     if done.interrupted:
         raise KeyboardInterrupt
     return found
@@ -186,11 +191,14 @@ class Prepared:
         return ledger
 
     def run(
-        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
-    ) -> tuple[Done, Results]:
+        self, *, workers: int = 0, on: str = "", progress: Progress | None = None,
+        stopping: Callable[[], None] | None = None, status: Callable[[str], None] | None = None,
+    ) -> tuple[Done, Results]:  # fmt: skip
         """Run what is missing; say how that ended, and give all that the run has found so far."""
         with self.opened() as ledger:
-            done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
+            done = run_cells(
+                self.plan, ledger, workers=workers, on=on, progress=progress, stopping=stopping, status=status
+            )
             study = self.plan.study
             return done, read_results(
                 ledger, self.plan.suite, command=self.again(), trial=self.limit, views=study.views,

@@ -49,21 +49,30 @@ def run(
     plan: Plan,
     ledger: Ledger,
     *,
-    workers: int = 1,
+    workers: int = 0,
+    on: str = "",
     progress: Progress | None = None,
     stopping: Callable[[], None] | None = None,
+    status: Callable[[str], None] | None = None,
 ) -> Done:
     """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back.
 
-    `stopping` is called as soon as that is asked for.
+    `on` names a cluster; 0 workers are as many as it has room for, or one here. `stopping` is called as soon as that is
+    asked for, and `status` with who is at work.
     """
     owner = new_owner()
-    folder = ledger.path.parent
-    crew: Crew = Here(plan, folder) if workers == 1 else Pool(plan, folder, workers)
+    crew, folder = _crew(plan, ledger.path.parent, workers, on), ledger.path.parent
+
+    def show(done: int, total: int) -> None:
+        if progress:
+            progress(done, total)
+        if status:
+            status(crew.status())
+
     with _stopping(stopping) as stop, _beating(ledger.path, owner):
         try:
             damaged = discard_damaged(ledger, [cell.id for cell in plan.to_run])
-            return replace(_drive(plan, ledger, crew, owner, stop, progress), damaged=damaged)
+            return replace(_drive(plan, ledger, crew, owner, stop, show), damaged=damaged)
         except BaseException:  # a second Ctrl-C, or a ledger that can't be written
             crew.shutdown(now=True)
             raise
@@ -71,6 +80,18 @@ def run(
             crew.shutdown()
             ledger.release(owner)
             remove_leftovers(folder / artifacts.FOLDER)
+
+
+def _crew(plan: Plan, folder: Path, workers: int, on: str) -> Crew:
+    """Choose who runs the cells; Ray is loaded only where it is asked for."""
+    if on:
+        from .cluster_nodes import check_reachable
+
+        check_reachable(on)
+        from .cluster import RayCrew
+
+        return RayCrew(plan, folder, on, workers)
+    return Here(plan, folder) if workers <= 1 else Pool(plan, folder, workers)
 
 
 def _drive(
