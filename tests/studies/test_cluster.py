@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import runpy
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +84,16 @@ class Nodes:
         self.cluster.remove_node(self.nodes.pop(), allow_graceful=False)
 
 
+def ports() -> dict[str, int]:
+    """Choose ports for the processes of a node; Ray waits only seconds for those that they choose themselves."""
+    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        taken = [stack.enter_context(socket.socket()) for _ in names]
+        for one in taken:
+            one.bind(("", 0))
+        return {name: one.getsockname()[1] for name, one in zip(names, taken, strict=True)}
+
+
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """Start a cluster, and join it once for all tests of this process."""
@@ -92,12 +104,13 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         from ray.cluster_utils import Cluster
 
         small = {"object_store_memory": 100 << 20, "include_dashboard": False}
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": SETTINGS, **small})
+        head = {"num_cpus": 0, "_system_config": SETTINGS, **small, **ports()}
+        made = Cluster(initialize_head=True, head_node_args=head)
         caches = [tmp_path_factory.mktemp(f"node{n}") for n in range(2)]
         found = Nodes(made, caches)
         for cache in caches:
             own = {"TASKLOOM_CACHE": str(cache)}
-            found.nodes.append(made.add_node(num_cpus=1, env_vars=own, wait=False, **small))
+            found.nodes.append(made.add_node(num_cpus=1, env_vars=own, wait=False, **small, **ports()))
         made.wait_for_nodes(timeout=120)
         ray.init(address=made.address, log_to_driver=False, logging_level="error")
         yield found

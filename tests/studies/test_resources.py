@@ -15,7 +15,7 @@ STUDY = """
 name: small
 suite: suite
 baselines: false
-tasks: ["abstract->title"]
+tasks: ["abstract->category"]
 protocol: {seeds: 1, shots: [1], query: 4}
 models:
   taught: {train: pupil, tasks: ["title->*"], resources: {gpu: 1, memory: 2GB}}
@@ -68,7 +68,7 @@ def test_a_study_with_resources_is_written_as_it_was_read():
         ("{gpus: 1}", "unknown key 'gpus' of resources"),
         ("{memory: 2 apples}", "memory must be a number of bytes, or one with a unit such as 2GB"),
         ("{cpu: many}", "cpu must be a number: 'many'"),
-        ("{cpu: 0}", "`cpu` must be a number from 0.01"),
+        ("{cpu: 0}", "cpu must be a number from 0.01"),
         ("{gpu: 1.5}", "gpu must be a whole number, or less than 1: 1.5"),
         ("[gpu]", "resources must be a mapping such as"),
         ("{}", "resources must be a mapping such as"),
