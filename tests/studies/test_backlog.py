@@ -57,6 +57,14 @@ def test_cells_go_to_workers_with_what_they_take_in_order():
     assert [one.id for one in backlog.clear()] == ["b"]
 
 
+def test_an_idle_worker_takes_cells_that_need_less_memory_and_nothing_that_it_would_compute_otherwise():
+    large = Resources(memory=10**9)
+    backlog = filled(("gpu", GPU, ()), ("two", Resources(cpu=2), ()), ("small", PLAIN, ("m",)))
+    assert taken(backlog, holding(), takes=large, idle=False) is None
+    assert [taken(backlog, holding(), takes=large) for _ in range(2)] == ["small", None]
+    assert taken(filled(("large", large, ())), holding()) is None
+
+
 def test_of_trained_models_a_worker_holds_the_last_few():
     own = holding(*((f"m{n}", f"cell{n}") for n in range(5)), ("plain",))
     assert [own.has((f"m{n}", f"cell{n}")) for n in range(5)] == [False, False, True, True, True]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import runpy
+import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +38,12 @@ SETTINGS = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 1000,
     "health_check_failure_threshold": 5,
+}
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_agent_register_timeout_ms": "600000",
+    "RAY_worker_register_timeout_seconds": "600",
 }
 ENCODER = """
 def letters(texts):
@@ -74,7 +83,7 @@ class Nodes:
 
     cluster: Any
     caches: list[Path]
-    nodes: list[Any] = field(default_factory=list)
+    nodes: list[Any]
 
     @property
     def on(self) -> str:
@@ -84,38 +93,43 @@ class Nodes:
         self.cluster.remove_node(self.nodes.pop(), allow_graceful=False)
 
 
-def ports() -> dict[str, int]:
-    """Choose ports for the processes of a node; Ray waits only seconds for those that they choose themselves."""
+def node_settings(session: Path, **environment: str) -> dict[str, Any]:
+    """Give a node an id, and say which ports its agents have: a busy machine starts these later than Ray waits for."""
+    id_ = secrets.token_hex(28)
     names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
     with ExitStack() as stack:
-        taken = [stack.enter_context(socket.socket()) for _ in names]
-        for one in taken:
+        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        for one in sockets:
             one.bind(("", 0))
-        return {name: one.getsockname()[1] for name, one in zip(names, taken, strict=True)}
+        ports = {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
+    session.mkdir(parents=True, exist_ok=True)
+    for name, port in ports.items():
+        (session / f"{name}_{id_}").write_text(str(port))
+    named = {"RAY_OVERRIDE_NODE_ID_FOR_TESTING": id_, **environment}
+    return {"env_vars": named, "object_store_memory": 100 << 20, "include_dashboard": False, **ports}
 
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """Start a cluster, and join it once for all tests of this process."""
+    session = Path("/tmp/ray") / f"session_taskloom_{os.getpid()}"  # names of sockets must be short
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")
+        for name, value in ENVIRONMENT.items():
+            patch.setenv(name, value)
         import ray
         from ray.cluster_utils import Cluster
 
-        small = {"object_store_memory": 100 << 20, "include_dashboard": False}
-        head = {"num_cpus": 0, "_system_config": SETTINGS, **small, **ports()}
+        head = {"num_cpus": 0, "session_name": session.name, "_system_config": SETTINGS, **node_settings(session)}
         made = Cluster(initialize_head=True, head_node_args=head)
         caches = [tmp_path_factory.mktemp(f"node{n}") for n in range(2)]
-        found = Nodes(made, caches)
-        for cache in caches:
-            own = {"TASKLOOM_CACHE": str(cache)}
-            found.nodes.append(made.add_node(num_cpus=1, env_vars=own, wait=False, **small, **ports()))
+        each = [node_settings(session, TASKLOOM_CACHE=str(cache)) for cache in caches]
+        found = Nodes(made, caches, [made.add_node(num_cpus=1, wait=False, **settings) for settings in each])
         made.wait_for_nodes(timeout=120)
         ray.init(address=made.address, log_to_driver=False, logging_level="error")
         yield found
         ray.shutdown()
         made.shutdown()
+    shutil.rmtree(session, ignore_errors=True)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -90,20 +91,19 @@ class Backlog:
     def take(
         self, resources: Resources, own: Holding, others: Collection[Holding], *, idle: bool
     ) -> tuple[Cell, Models] | None:
-        """Choose a cell for a worker: one whose models it holds, or which no other does; if idle, any."""
-        lines = [models for (kind, models) in self.cells if kind == resources]
-        held = (models for models in lines if own.has(models))
-        free = (models for models in lines if not any(other.has(models) for other in others))
-        chosen = next(held, None)
-        chosen = next(free, None) if chosen is None else chosen
-        chosen = lines[0] if chosen is None and idle and lines else chosen
-        return None if chosen is None else (self._pop(resources, chosen), chosen)
+        """Choose a cell for a worker: one whose models it holds, or which no other does; if idle, any that fits it."""
+        lines = [line for line in self.cells if line[0] == resources]
+        spare = [line for line in self.cells if idle and resources.covers(line[0])]
+        held = (line for line in lines if own.has(line[1]))
+        free = (line for line in lines if not any(other.has(line[1]) for other in others))
+        chosen = next(itertools.chain(held, free, spare), None)
+        return None if chosen is None else (self._pop(chosen), chosen[1])
 
-    def _pop(self, resources: Resources, models: Models) -> Cell:
-        line = self.cells[resources, models]
+    def _pop(self, chosen: tuple[Resources, Models]) -> Cell:
+        line = self.cells[chosen]
         cell = line.popleft()
         if not line:
-            del self.cells[resources, models]
+            del self.cells[chosen]
         return cell
 
     def clear(self) -> list[Cell]:

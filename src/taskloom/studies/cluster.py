@@ -318,7 +318,7 @@ class RayCrew:
         for place, (cell, models, _) in reversed([*enumerate(member.running.values())]):
             self.tries[cell.id] += place == 0  # the others had not begun
             if self.tries[cell.id] < TRIES:
-                self.backlog.add(cell, member.takes, models, first=True)
+                self.backlog.add(cell, self.needs.resources(cell), models, first=True)
             else:
                 failed.append((cell, CellFault(Note.of("actor-lost", reason=_first_line(error)), str(error))))
         return failed

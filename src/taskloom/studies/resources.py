@@ -68,6 +68,10 @@ class Resources:
         """Tell whether a machine has as much."""
         return all(has.get(name, 0.0) + 1e-9 >= wanted for name, wanted in asdict(self).items())
 
+    def covers(self, other: Resources) -> bool:
+        """Tell whether a worker that has this computes the same as one that has the other, and has the memory."""
+        return (self.cpu, self.gpu) == (other.cpu, other.gpu) and self.memory >= other.memory
+
     def together(self, other: Resources) -> Resources:
         """Give the greater of each."""
         return Resources(**{f.name: max(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)})
