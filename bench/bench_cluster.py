@@ -95,8 +95,10 @@ def main() -> None:
     asked.add_argument("--small", type=int, default=10_000, help="number of small cells")
     asked.add_argument("--busy", type=int, default=200, help="number of cells that keep a core busy")
     asked.add_argument("--rounds", type=int, default=400_000, help="hashes in each of these")
+    asked.add_argument("--on", default="ray", help="a cluster with two cores, instead of one that is started")
     asked.add_argument("--runs", type=int, default=3, help="of each crew, in turns")
     how = asked.parse_args()
+    CREWS["2 actors of Ray"]["on"] = how.on
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at)
         write(build("fields", "data:papers", fields=FIELDS, where={"language": "en"}, id_column="id"), folder / "suite")

@@ -183,6 +183,8 @@ def test_a_cluster_gives_the_same_bytes_as_one_process_and_as_two(study: Callabl
     told: list[str] = []
     prepared, done = on_cluster(path, nodes, status=told.append)
     assert (done.ran, done.failed, done.skipped) == (len(prepared.plan.to_run), 0, 0)
+    encoded = [cache for cache in nodes.caches if (cache / "vectors").is_dir()]
+    assert sum(copied for cache in encoded for _, copied in merge(cache))  # nodes have vectors, and the driver none
     for workers in (1, 2):
         prepare(path, path.parent / str(workers)).run(workers=workers)
         assert contents(path.parent / "ray") == contents(path.parent / str(workers))
@@ -194,7 +196,6 @@ def test_a_cluster_gives_the_same_bytes_as_one_process_and_as_two(study: Callabl
         assert not list((cache / "cluster" / "runs").glob("*"))
     trained = [cell.id for cell in prepared.plan.to_run if cell.kind == "train"]
     assert {folder.name for folder in (path.parent / "ray" / "artifacts").iterdir()} == {*trained}
-    assert sum(copied for cache in nodes.caches if (cache / "vectors").is_dir() for _, copied in merge(cache))
     assert on_cluster(path, nodes)[1].ran == 0
 
 
