@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import runpy
 import secrets
@@ -125,7 +126,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         each = [node_settings(session, TASKLOOM_CACHE=str(cache)) for cache in caches]
         found = Nodes(made, caches, [made.add_node(num_cpus=1, wait=False, **settings) for settings in each])
         made.wait_for_nodes(timeout=120)
-        ray.init(address=made.address, log_to_driver=False, logging_level="error")
+        ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)
         yield found
         ray.shutdown()
         made.shutdown()
@@ -247,6 +248,7 @@ def test_endpoints_are_asked_beside_the_driver_under_one_budget_and_ray_never_se
         assert (done.ran, done.failed) == (8, 0)
         prepare(path, path.parent / "one").run()
         assert contents(path.parent / "ray") == contents(path.parent / "one")
+    assert endpoint.most_under_way <= 2
     logs = Path(nodes.cluster.head_node.get_logs_dir_path())
     assert any(logs.iterdir())
     assert not [file for file in logs.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]

@@ -142,16 +142,14 @@ class RayCrew:
         """End all actors; nodes clear up what the run has left there, unless there is no time for that."""
         if self.desk:
             self.desk.shutdown(now=now)
-        members, self.members = self.members, []
-        if ray.is_initialized():
-            with suppress(RayError):
-                each = {member.node: member for member in members if member.is_ready and not now}
-                leaving = [member.actor.leave.remote() for member in each.values()]
-                ray.wait(leaving, num_returns=len(leaving), timeout=LEAVE) if leaving else None
-            for member in members:
-                ray.kill(member.actor)
-            if self.is_ours:
-                ray.shutdown()
+        each = {member.node: member for member in self.members if member.is_ready and not now}
+        with suppress(RayError):
+            if leaving := [member.actor.leave.remote() for member in each.values()]:
+                ray.wait(leaving, num_returns=len(leaving), timeout=LEAVE)
+        for member in list(self.members):
+            self._end(member)
+        if self.is_ours:
+            ray.shutdown()
         self.is_ours = False
 
     # --- cells that ask an endpoint ----------------------------------------------------------------------------------
@@ -210,7 +208,7 @@ class RayCrew:
     def _started(self, takes: Resources, node: ClusterNode) -> Member:
         options: dict[str, Any] = {"num_cpus": takes.cpu, "num_gpus": takes.gpu, "memory": takes.memory or None}
         made = ray.remote(Worker).options(**options, scheduling_strategy=on_node(node.id), max_restarts=0)
-        actor = made.remote(self.name, takes.threads, has_gpu=takes.gpu > 0)
+        actor: Any = made.remote(self.name, takes.threads, has_gpu=takes.gpu > 0)
         return Member(actor, node.id, takes, [actor.hello.remote(list(self.freight.places))])
 
     def _retire(self, counts: dict[Resources, int]) -> None:

@@ -109,7 +109,7 @@ def alive() -> dict[str, ClusterNode]:
     import ray
 
     found = {}
-    for node in ray.nodes():
+    for node in ray.nodes():  # type: ignore[no-untyped-call]
         if node["Alive"]:
             has = {ours: float(node["Resources"].get(name, 0.0)) for name, ours in NAMES.items()}
             found[node["NodeID"]] = ClusterNode(node["NodeID"], str(node["NodeManagerHostname"]), has)
