@@ -103,9 +103,9 @@ def main() -> None:
         folder = Path(at)
         write(build("fields", "data:papers", fields=FIELDS, where={"language": "en"}, id_column="id"), folder / "suite")
         (folder / "busy.py").write_text(BUSY)
-        small = compared(planned(folder, how.small, StudyLearner(learner="majority")), folder, 1)
         busy_learner = StudyLearner(learner="busy.py:Busy", options={"rounds": how.rounds})
         busy = compared(planned(folder, how.busy, busy_learner), folder, how.runs)
+        small = compared(planned(folder, how.small, StudyLearner(learner="majority")), folder, 1)
     figures: dict[str, float | str] = {"load of the machine, mean of the last minute": f"{os.getloadavg()[0]:.1f}"}
     for name in CREWS:
         figures[f"{how.small:,} small cells, {name}: ms a cell"] = 1000 * small[name][0][1]

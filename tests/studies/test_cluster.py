@@ -68,6 +68,16 @@ learners:
   taught: {in-context: {model: taught}, shots: [0]}
   again: {in-context: {model: again}, shots: [0], resources: {memory: 100MB}}
 """
+SHORT = """
+name: short
+baselines: false
+suite: suite
+tasks: [abstract->category]
+protocol: {seeds: 4, shots: [1], query: 4}
+learners:
+  majority: {}
+  slow: {"slow.py:Slow": {seconds: SECONDS}}
+"""
 PROGRAM = """
 import sys
 from taskloom.studies.api import prepare
@@ -200,17 +210,6 @@ def test_a_cluster_gives_the_same_bytes_as_one_process_and_as_two(study: Callabl
     assert on_cluster(path, nodes)[1].ran == 0
 
 
-@needs_ray
-def test_a_learner_that_fails_fails_its_cells_alone(study: Callable[..., Path], nodes: Nodes):
-    path = study()
-    slow = path.with_name("slow.py")
-    slow.write_text(slow.read_text().replace("time.sleep(self.seconds)", "raise ValueError('on purpose')"))
-    prepared, done = on_cluster(path, nodes)
-    assert done.failed == sum(cell.learner == "slow" for cell in prepared.plan.to_run)
-    with Ledger(path.parent / "ray" / LEDGER) as ledger:
-        assert all(trace.strip().endswith("ValueError: on purpose") for _, trace in ledger.ended("failed").values())
-
-
 # --- endpoints -------------------------------------------------------------------------------------------------------
 
 ASKING = """
@@ -246,8 +245,8 @@ def test_endpoints_are_asked_beside_the_driver_under_one_budget_and_ray_never_se
         assert [note.code for note in done.waiting.values()] == ["token-budget-spent"]
     else:
         assert (done.ran, done.failed) == (8, 0)
-        prepare(path, path.parent / "one").run()
-        assert contents(path.parent / "ray") == contents(path.parent / "one")
+        prepare(path, path.parent / "two").run(workers=2)
+        assert contents(path.parent / "ray") == contents(path.parent / "two")
     assert endpoint.most_under_way <= 2
     logs = Path(nodes.cluster.head_node.get_logs_dir_path())
     assert any(logs.iterdir())
@@ -262,16 +261,16 @@ def test_endpoints_are_asked_beside_the_driver_under_one_budget_and_ray_never_se
 def test_a_driver_that_ends_leaves_no_actors_and_goes_on_where_it_was(
     study: Callable[..., Path], nodes: Nodes, until: Until, number: signal.Signals, code: int
 ):
-    path = study(0.3)
+    path = study(1.0, SHORT)
     run, program = path.parent / "ray", path.parent / "program.py"
     program.write_text(PROGRAM)
     with subprocess.Popen([sys.executable, str(program), str(path), str(run), nodes.on]) as child:
-        until(lambda: states(run).count("done") >= 3 or child.poll() is not None)
+        until(lambda: states(run).count("done") >= 2 or child.poll() is not None)
         child.send_signal(number)
         assert child.wait(120) == code
     until(lambda: not actors())
     finished = states(run).count("done")
-    assert finished >= 3
+    assert finished >= 2
     assert number == signal.SIGKILL or {*states(run)} == {"done"}
     prepared, done = on_cluster(path, nodes)
     assert done.ran == len(prepared.plan.to_run) - finished
@@ -280,15 +279,17 @@ def test_a_driver_that_ends_leaves_no_actors_and_goes_on_where_it_was(
 
 
 @needs_ray
-def test_cells_of_a_worker_that_dies_each_time_fail_and_the_others_go_on(study: Callable[..., Path], nodes: Nodes):
-    path = study()
+def test_a_learner_that_raises_or_ends_its_worker_fails_its_cells_alone(study: Callable[..., Path], nodes: Nodes):
+    path = study(text=SHORT)
     slow = path.with_name("slow.py")
-    dies = "__import__('os')._exit(9) if seed == 1 and task.id == 'abstract->title' and not support else None"
-    slow.write_text(slow.read_text().replace("time.sleep(self.seconds)", dies))
+    ends = "__import__('os')._exit(9) if seed == 1 else exec('raise ValueError(42)') if seed == 2 else None"
+    slow.write_text(slow.read_text().replace("time.sleep(self.seconds)", ends))
     _, done = on_cluster(path, nodes)
     with Ledger(path.parent / "ray" / LEDGER) as ledger:
-        assert [why.code for why, _ in ledger.ended("failed").values()] == ["actor-lost"]
-    assert done.failed == 1
+        failed = {why.code: trace for why, trace in ledger.ended("failed").values()}
+    assert (done.ran, done.failed) == (8, 2)
+    assert {*failed} == {"actor-lost", "learner-raised"}
+    assert failed["learner-raised"].strip().endswith("ValueError: 42")
 
 
 @needs_ray
