@@ -133,10 +133,9 @@ def run(
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
     prepared = prepare(study, folder, overrides=overrides, only=only, limit=limit, get=lambda _, model: model.get())
-    done, found = prepared.run(workers=workers, progress=progress)
-    if done.interrupted:
+    if prepared.work(workers=workers, progress=progress).interrupted:
         raise KeyboardInterrupt
-    return found
+    return prepared.results()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,14 +184,22 @@ class Prepared:
         keep_plan(plan, ledger, self.limit)
         return ledger
 
-    def run(
-        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
-    ) -> tuple[Done, Results]:
+    def run(self, *, workers: int = 1, progress: Progress | None = None) -> tuple[Done, Results]:
         """Run what is missing; say how that ended, and give all that the run has found so far."""
+        return self.work(workers=workers, progress=progress), self.results()
+
+    def work(
+        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
+    ) -> Done:
+        """Run what is missing, and say how that ended."""
         with self.opened() as ledger:
-            done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
-            study = self.plan.study
-            return done, read_results(
+            return run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
+
+    def results(self) -> Results:
+        """Give all that the run has found so far."""
+        study = self.plan.study
+        with Ledger(self.folder / LEDGER) as ledger:
+            return read_results(
                 ledger, self.plan.suite, command=self.again(), trial=self.limit, views=study.views,
                 metrics=study.metrics,
             )  # fmt: skip
