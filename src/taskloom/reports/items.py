@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from ..errors import UnknownNameError
+from ..folders import output_file
 from ..studies.items import ItemRow, item_batches, item_rows, item_schema
 from ..studies.results import Results
 from ..texts import FORMULA
@@ -41,7 +42,7 @@ def write_items(results: Results, path: Path, tasks: Collection[str] = ()) -> in
             written += batch.num_rows
             yield batch
 
-    with path.open("wb") as file:
+    with output_file(path) as file:
         WRITERS[ending](counted(), schema, file)
     return written
 

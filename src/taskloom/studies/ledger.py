@@ -24,6 +24,8 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LedgerError
+from ..folders import make_private
+from ..masking import masked
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
@@ -104,6 +106,7 @@ class Ledger:
             self.path.parent, os.W_OK
         )
         if self.writable:
+            make_private(self.path)
             return sqlite3.connect(self.path, timeout=30, isolation_level=None)
         where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
         return sqlite3.connect(where, uri=True, isolation_level=None)
@@ -426,5 +429,5 @@ def _written(why: Note) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Write half characters out: SQLite takes none."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Write half characters out, for SQLite takes none, and mask keys."""
+    return masked(text).encode("utf-8", "backslashreplace").decode()
