@@ -6,7 +6,6 @@ import io
 import json
 import math
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,22 +19,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .texts import duration, human
+from .texts import duration, human, safe
 
 Value = str | int | float | None
 LINE_EVERY = 30.0  # seconds between lines about training, where there is no terminal
 SPEED_OVER = 3600  # seconds over which the speed is measured: one step may take minutes
-
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def safe(text: str) -> str:
-    r"""Show characters that would steer a terminal instead of sending them to it.
-
-    >>> safe("\x1b[2J")
-    '\\u001b[2J'
-    """
-    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def plain(text: str, style: str = "") -> Text:

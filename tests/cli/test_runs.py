@@ -192,6 +192,44 @@ def test_ledgers_are_merged(taskloom, folder: Path):
     assert "0 cells run" in taskloom("run", "study.yaml", "-o", "one").err
 
 
+def test_results_are_not_merged_into_a_run_that_is_not_there(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    for into in ("oen", "oen/ledger.db", "suite"):
+        ran = taskloom("ledger", "merge", into, "one")
+        assert (ran.code, "no such run; copy one of the others" in ran.err) == (2, True)
+    assert not (folder / "oen").exists()
+    assert not (folder / "suite" / "ledger.db").exists()
+
+
+def test_a_finished_run_is_reported_where_nothing_can_be_written(taskloom, folder: Path, monkeypatch):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    (folder / "one" / "report.html").unlink()
+    (folder / "one" / "report.html").mkdir()  # as good as read-only, for those who may write anywhere
+    (folder / "one" / "report.html" / "x").touch()
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: may(path, mode) and "one" not in Path(path).parts)
+    ran = taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    assert (ran.code, "majority" in ran.out) == (0, True)
+    assert "0 cells run" in ran.err
+    assert "no report written" in ran.err
+    assert taskloom("report", "one").code == 0
+    refused = taskloom("run", "study.yaml", "-o", "one")
+    assert (refused.code, "can't write the ledger" in refused.err) == (1, True)
+
+
+def test_a_report_replaces_a_link_and_is_whole_or_not_there(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    (folder / "mine.txt").write_text("mine")
+    for name in ("one/report.html", "out.html", "items.csv"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(folder / "mine.txt")
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    taskloom("report", "one", "--to", "html", "-o", "out.html")
+    taskloom("report", "one", "--to", "items", "-o", "items.csv")
+    assert (folder / "mine.txt").read_text() == "mine"
+    assert not any((folder / name).is_symlink() for name in ("one/report.html", "out.html", "items.csv"))
+
+
 def test_damaged_results_are_told_and_run_again(taskloom, folder: Path):
     taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
     taskloom("run", "study.yaml", "-o", "two", "--only", "nearest")

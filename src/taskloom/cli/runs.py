@@ -13,7 +13,7 @@ import typer
 
 from .. import console
 from ..folders import write_output, write_whole
-from ..messages import money
+from ..messages import Note, money
 from ..texts import counted
 from . import budget
 from . import shell_completion as complete
@@ -21,7 +21,6 @@ from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
 from .interrupts import Interrupted, ignore_signals
 
 if TYPE_CHECKING:
-    from ..messages import Note
     from ..models.load import Source
     from ..reports import Summary
     from ..studies.api import Prepared
@@ -229,8 +228,11 @@ def _write_report(gathered: Results, page: Path) -> None:
 
     summary = summarise(gathered)
     sys.stdout.write(render(summary, "terminal"))
-    write_whole(page, render(summary, "html"))
-    console.note(f"report: {page}")
+    try:
+        write_whole(page, render(summary, "html"))
+        console.note(f"report: {page}")
+    except OSError as error:  # a full disk, or a folder that is only read: the scores above stand all the same
+        console.note(str(Note.of("report-unwritten", reason=error.strerror or error, path=page)))
 
 
 def _end_interrupted(folder: Path) -> NoReturn:

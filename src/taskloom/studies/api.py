@@ -171,6 +171,8 @@ class Prepared:
             write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
         plan, study = self.plan, self.plan.study
+        if not ledger.writable and not self.left():  # there is nothing to add to a finished run
+            return ledger
         ledger.keep_about(
             study_folder=str(study.folder.absolute()),
             suite_folder=str(plan.folder.absolute()) if study.suite else SUITE,
@@ -193,6 +195,8 @@ class Prepared:
     ) -> Done:
         """Run what is missing, and say how that ended."""
         with self.opened() as ledger:
+            if not ledger.writable and not self.left():
+                return Done(0, 0, 0, interrupted=False)
             return run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
 
     def results(self) -> Results:
@@ -411,8 +415,8 @@ def merge_runs(into: Path, other: Path) -> Merged:
     ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
-    with Ledger(theirs):  # refuses what is none, before anything is made
-        pass
+    if not ours.is_file():  # mistyped, and not to be made of what is merged
+        raise UsageError(Note.of("merge-into-nothing", path=into))
     with Ledger(ours) as ledger:
         found = merge(ledger, theirs)
         artifacts.copy_missing(theirs.parent, ours.parent, lambda cell: (ledger.result(cell) or {}).get("artifact", ""))

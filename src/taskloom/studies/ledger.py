@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
@@ -108,8 +110,21 @@ class Ledger:
         if self.writable:
             make_private(self.path)
             return sqlite3.connect(self.path, timeout=30, isolation_level=None)
-        where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        where = f"{self._readable().absolute().as_uri()}?mode=ro&immutable=1"
         return sqlite3.connect(where, uri=True, isolation_level=None)
+
+    def _readable(self) -> Path:
+        """Give a file that can be read as it is; what a killed run left in its log is put into a copy of the ledger."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if not _is_filled(log):
+            return self.path
+        self.copy = TemporaryDirectory(prefix="taskloom-")  # removed with this object
+        whole = Path(self.copy.name) / "ledger.db"
+        shutil.copy(self.path, whole)
+        shutil.copy(log, whole.with_name("ledger.db-wal"))
+        with closing(sqlite3.connect(whole)) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return whole
 
     def __enter__(self) -> Ledger:
         return self
@@ -121,8 +136,11 @@ class Ledger:
 
     def _check(self) -> None:
         """Look all pages through after a run that was killed; while another one works here, that is no sign."""
-        if any(not is_gone(owner) for owner in self._owners()):
-            return
+        if all(is_gone(owner) for owner in self._owners()):
+            self.refuse_damaged()
+
+    def refuse_damaged(self) -> None:
+        """Look all pages through, and refuse a ledger of which some can't be read."""
         (found,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise LedgerError(f"{_damaged(' '.join(str(found).split()))}: {self.path}")
