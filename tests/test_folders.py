@@ -64,9 +64,14 @@ def test_who_may_read_a_file_may_read_the_one_that_replaces_it(tmp_path: Path):
 
 def test_an_output_that_can_not_be_finished_leaves_the_old_one(tmp_path: Path):
     (tmp_path / "items.csv").write_text("old")
-    with pytest.raises(ZeroDivisionError), output_file(tmp_path / "items.csv") as file:
-        file.write(b"half of the new")
-        raise ZeroDivisionError
+
+    def write_half() -> None:
+        with output_file(tmp_path / "items.csv") as file:
+            file.write(b"half of the new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_half()
     assert (tmp_path / "items.csv").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
 
