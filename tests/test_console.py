@@ -12,14 +12,14 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "200")
 
 
 @pytest.mark.parametrize(("text", "shown"), HOSTILE)
-def test_headers_titles_and_cells_are_shown_as_they_are(capsys, text, shown):
+def test_headers_titles_and_cells_are_shown_as_they_are(capsys, monkeypatch, text, shown):
+    on_terminal(monkeypatch)
     console.table([text, "n"], [[text, 1]], title=text)
     console.pairs({text: text})
     printed = capsys.readouterr().out
@@ -29,7 +29,8 @@ def test_headers_titles_and_cells_are_shown_as_they_are(capsys, text, shown):
 
 
 @pytest.mark.parametrize(("text", "shown"), HOSTILE)
-def test_messages_and_lines_are_shown_as_they_are(capsys, text, shown):
+def test_messages_and_lines_are_shown_as_they_are(capsys, monkeypatch, text, shown):
+    on_terminal(monkeypatch)
     console.note(text)
     console.error(text)
     console.line(text)
@@ -50,7 +51,6 @@ def test_progress_shows_any_name(capsys, monkeypatch, text, shown):
     assert shown in capsys.readouterr().err
 
 
-def test_what_is_piped_is_left_as_it_is(capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+def test_what_is_piped_is_left_as_it_is(capsys):
     console.table(["[a]"], [["\x1b[2J"]])
     assert capsys.readouterr().out == "[a]\n\x1b[2J\n"
