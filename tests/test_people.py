@@ -411,7 +411,7 @@ def test_columns_tell_what_may_be_said_and_are_read_by_either_name(run: Results,
     sheets.write_ratings([text_task("t")], tmp_path / "r.csv")
     assert ',"choice (first, second or tie)",' in (tmp_path / "c.csv").read_text(encoding="utf-8")
     assert '"choice": ""' in (tmp_path / "c.jsonl").read_text(encoding="utf-8")
-    assert ",rating (1 to 5)," in (tmp_path / "r.csv").read_text(encoding="utf-8")
+    assert ',"rating (1 to 5)",' in (tmp_path / "r.csv").read_text(encoding="utf-8")
     told = '"choice (first, second or tie)"'
     for header in (f"id,{told}", "id,choice"):
         assert compared(sheet(tmp_path / "s.csv", "q1,tie", header=header)).said == (Comparison("q1", "s", "tie"),)
@@ -464,7 +464,7 @@ def test_ratings_are_whole_numbers_of_the_scale(tmp_path: Path):
 def test_a_task_whose_id_looks_like_a_formula_comes_back(tmp_path: Path):
     sheets.write_ratings([text_task("=a+b")], tmp_path / "s.csv")
     text = (tmp_path / "s.csv").read_text(encoding="utf-8")
-    (tmp_path / "s.csv").write_text(text.replace(",,,,\n", ",5,-,'@,ann\n"), encoding="utf-8")
+    (tmp_path / "s.csv").write_text(text.replace(',"","","",""\n', ",5,-,'@,ann\n"), encoding="utf-8")
     found = answers.ratings(answers.read_sheets([tmp_path / "s.csv"]))
     assert found.said == (Rating("=a+b", "ann", 5, "-", "@"),)
 

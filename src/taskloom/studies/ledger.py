@@ -110,21 +110,11 @@ class Ledger:
         if self.writable:
             make_private(self.path)
             return sqlite3.connect(self.path, timeout=30, isolation_level=None)
-        where = f"{self._readable().absolute().as_uri()}?mode=ro&immutable=1"
-        return sqlite3.connect(where, uri=True, isolation_level=None)
-
-    def _readable(self) -> Path:
-        """Give a file that can be read as it is; what a killed run left in its log is put into a copy of the ledger."""
         log = self.path.with_name(f"{self.path.name}-wal")
-        if not _is_filled(log):
-            return self.path
-        self.copy = TemporaryDirectory(prefix="taskloom-")  # removed with this object
-        whole = Path(self.copy.name) / "ledger.db"
-        shutil.copy(self.path, whole)
-        shutil.copy(log, whole.with_name("ledger.db-wal"))
-        with closing(sqlite3.connect(whole)) as db:
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return whole
+        if _is_filled(log):
+            return _in_memory(self.path, log)
+        where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        return sqlite3.connect(where, uri=True, isolation_level=None)
 
     def __enter__(self) -> Ledger:
         return self
@@ -432,6 +422,21 @@ def _beats() -> tuple[float, float]:
 
 def _is_filled(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
+
+
+def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
+    """Read a ledger with what a killed run left in its log, which SQLite would have to write into the file first."""
+    with TemporaryDirectory(prefix="taskloom-") as aside:
+        shutil.copy(path, Path(aside) / path.name)
+        shutil.copy(log, Path(aside) / log.name)
+        read = sqlite3.connect(":memory:", isolation_level=None)
+        with closing(sqlite3.connect(Path(aside) / path.name)) as whole:
+            try:
+                whole.backup(read)
+            except sqlite3.DatabaseError as error:
+                read.close()
+                raise LedgerError(f"{_damaged(error)}: {path}") from None
+    return read
 
 
 def _damaged(problem: object) -> str:
