@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -346,6 +349,7 @@ def challenge_page(hostile: str, submitted: Results) -> str:
     found = replace(
         submitted, name=hostile, command=hostile, outcomes=outcomes,
         learners=dict.fromkeys(renamed.values(), hostile), baselines=(),
+        settings={renamed[name]: {**of, "model": hostile} for name, of in submitted.settings.items()},
     )  # fmt: skip
     return board_page(found, challenge_boards(found, How(count=20)))
 
@@ -374,18 +378,39 @@ def test_nothing_of_the_data_runs_in_a_plot_that_stands_alone(visit, hostile):
     assert page.evaluate("document.documentElement.getAttribute('aria-label')").startswith(hostile)
 
 
-def test_the_policy_stops_what_would_not_be_escaped(browser, tmp_path):
-    """The second line: no script, picture or frame of a page is loaded or run, even where it is one."""
-    more = '<img src="https://example.invalid/x.png"><iframe src="https://example.invalid/"></iframe>'
-    form = '<style>body{background:url("https://example.invalid/y.png")}</style><base href="https://example.invalid/">'
-    (tmp_path / "page.html").write_text(pages.document("x", [ATTACK, "<svg onload=document.title='y'>", more, form]))
-    page, asked = browser.new_page(), []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((tmp_path / "page.html").as_uri())
-    page.wait_for_load_state("networkidle")
-    assert page.title() == "x · taskloom"
-    assert [url for url in asked if not url.startswith("file:")] == []
-    page.close()
+@pytest.mark.parametrize("policy", [True, False])
+def test_the_policy_stops_what_would_not_be_escaped(browser, tmp_path, policy):
+    """The second line: no script, picture, frame or style is loaded or run; without the policy, all are."""
+    with asked_server() as (url, asked):
+        parts = ["<script>document.title='attacked'</script>", f"<img src='{url}/image'><iframe src='{url}/frame'>"]
+        parts = [f"<style>body{{background:url('{url}/style')}}</style>", *parts]
+        text = pages.document("x", parts)
+        (tmp_path / "page.html").write_text(text if policy else text.replace("Content-Security-Policy", "none"))
+        page = browser.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_load_state("networkidle")
+        assert page.title() == ("x · taskloom" if policy else "attacked")
+        page.close()
+    assert {*asked} == (set() if policy else {"/image", "/frame", "/style"})
+
+
+@contextmanager
+def asked_server() -> Iterator[tuple[str, list[str]]]:
+    """Serve nothing on this machine, and note what is asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
 
 
 def hostile_results(hostile: str) -> Results:
