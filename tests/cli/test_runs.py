@@ -139,6 +139,7 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
     assert at_once < later
     assert "1/8" not in printed[:at_once]
     assert "interrupted; finished cells" in printed
+    assert not (folder / "runs" / "small" / "report.html").exists()  # which takes long where many cells are done
 
 
 def test_compare_finds_what_differs_and_not_what_does_not(taskloom, folder: Path):
