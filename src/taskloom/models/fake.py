@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -274,6 +275,7 @@ class RandomEncoder:
         return [0] * len(texts)
 
 
+@lru_cache(maxsize=1 << 16)
 def _direction(word: str, form: str, width: int) -> Array:
     return np.array([_fraction(f"{form}\n{place}\n{word}") - 0.5 for place in range(width)])
 
