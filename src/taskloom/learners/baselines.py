@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -29,7 +29,7 @@ Answers: TypeAlias = "list[Answer | None]"
 SparseRows: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
 Rule: TypeAlias = "Callable[[SparseRows], Answers]"
 PriorKind: TypeAlias = Literal["uniform", "pool"]
-SEARCH = "search"
+SEARCH: Final = "search"
 COSTS = (1.0, 10.0, 100.0)  # values of C that are searched
 ANY_GOLD = frozenset(
     {"text", "labels", "terms", "number", "words"}
