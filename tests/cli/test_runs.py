@@ -208,7 +208,12 @@ def test_a_finished_run_is_reported_where_nothing_can_be_written(taskloom, folde
     (folder / "one" / "report.html").mkdir()  # as good as read-only, for those who may write anywhere
     (folder / "one" / "report.html" / "x").touch()
     may = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: may(path, mode) and "one" not in Path(path).parts)
+    closed = {folder / "one", folder / "one" / "ledger.db"}
+
+    def access(path: Path | str, mode: int) -> bool:
+        return may(path, mode) and not (mode & os.W_OK and Path(path).absolute() in closed)
+
+    monkeypatch.setattr(os, "access", access)
     ran = taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
     assert (ran.code, "majority" in ran.out) == (0, True)
     assert "0 cells run" in ran.err
