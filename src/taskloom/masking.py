@@ -25,26 +25,36 @@ def key_of(variable: str) -> str:
 
 def masked(text: str) -> str:
     """Write a text without the keys that this process knows: those it has read, and those of the environment."""
-    named = {value.strip() for name, value in os.environ.items() if SECRET.search(name)}
-    known = frozenset(_read | {value for value in named if len(value) >= SHORTEST and not value.startswith("/")})
-    return _pattern(known).sub(MASK, text) if known else text
+    pattern = _pattern(_known())
+    return pattern.sub(MASK, text) if pattern else text
 
 
 def masked_all(value: Any) -> Any:
     """Mask the texts of a JSON value, names included, however they were escaped where it came from."""
+    pattern = _pattern(_known())
+    return _masked(value, pattern) if pattern else value
+
+
+def _masked(value: Any, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, str):
-        return masked(value)
+        return pattern.sub(MASK, value)
     if isinstance(value, list):
-        return [masked_all(one) if isinstance(one, str | list | dict) else one for one in value]
+        return [_masked(one, pattern) if isinstance(one, str | list | dict) else one for one in value]
     if isinstance(value, dict):
-        return {masked(name): masked_all(one) for name, one in value.items()}
+        return {pattern.sub(MASK, name): _masked(one, pattern) for name, one in value.items()}
     return value
 
 
+def _known() -> frozenset[str]:
+    named = {value.strip() for name, value in os.environ.items() if SECRET.search(name)}
+    return frozenset(_read | {value for value in named if len(value) >= SHORTEST and not value.startswith("/")})
+
+
 @cache
-def _pattern(keys: frozenset[str]) -> re.Pattern[str]:
+def _pattern(keys: frozenset[str]) -> re.Pattern[str] | None:
+    """Make a pattern of all forms of some keys, the longest first; None where there are none."""
     forms = {form for key in keys for form in (key, *in_base64(key))}
-    return re.compile("|".join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form)))))
+    return re.compile("|".join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form))))) if forms else None
 
 
 def in_base64(key: str) -> list[str]:

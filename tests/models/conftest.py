@@ -62,6 +62,7 @@ FAULTS = {
     "huge": Fault(body=b'{"choices": [' + b" " * (17 << 20) + b"]}"),
     "no JSON": Fault(body=b"<html>gateway</html>"),
     "deep JSON": Fault(body=b"[" * 200_000),
+    "deep choice": Fault(body=b'{"choices": [{"text": ' + b"[" * 900 + b"]" * 900 + b"}]}"),
     "no choices": Fault(body=b'{"id": "x"}'),
     "odd choices": Fault(body=b'{"choices": ["text"]}'),
     "filtered": Fault(body=b'{"choices": [{"message": {"content": null}, "finish_reason": "content_filter"}]}'),

@@ -176,7 +176,7 @@ def test_a_chat_is_not_asked_for_log_probabilities(api: Make, endpoint: Server, 
 
 
 @pytest.mark.parametrize(
-    "fault", ["429", "429 on a date", "500", "cut", "no JSON", "deep JSON", "no choices", "odd choices"]
+    "fault", ["429", "429 on a date", "500", "cut", "no JSON", "deep JSON", "deep choice", "no choices", "odd choices"]
 )
 def test_what_may_go_better_is_tried_again(api: Make, endpoint: Server, fault: str):
     endpoint.then(fault, fault)

@@ -307,12 +307,12 @@ class Api:
         if status != httpx.codes.OK:
             return status, self._refused(status, content)
         try:
-            found = json.loads(content)
+            found = masked_all(json.loads(content))
         except (ValueError, RecursionError):
             found = None
         if not (embeddings.is_embeddings(found) if path == EMBEDDINGS else completions.is_completion(found)):
             raise TryAgainError(Note.of("not-a-completion", said=self._told(content)))
-        return httpx.codes.OK, masked_all(found)
+        return httpx.codes.OK, found
 
     def _refused(self, status: int, content: bytes) -> Any:
         """Give a refusal of one prompt, which is an answer too; any other is an error."""
