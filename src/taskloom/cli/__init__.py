@@ -12,7 +12,7 @@ from .. import __version__, console
 from ..errors import TaskloomError
 from . import ask, challenge, data, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
-from .interrupts import Interrupted, handle_signals, ignore_signals
+from .interrupts import Interrupted, end_quietly, handle_signals
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
 app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=EPILOG, pretty_exceptions_enable=False)
@@ -218,7 +218,7 @@ def main() -> NoReturn:
         code = _ended()
     except Interrupted:  # while another ending was being told
         code = 130
-    ignore_signals()
+    end_quietly()
     sys.exit(code)
 
 

@@ -21,9 +21,15 @@ def handle_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Let nothing interrupt the cleaning up, Python's own at its end too: a second Ctrl-C would be a traceback."""
+    """Let nothing interrupt the cleaning up: a second Ctrl-C would be a traceback."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def end_quietly() -> None:
+    """Ignore Ctrl-C while Python ends, which would be a traceback too; other signals end the process at once."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
