@@ -26,6 +26,8 @@ GENERAL = {
     "suite-is-a-file": "a file, not a suite's folder; `taskloom build` makes a suite of a table: {path}",
     "not-a-suite": "not a suite (it has no {file}); `taskloom build` makes one: {path}",
     "not-a-run": "not a run (it has no {file}): {path}",
+    "report-unwritten": "no report written ({reason}); write it elsewhere with `taskloom report --to html -o`: {path}",
+    "merge-into-nothing": "no such run; copy one of the others (cp -r), and merge into the copy: {path}",
     "not-a-ledger": "not a ledger of taskloom: {path}",
     "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
@@ -573,6 +575,7 @@ WEIGHTS = {
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "
         "({file}): {path}"
     ),
+    "weights-cut": "the file is shorter than its header says; fetch or copy it again ({file}): {path}",
     "weights-index-unreadable": "not an index of weights (it has no `weight_map` of file names): {path}",
     "weights-adapter": "adapters are not supported; merge it into its model ({file}): {path}",
     "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",
