@@ -149,7 +149,8 @@ class _TaskItems:
             places = [(name, row) for row in order]
             examples |= zip(places, read, strict=True)
             records |= zip(places, records_of(task, read, home.groups()[order]), strict=True)
-        keys = {place: item_key(task, place[0], example.item.id) for place, example in examples.items()}
+        digests = {name: suite.pools[task][name].digest for name in rows}
+        keys = {at: item_key(task, at[0], digests[at[0]], example.item.id) for at, example in examples.items()}
         if len(set(keys.values())) < len(keys):
             raise ChallengeError(Note.of("challenge-items-doubled", task=task))
         return cls(examples, keys, records)
@@ -157,19 +158,23 @@ class _TaskItems:
     def row(self, one: _Frozen) -> EpisodeRow:
         """Write an episode as a participant may see it."""
         draw = one.draw
-        query = (self.keys[place] for place in _places(draw, "query"))
         return EpisodeRow(
             episode=draw.id[:DIGITS], task=draw.task, shots=one.shots, seed=one.seed, index=draw.index,
             labels=draw.labels, support=self._taught(draw, "support"), dev=self._taught(draw, "dev"),
-            query=dict(sorted((question_id(draw.id, key), key) for key in query)),
+            query={question: self.keys[place] for question, place in self._questions(draw)},
         )  # fmt: skip
 
     def _taught(self, draw: Draw, role: Role) -> tuple[tuple[str, str], ...]:
         return tuple((self.keys[place], str(self.examples[place].gold[0])) for place in _places(draw, role))
 
+    def _questions(self, draw: Draw) -> list[tuple[str, tuple[str, int]]]:
+        """Give the questions of a draw with the places of their items, in the order of their ids."""
+        places = _places(draw, "query")
+        return sorted((question_id(draw.id, place[0], self.examples[place].item.id), place) for place in places)
+
     def answers(self, one: _Frozen) -> dict[str, Json]:
         """Write what is right in an episode, with ids and records of the suite, in the order of the questions."""
-        found = sorted((question_id(one.draw.id, self.keys[place]), place) for place in _places(one.draw, "query"))
+        found = self._questions(one.draw)
         return {
             "episode": one.draw.id[:DIGITS],
             "gold": {question: list(map(str, self.examples[place].gold)) for question, place in found},
