@@ -136,6 +136,7 @@ LABELLED = {  # data sets
 }
 DOCUMENTS = {  # tasks over documents
     "document-again": "documents that come again with another text, of which the first is kept",
+    "label-again": "documents that come again with another label, of which the last is kept",
     "document-missing": "documents that are named and missing",
     "row-document-missing": "rows whose document is missing, or all of whose candidates are",
     "row-of-rare-label": "rows of labels that fewer than {least:,} documents have",
@@ -146,7 +147,7 @@ DOCUMENTS = {  # tasks over documents
     "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
     "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
     "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
-    "queries-without-relevant": "{name}: {count:,} queries without a relevant candidate: {ids:first 5}",
+    "queries-without-relevant": "{name}: queries without a relevant candidate, {count:,} in all: {ids:first 5}",
     "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
     "documents-renamed": (
         "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"

@@ -14,7 +14,8 @@ from taskloom.core import DROPPED, Labels, Number, Ranking, Suite, Terms
 from taskloom.errors import SourceError
 from taskloom.messages import Note
 from taskloom.scores.tasks import is_known
-from taskloom.sources.document_rows import Content
+from taskloom.sources.document_rows import Columns, Content, read_rows
+from taskloom.sources.files import RowFaults
 from taskloom.suites import store
 from taskloom.suites.check import check
 from taskloom.suites.document_tasks import (
@@ -208,3 +209,25 @@ def test_what_has_no_split_is_split_by_its_text_alone(labels: dict[str, Any], sh
 def test_about_the_share_that_is_asked_for_is_held_out():
     held = sum(is_held_out(str(n), 0.3) for n in range(2000))
     assert 540 < held < 660
+
+
+def test_rows_without_a_label_or_a_split_and_second_labels_are_counted():
+    """A cell that is empty is no class of its own, and nothing is lost without a count."""
+    of = Content()
+    rows = [
+        {"id": "elms", "kind": "plant", "part": "train"}, {"id": "owls", "kind": "animal", "part": "test"},
+        {"id": "cod", "kind": " ", "part": "test"}, {"id": "ants", "kind": None, "part": "train"},
+        {"id": "elms", "kind": "animal", "part": "train"}, {"id": "hens", "kind": "animal", "part": ""},
+        {"id": "oaks", "kind": float("nan"), "part": ""},
+    ]  # fmt: skip
+    for part in ("train", "test", ""):
+        own = [("", {**row, "title": str(row["id"])}) for row in rows if row["part"] == part]
+        read_rows(own, Columns(label="kind"), RowFaults(), of, pool=part)
+    found = examples_of(replace(TOPIC, few_shot={}), of)
+    assert {pool: [one.gold for one in own] for pool, own in found.pools.items()} == {
+        "train": [("animal",)], "test": [("animal",)],
+    }  # fmt: skip
+    assert found.dropped == {
+        Note.of("label-again"): 1, Note.of("row-split-unknown"): 1, Note.of("row-unlabelled"): 3,
+    }  # fmt: skip
+    assert Note.of("row-unlabelled") not in examples_of(replace(NEAR, name="n"), of).dropped

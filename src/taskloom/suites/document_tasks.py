@@ -137,7 +137,7 @@ def examples_of(of: DocumentTask, content: Content, missing: Missing = "refuse")
     known = _stored(content)
     found = {pool: list(_examples(of, content, pool)) for pool in _pools(of, content)}
     lost = list(dict.fromkeys(id_ for pool in found.values() for example in pool for id_ in _lost(of, example, known)))
-    dropped = Counter(content.dropped)
+    dropped = Counter(content.dropped) + _unused(of, content)
     if lost and missing == "drop":
         before = sum(map(len, found.values()))
         found = {pool: [kept for one in own if (kept := _without(of, one, known))] for pool, own in found.items()}
@@ -162,11 +162,21 @@ def _stored(content: Content) -> dict[str, Stored]:
 
 def _pools(of: DocumentTask, content: Content) -> list[str]:
     """Name the pools that there are examples for; where some are named, those without a split are not used."""
-    by_pool: Mapping[str, Any] = (
-        content.labelled if of.kind in LABELLED else content.judged if of.kind in RANKED else content.blocks
-    )
-    named = [pool for pool in by_pool if pool]
-    return named or list(by_pool)
+    by_pool = _by_pool(of, content)
+    return [pool for pool in by_pool if pool] or list(by_pool)
+
+
+def _by_pool(of: DocumentTask, content: Content) -> Mapping[str, Mapping[str, Any]]:
+    """Give what is asked about, by pool and id."""
+    return content.labelled if of.kind in LABELLED else content.judged if of.kind in RANKED else content.blocks
+
+
+def _unused(of: DocumentTask, content: Content) -> Counter[Note]:
+    """Count what is asked about in no pool: rows without a split where others have one, and rows without a label."""
+    used = {id_ for pool in _pools(of, content) for id_ in _by_pool(of, content)[pool]}
+    unlabelled = content.unlabelled - used if of.kind in LABELLED else ()
+    counts = {"row-split-unknown": {*_by_pool(of, content).get("", ())} - used, "row-unlabelled": unlabelled}
+    return Counter({Note.of(code): len(ids) for code, ids in counts.items() if ids})
 
 
 def _examples(of: DocumentTask, content: Content, pool: str) -> Iterator[Example]:
