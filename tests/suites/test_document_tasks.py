@@ -125,6 +125,15 @@ def test_a_query_without_a_relevant_candidate_and_a_label_that_only_test_has_are
     assert "labels that only test has: fish" in str(made(topic).about["note"])
 
 
+def test_a_submission_without_a_reviewer_of_a_high_grade_is_named_by_the_level():
+    of = replace(judged(elms={"r": 3.0}, owls={"r": 2.0}, cod={"r": 1.0}), members={"r": ("ants",)})
+    found = examples_of(DocumentTask(name="match", kind="reviewers"), of)
+    assert found.notes == (
+        Note.of("queries-below-level", name="match", level=2.0, count=1, ids=["cod"]),
+        Note.of("queries-below-level", name="match", level=3.0, count=2, ids=["owls", "cod"]),
+    )
+
+
 def test_a_document_without_a_text_is_named():
     of = topics()
     of.documents["owls"] = {}

@@ -12,7 +12,7 @@ from ..core import DROPPED, POOLS, Answer, Example, Item, Labels, Number, Output
 from ..errors import SourceError
 from ..ids import Json, fingerprint
 from ..messages import Note, counted_notes
-from ..sources.document_rows import Content, Gold
+from ..sources.document_rows import LEVELS, Content, Gold
 from . import linked
 from .documents import Documents, documents
 from .labelled import group
@@ -299,6 +299,9 @@ def _notes(made: DocumentExamples) -> Iterator[Note]:
         golds: list[tuple[str, Any]] = [(one.item.id, one.gold[0]) for own in made.pools.values() for one in own]
         if bare := [query for query, pairs in golds if not any(grade > 0 for _, grade in pairs)]:
             yield Note.of("queries-without-relevant", name=name, count=len(bare), ids=bare)
+        for level in sorted(LEVELS.values()) if made.of.kind == "reviewers" else ():
+            if low := [query for query, pairs in golds if 0 < max(grade for _, grade in pairs) < level]:
+                yield Note.of("queries-below-level", name=name, level=level, count=len(low), ids=low)
     if empty := [one.id for one in made.documents.values() if not one.fields and not one.members]:
         yield Note.of("documents-without-text", name=name, count=len(empty), ids=empty)
 
