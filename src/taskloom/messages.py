@@ -114,6 +114,10 @@ LABELLED = {  # data sets
         "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
         "or `drop`"
     ),
+    "labels-in-two-phases": (
+        "data set {name!r} has labels in several phases, and rows that do not say their split: {labels:sizes 12}; name "
+        "each label in one phase, or add a column `split` and say `splits` in the declaration"
+    ),
     "labels-without-examples": (
         "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
         "`labels`"
@@ -148,6 +152,10 @@ DOCUMENTS = {  # tasks over documents
     "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
     "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
     "queries-without-relevant": "{name}: queries without a relevant candidate, {count:,} in all: {ids:first 5}",
+    "queries-below-level": (
+        "{name}: queries without a candidate of grade {level:g} or more, left out of scores at that level, "
+        "{count:,} in all: {ids:first 5}"
+    ),
     "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
     "documents-renamed": (
         "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
