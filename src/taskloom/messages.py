@@ -116,7 +116,7 @@ LABELLED = {  # data sets
     ),
     "labels-in-two-phases": (
         "data set {name!r} has labels in several phases, and rows that do not say their split: {labels:sizes 12}; name "
-        "each label in one phase, or add a column `split` and say `splits` in the declaration"
+        "each label in one phase, or, where train and dev share it, add a column `split` and say `splits`"
     ),
     "labels-without-examples": (
         "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
@@ -133,7 +133,10 @@ LABELLED = {  # data sets
     "data-set-not-fetched": "not fetched: {name} ({reason})",
     "declaration-unfit": "the declaration of a data set has errors: {place}",
     "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
-    "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
+    "leak-data-set": (
+        "{task} and {other} have the same classes of data set {name!r}: name other classes in `labels`, or do not "
+        "train on it"
+    ),
     "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
     "leak-text": "{task} and {other} share {count:text}",
     "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
