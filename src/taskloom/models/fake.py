@@ -266,6 +266,7 @@ class RandomEncoder:
     def encode(self, texts: Sequence[str], form: str = "") -> Array:  # noqa: ARG002 (as all encoders)
         """Draw a vector for each text: (texts, width)."""
         self.usage.read += len(texts)
+        self.usage.computed += len(texts)
         drawn = (hashlib.shake_128(text.encode("utf-8", "surrogatepass")).digest(2 * self.width) for text in texts)
         bits = np.frombuffer(b"".join(drawn), dtype="<u2").reshape(len(texts), self.width)
         return ((bits + 0.5) / (1 << 15) - 1).astype(np.float32)
