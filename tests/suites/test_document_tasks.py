@@ -223,7 +223,7 @@ def test_about_the_share_that_is_asked_for_is_held_out():
 def test_rows_without_a_label_or_a_split_and_second_labels_are_counted():
     """A cell that is empty is no class of its own, and nothing is lost without a count."""
     of = Content()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "elms", "kind": "plant", "part": "train"}, {"id": "owls", "kind": "animal", "part": "test"},
         {"id": "cod", "kind": " ", "part": "test"}, {"id": "ants", "kind": None, "part": "train"},
         {"id": "elms", "kind": "animal", "part": "train"}, {"id": "hens", "kind": "animal", "part": ""},
