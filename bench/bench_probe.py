@@ -43,8 +43,9 @@ def newsgroups(width: int) -> Data:
 def value(weights: np.ndarray, intercepts: np.ndarray, data: Data, cost: float) -> float:
     """Give the objective, added up over classes."""
     vectors, places = data[0], data[1]
-    targets = np.where(places[:, None] == np.arange(weights.shape[1]), 1.0, -1.0)
-    return float(objective(np.vstack([weights, intercepts]), vectors @ weights + intercepts, targets, cost).sum())
+    targets = np.where(np.arange(weights.shape[1])[:, None] == places, 1.0, -1.0)
+    values = (vectors @ weights + intercepts).T
+    return float(objective(np.vstack([weights, intercepts]).T, values, targets, cost).sum())
 
 
 def probes(data: Data, runs: int) -> dict[str, float | str]:
