@@ -8,9 +8,10 @@ means leave out, and `published` 0, as trec_eval.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from .match import Variant
 from .reduce import Array
 from .text import terms_of
 
+PAIR = {tuple}  # the type of a candidate with its score
 Graded: TypeAlias = dict[str, float]  # candidates with their scores or grades
 
 
@@ -62,17 +64,30 @@ def _is_relevant(grade: Array, level: int) -> Array:
 
 def judge(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Judged:
     """Order the candidates of each answer by score, the higher first, of equals the later name; and look up grades."""
-    found, graded = [_scored(answer) for answer in answers], [_graded(right) for right in gold]
-    query, gold_query, gold_grades = _queries(found), _queries(graded), _numbers(graded)
-    names, gold_names = [*chain.from_iterable(found)], [*chain.from_iterable(graded)]
-    if names == gold_names and np.array_equal(query, gold_query):  # all candidates in the order of the gold answers
-        grade = gold_grades
+    found = [_scored(answer) for answer in answers]
+    query, names = _queries(found), [*chain.from_iterable(found)]
+    order, gold_query, gold_grades = _order(query, _scores(found), names), query, _in_order(gold, found, names)
+    if gold_grades is not None:
+        grade = gold_grades[order]
     else:
+        graded = [_graded(right) for right in gold]
+        gold_query, gold_grades = _queries(graded), _numbers(graded)
         looked_up = chain.from_iterable(map(own.get, one) for own, one in zip(graded, found, strict=True))
-        grade = np.array([*looked_up], dtype=np.float64)  # None is NaN
-    grade = grade[_order(query, _scores(found), names)]
+        grade = np.array([*looked_up], dtype=np.float64)[order]  # None is NaN
     known = ~np.isnan(grade)
     return Judged(len(found), query, _ranks(query), np.where(known, grade, 0), known, gold_query, gold_grades)
+
+
+def _in_order(gold: Sequence[tuple[Answer, ...]], found: Sequence[Graded], names: Sequence[str]) -> Array | None:
+    """Give all grades where answers have the same candidates in the same order, as most have; none where not."""
+    rights: list[Any] = [right[0] for right in gold if len(right) == 1]
+    try:
+        pairs = [*chain.from_iterable(rights)]
+        if [*map(len, rights)] != [*map(len, found)] or [*map(itemgetter(0), pairs)] != names:
+            return None
+        return np.fromiter(map(itemgetter(1), pairs), np.float64, len(pairs))
+    except (TypeError, IndexError, ValueError):  # no pairs, which is told where each is looked at
+        return None
 
 
 def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
@@ -90,12 +105,27 @@ def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
 
 def _descending(query: Array, values: Array) -> Array:
     """Give the places of values from the highest on, in each query; queries of one size are sorted at once."""
-    sizes = np.bincount(query)
-    starts, order = np.cumsum(sizes) - sizes, np.empty(len(query), dtype=np.int64)
-    for size in np.unique(sizes):
-        places = starts[sizes == size][:, None] + np.arange(size)  # (queries, size)
-        order[places] = np.take_along_axis(places, np.argsort(-values[places], axis=1), axis=1)
+    order = np.empty(len(query), dtype=np.int64)
+    for places in _alike(query):
+        order[places] = places[:, :1] + np.argsort(-values[places], axis=1)
     return order
+
+
+def _sorted(query: Array, values: Array) -> Array:
+    """Give values from the highest on, in each query, which is quicker than their places."""
+    found = np.empty(len(query))
+    for places in _alike(query):
+        found[places] = -np.sort(-values[places], axis=1)
+    return found
+
+
+def _alike(query: Array) -> Iterator[Array]:
+    """Give the places of queries of one size after those of another: (queries, size)."""
+    sizes = np.bincount(query)
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes):
+        if size:
+            yield starts[sizes == size][:, None] + np.arange(size)
 
 
 def _ranks(query: Array) -> Array:
@@ -117,7 +147,7 @@ def _graded(gold: tuple[Answer, ...]) -> Graded:
 def _scored(answer: Answer | None) -> Graded:
     """Give the score of each candidate; no answer ranks nothing, and what is no ranking is refused."""
     pairs: Any = answer or ()
-    if type(pairs) is tuple and not {*map(type, pairs)} - {tuple}:
+    if type(pairs) is tuple and {*map(type, pairs)} <= PAIR:
         try:
             found: Graded = dict(pairs)
             "".join(found)  # the quickest way to see that names are texts
@@ -198,7 +228,7 @@ class Ndcg(RankMetric):
         """Divide the gain by that of the best ranking."""
         script = self.share > 0 and self.variant == "published"
         query, grade = (of.query, of.grade) if script else (of.gold_query, of.gold_grade)
-        best, rank = grade[_descending(query, grade)], _ranks(query)
+        best, rank = _sorted(query, grade), of.rank if query is of.query else _ranks(query)
         ideal = np.bincount(query, np.maximum(best, 0) * self._weights(of, query, rank), of.count)
         gain = of.totals(np.maximum(of.grade, 0) * self._weights(of, of.query, of.rank))
         return reduced.ratio(gain, ideal)
