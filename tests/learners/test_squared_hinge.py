@@ -76,4 +76,4 @@ def test_a_turn_to_principal_axes_changes_no_product():
         axes = principal(rows)
         full = np.hstack([rows, np.ones((n, 1))])
         assert axes.vectors.T @ axes.vectors == pytest.approx(full @ full.T, abs=1e-4)
-        assert axes.vectors.T @ axes.turn.T == pytest.approx(full, abs=1e-5)
+        assert pytest.approx(full, abs=1e-5) == axes.vectors.T @ axes.turn.T
