@@ -134,7 +134,7 @@ def _direct_step(vectors: Array, slope: Array, cost: float, step: Array) -> bool
     inner.flat[:: len(inner) + 1] += 1 / (2 * cost)
     _, found, wrong = dposv(inner, slope @ vectors if by_count else slope / (2 * cost), lower=1)
     step[:] = vectors @ found - slope if by_count else -found
-    return wrong == 0
+    return bool(wrong == 0)
 
 
 def _rough_step(vectors: Array, inside: Array, slope: Array, cost: float, spread: Array) -> tuple[Array, int]:

@@ -115,7 +115,7 @@ def _tried(axes: Axes, targets: Array, splits: Sequence[Split], grid: Sequence[f
     for fold, split in enumerate(splits):
         weights = [np.vstack(own) for own in zip(*found[fold * len(each) : (fold + 1) * len(each)], strict=True)]
         present = (targets.take(split[0], 1) > 0).any(1)
-        tried.append(_Tried(split, weights, ~present & (len(targets) > 1)))
+        tried.append(_Tried(split, weights, np.asarray(~present & (len(targets) > 1))))
     return tried
 
 
