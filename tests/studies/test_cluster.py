@@ -182,7 +182,7 @@ def actors() -> list[str]:
 
 def on_cluster(study: Path, nodes: Nodes, name: str = "ray", **more: Any) -> tuple[Prepared, Done]:
     prepared = prepare(study, study.parent / name)
-    return prepared, prepared.run(on=nodes.on, **more)[0]
+    return prepared, prepared.work(on=nodes.on, **more)
 
 
 # --- what is the same ------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
 import threading
 import traceback
@@ -21,7 +20,7 @@ from ..ids import fingerprint
 from ..learners import Learner, identity
 from ..messages import Note
 from ..models import WORKER
-from ..processes import own_safe_path, restore, safe_path
+from ..processes import leave_signals, own_safe_path, restore, safe_path, signals_held
 from ..suites import store
 from .cells import Cell
 from .finished import Finished
@@ -88,8 +87,7 @@ def _start_worker(
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     restore(path)
     os.dup2(2, 1)  # what learners print is no result, nor what libraries of theirs do
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    leave_signals()
     limit_threads(max(1, (os.cpu_count() or 1) // workers))
     with numbers.get_lock():
         os.environ[WORKER] = str(numbers.value)
@@ -186,7 +184,7 @@ class Pool:
 
     def submit(self, cell: Cell) -> None:
         """Take a cell to run."""
-        with safe_path():  # of workers, which are started when there is work for them
+        with safe_path(), signals_held():  # of workers, which are started when there is work for them
             try:
                 future = self.pool.submit(_work_here, cell)
             except BrokenProcessPool:  # a worker died, for want of memory say: its cells failed, the others go on

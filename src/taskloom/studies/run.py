@@ -187,14 +187,17 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 @contextmanager
 def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
-    """Turn Ctrl-C and SIGTERM into an event; a second Ctrl-C is not waited for."""
-    stop = threading.Event()
+    """Turn Ctrl-C and SIGTERM into an event; a second one stops at once, and more are ignored meanwhile."""
+    stop, at_once = threading.Event(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
     def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (a signal handler's arguments)
+        if at_once.is_set():
+            return  # what is being cleaned up would be left half done
         if stop.is_set():
+            at_once.set()
             raise KeyboardInterrupt
         stop.set()
         if notify:  # by another thread: this one may hold what printing needs
