@@ -189,7 +189,7 @@ def trained(folder: Path, tell: str, into: Path) -> tuple[TransformerEncoder, li
     """Keep what tells an encoder its forms, as a chain of folders."""
     encoder, made = opened(folder), []
     for one in ("adapters", "fusion") if tell == "fusion" else (tell,):
-        formats = strong(encoder.attach_formats(Telling(tell=one, reduction=4, pal_heads=2), FORMS, seed=0))  # type: ignore[arg-type]
+        formats = strong(encoder.attach_formats(Telling(tell=one, reduction=4, pal_heads=2), FORMS, seed=0))
         made.append(into / one)
         made[-1].mkdir()
         save_formats(formats, made[-1])
