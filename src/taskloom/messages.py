@@ -578,6 +578,7 @@ WEIGHTS = {
     "forms-unfit": "forms must be different names of letters, digits, _ and -: {forms}",
     "formats-unreadable": "not as an encoder's forms are written; make or export the encoder again: {path}",
     "form-missing": "the encoder has a vector for each form, and none without; name one of: {forms}",
+    "formats-recompute": "`recompute` can't be used with {tell}; leave it out, and set `accumulate` to save memory",
     "formats-below": (
         "{tell} can't be trained on a model with {below}; fusion needs a model with adapters, and others one without "
         "forms"

@@ -18,7 +18,7 @@ from taskloom.sources.embeddings import read_embeddings
 if TYPE_CHECKING:
     from ..conftest import Refused
 
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {"doc_id": 7, "title": "On elms", "abstract": "Elms are trees."},
     {"doc_id": "b", "title": "On owls", "abstract": None, "year": 1999},
     {"doc_id": "ü", "title": "On elms", "abstract": "Elms are trees."},

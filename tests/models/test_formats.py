@@ -182,6 +182,20 @@ def test_what_starts_at_random_comes_from_the_seed_and_the_form(folder: Path, te
             assert not torch.equal(found[0][name], found[0][name.replace("/CLF/", "/PRX/")])
 
 
+@pytest.mark.parametrize("tell", TOLD)
+def test_activations_are_not_computed_again_in_another_form(folder: Path, tell: str, refused: Refused):
+    encoder = opened(folder)
+    attached(encoder, tell)
+    encoder.net.gradient_checkpointing_enable({"use_reentrant": False})
+    encoder.net.train()
+    rows = encoder.inputs(encoder.tokens(["a b"], "CLF")[0])
+    if tell == "codes":
+        encoder.vectors(rows, "CLF").sum().backward()  # the code is among the tokens
+        return
+    with refused(ModelError, "formats-recompute", tell=tell):
+        encoder.vectors(rows, "CLF")
+
+
 # --- what is kept ----------------------------------------------------------------------------------------------------
 
 
