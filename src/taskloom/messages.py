@@ -116,6 +116,10 @@ LABELLED = {  # data sets
         "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
         "or `drop`"
     ),
+    "labels-in-two-phases": (
+        "data set {name!r} has labels in several phases, and rows that do not say their split: {labels:sizes 12}; name "
+        "each label in one phase, or, where train and dev share it, add a column `split` and say `splits`"
+    ),
     "labels-without-examples": (
         "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
         "`labels`"
@@ -131,13 +135,17 @@ LABELLED = {  # data sets
     "data-set-not-fetched": "not fetched: {name} ({reason})",
     "declaration-unfit": "the declaration of a data set has errors: {place}",
     "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
-    "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
+    "leak-data-set": (
+        "{task} and {other} have the same classes of data set {name!r}: name other classes in `labels`, or do not "
+        "train on it"
+    ),
     "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
     "leak-text": "{task} and {other} share {count:text}",
     "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
 DOCUMENTS = {  # tasks over documents
     "document-again": "documents that come again with another text, of which the first is kept",
+    "label-again": "documents that come again with another label, of which the last is kept",
     "document-missing": "documents that are named and missing",
     "row-document-missing": "rows whose document is missing, or all of whose candidates are",
     "row-of-rare-label": "rows of labels that fewer than {least:,} documents have",
@@ -148,7 +156,11 @@ DOCUMENTS = {  # tasks over documents
     "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
     "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
     "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
-    "queries-without-relevant": "{name}: {count:,} queries without a relevant candidate: {ids:first 5}",
+    "queries-without-relevant": "{name}: queries without a relevant candidate, {count:,} in all: {ids:first 5}",
+    "queries-below-level": (
+        "{name}: queries without a candidate of grade {level:g} or more, left out of scores at that level, "
+        "{count:,} in all: {ids:first 5}"
+    ),
     "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
     "documents-renamed": (
         "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
@@ -470,6 +482,7 @@ EPISODES = {
     "shots-out-of-order": "least must be <= most: {least}, {most}",
     "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
     "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "per-label-with": "per_label can't be set together with {other}",
     "share-and-total": "share is of each class, and total of all; set one of them: {share:g}",
     "too-few-folds": (
         "too few folds for so many draws of task {task!r}: {folds:fold} of {shots:example}, and draw {index} is wanted"
@@ -486,6 +499,10 @@ EPISODES = {
     "classes-dropped": (
         "task {task!r} at {shots:settings}: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
         "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
+    ),
+    "labels-few": (
+        "task {task!r} at {shots:settings}: {count:,} of {of:,} labels have fewer than {least:example}, and "
+        "thus fewer shots; their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
