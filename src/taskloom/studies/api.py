@@ -423,6 +423,8 @@ def merge_runs(into: Path, other: Path) -> Merged:
     ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
+    with Ledger(theirs):  # refuses what is none
+        pass
     if not ours.is_file():  # mistyped, and not to be made of what is merged
         raise UsageError(Note.of("merge-into-nothing", path=into))
     with Ledger(ours) as ledger:

@@ -53,6 +53,7 @@ class Job:
     ids: Mapping[str, Json]  # what models are named by
     learner_files: Mapping[str, Sent]
     model_files: Mapping[str, Sent]
+    adapter_files: Mapping[str, Sent]  # by their folder on the driver
     text_files: Mapping[str, Sent]  # by what the study names them
 
     def bench(self) -> Bench:
@@ -75,6 +76,8 @@ class Job:
         if isinstance(of, Trained):
             here = [str(self.text_files[text].path) if text in self.text_files else text for text in of.texts]
             return replace(of, texts=tuple(here)) if of.texts else of
+        if isinstance(of, Weights) and of.adapters:
+            of = replace(of, adapters=tuple((form, str(self.adapter_files[at].path)) for form, at in of.adapters))
         return _moved(of, self.model_files[name].path) if name in self.model_files else of
 
 

@@ -56,6 +56,9 @@ class Freight:
                 if (path := plan.study.learners[name].learner.rpartition(":")[0]).endswith(".py")
             },
             model_files=self._model_files(models),
+            adapter_files={
+                at: self._sent(Path(at)) for of in models.values() if isinstance(of, Weights) for _, at in of.adapters
+            },
             text_files={
                 text: self._sent(place)
                 for of in models.values()
