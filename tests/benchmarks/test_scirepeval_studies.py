@@ -39,7 +39,8 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for ids in [[id_ for id_, own in fields.items() if own == field]]
     }
     (folder / "mdcr" / "test.json").write_text(json.dumps(asked))
-    for task, named in {"drsm": names, "biomimicry": [0, 1]}.items():
+    numbered: dict[str, list[str]] = {"drsm": names, "biomimicry": ["0", "1"]}
+    for task, named in numbered.items():
         labels = [(id_, named[names.index(field)]) for id_, field in fields.items()]
         for part, rows in {"train": labels[:60], "test": labels[60:]}.items():
             with (folder / task / f"{part}.csv").open("w", newline="") as out:
