@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,14 +169,15 @@ def states(folder: Path) -> list[str]:
         return list(ledger.states().values())
 
 
-def actors() -> list[str]:
-    """Find the actors of this machine by the names of their processes."""
+def actors(session: str = f"session_taskloom_{os.getpid()}") -> list[str]:
+    """Find the actors of our cluster by the names of their processes, and of those that have started them."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found += [path.parent.name] if path.read_bytes().startswith(b"ray::Worker") else []
-        except OSError:
-            continue  # it has ended meanwhile
+        with suppress(OSError):  # it has ended meanwhile
+            if path.read_bytes().startswith(b"ray::Worker"):
+                parent = path.with_name("stat").read_text().rpartition(")")[2].split()[1]
+                by = Path("/proc", parent, "cmdline").read_bytes()
+                found += [path.parent.name] if session.encode() in by else []
     return found
 
 

@@ -51,7 +51,7 @@ def cache(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is in the cache and its size, merge another, or remove what is not used."""
+    """Show the cache, merge another, or remove what is not used."""
     import shutil
 
     from ..models import load, vectors
