@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core import Labels, Suite, Task
+from ..document_lessons import trained_forms
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
-from ..learners import BASELINES, Learner, can_do, learner
+from ..learners import BASELINES, Learner, can_do, learner, settings
+from ..learners.vector_reader import AUTO
 from ..messages import Note
 from ..models import LANGUAGE, Ability
 from ..models.load import Source, source
@@ -28,7 +30,7 @@ from .metrics import all_metrics, metric_faults
 from .model_settings import settings_of, taught_notes
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
-from .training import faults_of, meant, untrainable
+from .training import faults_of, meant, trained_in, untrainable
 from .views import Settings, named_by, view_faults, view_name
 from .yaml_reader import StudyFaults
 
@@ -294,6 +296,8 @@ def _check_models(
             of_tasks = (*faults_of(of, suite), *untrainable(of, suite, study, [*parts]))
             for fault in (*of_tasks, *_base_faults(models, name, of)):
                 faults.add(place, f"model {name!r}: {fault}")
+    if not faults.found:
+        _check_forms(study, suite, models, parts, faults)
     for task, part in parts.items():
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
@@ -322,8 +326,11 @@ def _check_settings(
             for fault in of.faults(suite.tasks[task], fields):
                 found.setdefault((name, fault), []).append(task)
     for (name, fault), tasks in found.items():
-        others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
-        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
+        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {_first_of(tasks)}: {fault}")
+
+
+def _first_of(tasks: Sequence[str]) -> str:
+    return repr(tasks[0]) + (f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else "")
 
 
 def input_names(suite: Suite, task: str) -> tuple[str, ...]:
@@ -335,7 +342,9 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
 def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
     """Say why a model can't be trained from its base."""
     base = models[of.train]
-    if not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
+    if of.goal == "vectors":
+        yield from _vector_base_faults(models, name, of)
+    elif not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
         yield f"its base can't be trained: {bases(models, name)[0]!r}"
     elif isinstance(base, Scratch) != (of.goal == "texts"):
         yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
@@ -346,9 +355,52 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
             yield str(error)
 
 
+def _vector_base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
+    """Say why an encoder can't be trained from its base: fusion needs adapters below it, all else plain vectors."""
+    first, base = bases(models, name)[0], models[of.train]
+    able = frozenset() if isinstance(found := models[first], Trained) else found.can
+    told = base.tell if isinstance(base, Trained) and base.goal == "vectors" else "none"
+    if not {"train", "vectors"} <= able:
+        yield str(Note.of("encoder-untrainable", base=first))
+    elif of.tell == "fusion" and told != "adapters":
+        yield str(Note.of("fusion-needs-adapters", base=of.train))
+    elif of.tell != "fusion" and told != "none":
+        yield str(Note.of("base-told", base=of.train, tell=told))
+
+
+def _check_forms(
+    study: Study,
+    suite: Suite,
+    models: Mapping[str, Source | Trained],
+    parts: Mapping[str, Mapping[str, Learner]],
+    faults: StudyFaults,
+) -> None:
+    """Note learners that need a form of vectors which their model is not trained in; a shared fault is named once."""
+    known = {name: trained_in(of, suite) for name, of in models.items() if isinstance(of, Trained) and of.has_forms}
+    found: dict[tuple[str, Note], list[str]] = {}
+    for task, part in parts.items():
+        for name, of in part.items():
+            for model in known.keys() & {*of.models}:
+                if missing := [form for form in wanted_forms(of, suite.tasks[task]) if form not in known[model]]:
+                    note = Note.of("form-untrained", model=model, forms=missing, known=sorted(known[model]))
+                    found.setdefault((name, note), []).append(task)
+    for (name, note), tasks in found.items():
+        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {_first_of(tasks)}: {note}")
+
+
+def wanted_forms(of: Learner, task: Task) -> tuple[str, ...]:
+    """Name the forms that a learner takes vectors of a multi-format encoder in; none where it takes no vectors."""
+    if not can_do(of, task) or "vectors" not in frozenset[str]().union(*of.needs(task).values()):
+        return ()
+    form = settings(of).get("form", AUTO)
+    return trained_forms(task, {}) if form == AUTO else (str(form),)
+
+
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
     """Say what a model can do: what its base can, and what pre-training has made of it."""
     chain = [models[model] for model in bases(models, name)]
+    if isinstance(last := chain[-1], Trained) and last.goal == "vectors":
+        return frozenset({"vectors"})
     pretrained = any(isinstance(of, Trained) and of.goal == "texts" for of in chain)
     made = LANGUAGE | {"vectors"} if pretrained else frozenset()
     return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ..core import ROLES, Suite, declared
+from ..document_lessons import LEARNT, SCALE, LessonMaker, trained_forms
 from ..encodings import encoding
 from ..episodes import ALL, DRAWN, Deck, Shots
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
@@ -27,7 +28,9 @@ from ..models import Lesson
 from ..models.corpus import Corpus, gathered
 from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
+from ..models.vector_lessons import VectorTask, groups_of_formats, random_groups
 from ..suites.instructions import leaking_tasks
+from ..task_forms import format_of
 from ..templates import TEMPLATES, template, words_of
 from .study import Study, StudyProtocol, chosen_tasks, named
 
@@ -94,12 +97,18 @@ class Training:
         if few := [task for task, chosen in rows.items() if of.episodes and not self._drawable(task, chosen, of)]:
             raise TrainingError(Note.of("no-episode", model=model, task=target, shots=of.shots[0], tasks=few))
         content: list[Json] = [
-            [self.suite.digest(task), shown_tags(self.suite.tasks[task], of.encoding), list(chosen)]
-            for task, chosen in rows.items()
+            [self.suite.digest(task), self._tags(task, of), list(chosen)] for task, chosen in rows.items()
         ]
         key: dict[str, Json] = {"taught": fingerprint(content)}
-        key |= {} if of.encoding or of.goal == "texts" else {"template": words_of(of.template)}
+        key |= {} if of.encoding or of.goal != "answers" else {"template": words_of(of.template)}
         return Taught(fold, rows, self._key(of, key))
+
+    def _tags(self, name: str, of: Trained) -> Json:
+        """Give what of a task's tags matters to what is taught: they do not name a task."""
+        task = self.suite.tasks[name]
+        if of.goal != "vectors":
+            return shown_tags(task, of.encoding)
+        return [name, *trained_forms(task, {}), *task.tags.get(SCALE, ())]
 
     def _key(self, of: Trained, taught: Mapping[str, Json]) -> dict[str, Json]:
         """Give what names a training: its settings, and what is taught."""
@@ -133,6 +142,26 @@ class Training:
                        for is_apart in (False, True))  # fmt: skip
         return kept, apart
 
+    def vector_tasks(self, of: Trained, taught: Taught, seed: int) -> tuple[list[VectorTask], dict[str, int]]:
+        """Read what is taught as lessons of vectors, and count by code what is dropped."""
+        maker = LessonMaker(
+            suite=self.suite, triplets=of.triplets, most=0 if of.most == "all" else of.most, titles=of.titles,
+            seed=seed, groups=self.groups(of, taught, seed),
+        )  # fmt: skip
+        records = [record for task, rows in taught.rows.items() for record in taught_groups(self.suite, task, rows)]
+        dev = min(of.dev, len(records) // 2) if self.limit else of.dev
+        return maker.tasks(taught.rows, _held_out(records, dev, seed)), dict(maker.dropped)
+
+    def groups(self, of: Trained, taught: Taught, seed: int) -> dict[str, str]:
+        """Part tasks into random groups, as many as they have formats; none where formats are the groups."""
+        formats = {format_of(self.suite.tasks[task]) for task in taught.rows}
+        return random_groups(list(taught.rows), len(formats), seed=seed) if of.by == "random" else {}
+
+    def form_names(self, of: Trained, taught: Taught, seed: int) -> dict[str, str]:
+        """Give the group of each task, and of each format, by which vectors are asked for; none without groups."""
+        groups = self.groups(of, taught, seed)
+        return groups | groups_of_formats(groups, {name: format_of(self.suite.tasks[name]) for name in groups})
+
     def _pairs(self, of: Trained, taught: Taught, seed: int) -> Iterator[tuple[int, Lesson]]:
         """Give lessons with the records that they are of: one for each row, or those of episodes."""
         if of.episodes:
@@ -148,6 +177,8 @@ class Training:
         names = chosen_tasks(list(self.suite.tasks), plain) if plain else []
         if not roles:
             return "", names
+        if of.goal == "vectors":
+            return self._for_all(model, of, roles, names)
         among = self.asked_in.get(target) or self.suite.folds_with(target)
         folds = [name for name in among if any(fnmatchcase(name, text) for text in of.folds)]
         if not folds:
@@ -162,6 +193,17 @@ class Training:
         if not able:
             raise TrainingError(Note.of("all-are-scored", model=model, fold=folds[0], tasks=len(found)))
         return folds[0], [name for name in self.suite.tasks if name in {*able, *names}]
+
+    def _for_all(self, model: str, of: Trained, roles: Sequence[str], names: Sequence[str]) -> tuple[str, list[str]]:
+        """Find the tasks of the one fold that an encoder is trained in: it serves all tasks, its own among them."""
+        folds = [name for name in self.suite.folds if any(fnmatchcase(name, text) for text in of.folds)]
+        if len(folds) > 1:
+            raise StudyError(f"model {model!r}: the suite has several folds; set `folds` to one of: {', '.join(folds)}")
+        found = {*names, *(name for fold in folds for role in roles for name in self.suite.folds[fold].get(role, ()))}
+        able = [name for name in self.suite.tasks if name in found and self.suite.taught_pool(name) is not None]
+        if not able:
+            raise TrainingError(Note.of("all-are-scored", model=model, fold=" ".join(folds), tasks=len(found)))
+        return "", able
 
     def _avoided(self, target: str, seed: int) -> frozenset[int]:
         """Give the records of all episodes of the target with this seed, at the settings that take most of them."""
@@ -244,8 +286,18 @@ def _indices(protocol: StudyProtocol, shots: Shots) -> Iterable[int]:
 
 def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:
     """Part what a model is trained on into roles and names or patterns of tasks."""
-    roles = [text for text in of.tasks if text.startswith("@") and text not in suite.tasks]
-    return [text.removeprefix("@") for text in roles], [text for text in of.tasks if text not in roles]
+    marked = [text for text in of.tasks if text.startswith("@") and text not in suite.tasks]
+    roles = [text.removeprefix("@") for text in marked if "=" not in text]
+    plain = [name for text in of.tasks if text not in marked or "=" in text for name in _named_or_tagged(suite, text)]
+    return roles, list(dict.fromkeys(plain))
+
+
+def _named_or_tagged(suite: Suite, text: str) -> list[str]:
+    """Put names in the place of `@TAG=VALUE`; one that no task has stays, and is a fault."""
+    is_tag = text.startswith("@") and "=" in text and text not in suite.tasks
+    tag, _, value = text.removeprefix("@").partition("=")
+    found = [name for name, task in suite.tasks.items() if value in task.tags.get(tag, ())] if is_tag else []
+    return found or [text]
 
 
 def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
@@ -256,7 +308,7 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
             yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"
     for text in plain:
         if not named(suite.tasks, text):
-            yield str(UnknownNameError("task", text, suite.tasks))
+            yield str(_unknown(suite, text))
     if roles and not suite.folds:
         yield "the suite has no folds; name the tasks to train on in `tasks`"
     for text in of.folds if roles and suite.folds else ():
@@ -267,9 +319,22 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
             encoding(of.encoding)
         taught = [name for fold in suite.folds.values() for role in roles for name in fold.get(role, ())]
         taught += [name for text in plain for name in named(suite.tasks, text)]
+        if of.goal == "vectors":
+            yield from _vector_faults(of, suite, dict.fromkeys(taught))
         yield from _template_faults(of, suite, dict.fromkeys(taught))
     except TaskloomError as error:
         yield str(error)
+
+
+def _vector_faults(of: Trained, suite: Suite, tasks: Iterable[str]) -> Iterator[str]:
+    """Name tasks that vectors can't be learnt from, and a batch that has no room for all."""
+    for name in tasks:
+        task = suite.tasks[name]
+        if task.output.kind not in LEARNT:
+            yield str(Note.of("vectors-unlearnable", task=name, kind=task.output.kind))
+    count = len([*tasks])
+    if count > of.batch:
+        yield str(Note.of("batch-below-tasks", batch=of.batch, tasks=count))
 
 
 def _template_faults(of: Trained, suite: Suite, tasks: Iterable[str]) -> Iterator[str]:
@@ -281,6 +346,16 @@ def _template_faults(of: Trained, suite: Suite, tasks: Iterable[str]) -> Iterato
                 found.setdefault(fault, []).append(name)
     for fault, names in found.items():
         yield f"task {names[0]!r}{f' and {len(names) - 1:,} more' if names[1:] else ''}: {fault}"
+
+
+def trained_in(of: Trained, suite: Suite) -> frozenset[str]:
+    """Name the forms that an encoder is trained in: those of its tasks."""
+    roles, plain = _split(suite, of)
+    folds = [name for name in suite.folds if any(fnmatchcase(name, text) for text in of.folds)]
+    names = {name for fold in folds for role in roles for name in suite.folds[fold].get(role, ())}
+    names |= {name for text in plain for name in named(suite.tasks, text)}
+    able = [name for name in names if suite.taught_pool(name) is not None]
+    return frozenset(form for name in able for form in trained_forms(suite.tasks[name], {}))
 
 
 def untrainable(of: Trained, suite: Suite, study: Study, asked: Sequence[str]) -> Iterator[str]:
@@ -331,6 +406,13 @@ def _with_tag(suite: Suite, tag: str, value: str) -> list[str]:
     """Give the tasks that have a tag of some value."""
     found = [name for name, task in suite.tasks.items() if value in task.tags.get(tag, ())]
     if not found:
-        known = {f"@{name}={one}" for task in suite.tasks.values() for name, some in task.tags.items() for one in some}
-        raise UnknownNameError("tag of tasks", f"@{tag}={value}", sorted(known))
+        raise _unknown(suite, f"@{tag}={value}")
     return found
+
+
+def _unknown(suite: Suite, text: str) -> UnknownNameError:
+    """Say that no task has a name, or a tag."""
+    if not text.startswith("@"):
+        return UnknownNameError("task", text, suite.tasks)
+    known = {f"@{name}={one}" for task in suite.tasks.values() for name, some in task.tags.items() for one in some}
+    return UnknownNameError("tag of tasks", text, sorted(known))
