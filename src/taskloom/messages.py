@@ -574,6 +574,21 @@ WEIGHTS = {
     ),
     "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
     "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "pals-unsupported": "PALs have no known place in models of family {family!r}; set `tell` to codes or adapters",
+    "pal-heads-unfit": "`pal_size` must be a multiple of `pal_heads`, {heads}: {size}",
+    "forms-unfit": "forms must be different names of letters, digits, _ and -: {forms}",
+    "formats-unreadable": "not as an encoder's forms are written; make or export the encoder again: {path}",
+    "form-missing": "the encoder has a vector for each form, and none without; name one of: {forms}",
+    "formats-below": (
+        "{tell} can't be trained on a model with {below}; fusion needs a model with adapters, and others one without "
+        "forms"
+    ),
+    "formats-other-base": "trained on other weights than the encoder's; name the base that it was trained on: {path}",
+    "formats-before-lessons": "an encoder that is told forms can't be trained as a language model after that",
+    "cls-missing": (
+        "control codes and pooling `cls` need a tokenizer that begins texts with [CLS]; set `tell` or `pooling` to "
+        "another value: {family}"
+    ),
     "vectors-not-kept": (
         "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
         "or name another folder in TASKLOOM_CACHE, and run again: {path}"

@@ -29,6 +29,7 @@ from ..sources import packages
 from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import POOLINGS, sentence_settings
+from .telling import forms_told, is_told
 from .trained import Trained
 from .vector_lessons import VectorTask
 from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_uncovered
@@ -210,20 +211,27 @@ class Weights:
 
         return train_vectors(encoder, tasks, how, seed=seed, folder=folder, watch=watch or Watch())
 
-    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002 (as all sources)
-        """Name the prompts of the folder."""
-        return sentence_settings(get(self.load)).forms
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:
+        """Name the forms that the encoder is told, or else the prompts of the folder."""
+        folder = get(self.load)
+        return forms_told([folder, *added]) or sentence_settings(folder).forms
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Load the model for its vectors."""
         need_torch()
         from .encoder import TransformerEncoder
+        from .format_files import add_formats
 
         how: dict[str, Any] = {"pooling": self.pooling or None, "normalise": self.normalise}
         folder = get(self.load)
-        if added:
-            return TransformerEncoder.of(self._with(added, self.open(run, workers=workers)), folder, **how)
-        return TransformerEncoder.load(folder, dtype=self.dtype, device=self.device, context=self.context, **how)
+        learnt, told = _split(added)
+        if learnt:
+            found = TransformerEncoder.of(self._with(learnt, self.open(run, workers=workers)), folder, **how)
+        else:
+            found = TransformerEncoder.load(folder, dtype=self.dtype, device=self.device, context=self.context, **how)
+        for one in told:
+            add_formats(found, one)
+        return found
 
     def _with(self, added: Sequence[Path], lm: Any) -> LM:
         from .tuning import add
@@ -241,6 +249,14 @@ class Weights:
         from .lm import Tokens
 
         return Tokens.load(get(self.load), self.context)
+
+
+def _split(added: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Separate what a language model was trained to, which comes first, from what an encoder is told its forms by."""
+    learnt = [folder for folder in added if not is_told(folder)]
+    if learnt != [*added[: len(learnt)]]:
+        raise ModelError(Note.of("formats-before-lessons"))
+    return learnt, [*added[len(learnt) :]]
 
 
 def _architectures(config: Path) -> list[str]:
