@@ -448,12 +448,13 @@ LEARNERS = {
     "members-untaught": "candidates that stand for several documents can't be trained on; task {task!r}: {ids}",
     "query-without-order": "queries whose candidates are all graded alike, which give no triplet",
     "encoder-untrainable": "`goal: vectors` needs an encoder that can be trained as base: {base!r}",
-    "fusion-needs-adapters": "`tell: fusion` needs a model with `tell: adapters` as base; name one in `train`: {base!r}",
+    "fusion-needs-adapters": "`tell: fusion` needs a base with `tell: adapters`; name one in `train`: {base!r}",
     "base-told": "the base has `tell: {tell}` already; train from its own base, or a fusion of adapters: {base!r}",
     "form-untrained": (
         "model {model} has no task to train on for the format {forms}; add one to its `tasks`, or set `form` to one "
         "of: {known}"
     ),
+    "study-without-citations": "`study` draws negatives of citations and needs `cites`; task: {name!r}",
     "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
     "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
     "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",

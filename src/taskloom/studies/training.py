@@ -174,7 +174,8 @@ class Training:
     def _tasks(self, model: str, of: Trained, target: str) -> tuple[str, list[str]]:
         """Find the one fold that asks about the target, and its tasks; tasks that are named alone need no fold."""
         roles, plain = _split(self.suite, of)
-        names = chosen_tasks(list(self.suite.tasks), plain) if plain else []
+        out = _excluded(self.suite, of)
+        names = [name for name in chosen_tasks(list(self.suite.tasks), plain) if name not in out] if plain else []
         if not roles:
             return "", names
         if of.goal == "vectors":
@@ -189,7 +190,7 @@ class Training:
         found = [name for role in roles for name in self.suite.folds[folds[0]].get(role, ())]
         if not found:
             raise TrainingError(Note.of("nothing-to-train-on", model=model, task=target, fold=folds[0]))
-        able = {name for name in found if self.suite.taught_pool(name) is not None}
+        able = {name for name in found if name not in out and self.suite.taught_pool(name) is not None}
         if not able:
             raise TrainingError(Note.of("all-are-scored", model=model, fold=folds[0], tasks=len(found)))
         return folds[0], [name for name in self.suite.tasks if name in {*able, *names}]
@@ -200,6 +201,7 @@ class Training:
         if len(folds) > 1:
             raise StudyError(f"model {model!r}: the suite has several folds; set `folds` to one of: {', '.join(folds)}")
         found = {*names, *(name for fold in folds for role in roles for name in self.suite.folds[fold].get(role, ()))}
+        found -= _excluded(self.suite, of)
         able = [name for name in self.suite.tasks if name in found and self.suite.taught_pool(name) is not None]
         if not able:
             raise TrainingError(Note.of("all-are-scored", model=model, fold=" ".join(folds), tasks=len(found)))
@@ -284,20 +286,31 @@ def _indices(protocol: StudyProtocol, shots: Shots) -> Iterable[int]:
     return [index for other in alike for index in protocol.episodes(other)]
 
 
+def _excluded(suite: Suite, of: Trained) -> set[str]:
+    """Give the tasks that a model is not trained on: `!NAME`, or a pattern or tag after the `!`."""
+    texts = [name for text in of.tasks if text.startswith("!") for name in _named_or_tagged(suite, text[1:])]
+    return {name for text in texts for name in named(suite.tasks, text)}
+
+
 def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:
     """Part what a model is trained on into roles and names or patterns of tasks."""
-    marked = [text for text in of.tasks if text.startswith("@") and text not in suite.tasks]
+    tasks = [text for text in of.tasks if not text.startswith("!")]
+    marked = [text for text in tasks if text.startswith("@") and text not in suite.tasks]
     roles = [text.removeprefix("@") for text in marked if "=" not in text]
-    plain = [name for text in of.tasks if text not in marked or "=" in text for name in _named_or_tagged(suite, text)]
+    plain = [name for text in tasks if text not in marked or "=" in text for name in _named_or_tagged(suite, text)]
     return roles, list(dict.fromkeys(plain))
 
 
 def _named_or_tagged(suite: Suite, text: str) -> list[str]:
     """Put names in the place of `@TAG=VALUE`; one that no task has stays, and is a fault."""
     is_tag = text.startswith("@") and "=" in text and text not in suite.tasks
-    tag, _, value = text.removeprefix("@").partition("=")
-    found = [name for name, task in suite.tasks.items() if value in task.tags.get(tag, ())] if is_tag else []
-    return found or [text]
+    return (tagged(suite, text) if is_tag else []) or [text]
+
+
+def tagged(suite: Suite, text: str) -> list[str]:
+    """Give the tasks that have all tags of a text such as `@training=in-train&format=CLF`."""
+    wanted = [part.partition("=") for part in text.removeprefix("@").split("&")]
+    return [n for n, task in suite.tasks.items() if all(value in task.tags.get(tag, ()) for tag, _, value in wanted)]
 
 
 def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
@@ -306,7 +319,8 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
     for role in roles:
         if role not in ROLES:
             yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"
-    for text in plain:
+    out = [name for text in of.tasks if text.startswith("!") for name in _named_or_tagged(suite, text[1:])]
+    for text in (*plain, *out):
         if not named(suite.tasks, text):
             yield str(_unknown(suite, text))
     if roles and not suite.folds:
@@ -319,6 +333,7 @@ def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
             encoding(of.encoding)
         taught = [name for fold in suite.folds.values() for role in roles for name in fold.get(role, ())]
         taught += [name for text in plain for name in named(suite.tasks, text)]
+        taught = [name for name in taught if name not in _excluded(suite, of)]
         if of.goal == "vectors":
             yield from _vector_faults(of, suite, dict.fromkeys(taught))
         yield from _template_faults(of, suite, dict.fromkeys(taught))
@@ -354,7 +369,7 @@ def trained_in(of: Trained, suite: Suite) -> frozenset[str]:
     folds = [name for name in suite.folds if any(fnmatchcase(name, text) for text in of.folds)]
     names = {name for fold in folds for role in roles for name in suite.folds[fold].get(role, ())}
     names |= {name for text in plain for name in named(suite.tasks, text)}
-    able = [name for name in names if suite.taught_pool(name) is not None]
+    able = [name for name in names - _excluded(suite, of) if suite.taught_pool(name) is not None]
     return frozenset(form for name in able for form in trained_forms(suite.tasks[name], {}))
 
 
@@ -387,9 +402,8 @@ def meant(suite: Suite, text: str) -> list[str]:
     """
     if text in suite.tasks or not text.startswith("@"):
         return [text]
-    tag, tagged, value = text.removeprefix("@").partition("=")
-    if tagged:
-        return _with_tag(suite, tag, value)
+    if "=" in text:
+        return _with_tag(suite, text)
     fold, _, name = text.removeprefix("@").rpartition("/")
     role = next((role for role in ROLES if role == name), None)
     if role is None:
@@ -402,11 +416,11 @@ def meant(suite: Suite, text: str) -> list[str]:
     return list(names)
 
 
-def _with_tag(suite: Suite, tag: str, value: str) -> list[str]:
-    """Give the tasks that have a tag of some value."""
-    found = [name for name, task in suite.tasks.items() if value in task.tags.get(tag, ())]
+def _with_tag(suite: Suite, text: str) -> list[str]:
+    """Give the tasks that have tags of some values."""
+    found = tagged(suite, text)
     if not found:
-        raise _unknown(suite, f"@{tag}={value}")
+        raise _unknown(suite, text)
     return found
 
 

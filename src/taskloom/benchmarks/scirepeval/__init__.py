@@ -7,7 +7,7 @@ data inside packages.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeAlias
@@ -58,6 +58,7 @@ class SciRepEval:
     version: ClassVar[int] = 1
     source: tuple[str, ...] = key((), name="from", path=True)  # folders, declarations, hub:NAME or hub:all
     missing: Missing = "refuse"  # of documents that are named and missing
+    most: int = 0  # documents of each task's table, drawn at random; 0: as many as it says
     on_error: OnError = "stop"
 
     def build(self) -> Suite:
@@ -67,7 +68,7 @@ class SciRepEval:
         found = [
             examples_of(one, content, self.missing)
             for of, specs in (self._given(notes) if self.source else _packaged(notes))
-            for one, content in by_part(of, reader.content_of(of, specs))
+            for one, content in by_part(of, reader.content_of(_at_most(of, self.most), specs))
         ]
         used = [one for one in found if not is_without_examples(one)]
         if used and (idle := [one.of.name for one in found if one not in used]):
@@ -89,6 +90,11 @@ class SciRepEval:
         yield from ((of, hub_specs(of)) for of in _on_hub(self.source))
         if folders := [Path(spec) for spec in self.source if ":" not in spec and not is_declaration(spec)]:
             yield from _in_folders(folders, notes)
+
+
+def _at_most(of: DeclaredTask, most: int) -> DeclaredTask:
+    """Read fewer documents of a task, where that is wanted."""
+    return replace(of, most=min(of.most or most, most)) if most else of
 
 
 def _packaged(notes: list[Note]) -> Iterator[Found]:

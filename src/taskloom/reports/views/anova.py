@@ -32,6 +32,7 @@ class Anova:
     over: Over = "training"
     metric: str = naming("metric", default="")  # none: the mean over all values
     learners: tuple[str, ...] = naming("learner", default=())  # none: all but baselines
+    by: str = naming("tag of tasks", default="")  # one analysis for each of its values too, and one of all tasks
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
         """Name an unknown kind of seed."""
@@ -41,14 +42,24 @@ class Anova:
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Compare the means of learners that have all values at two seeds or more."""
         wanted = self._wanted(data)
+        tags = {task: data.results.suite.tasks[task].tags.get(self.by, ()) for task in wanted}
+        for value in dict.fromkeys(value for own in tags.values() for value in own) if self.by else ():
+            some = {task: own for task, own in wanted.items() if value in tags[task]}
+            yield from self._figures(data, some, f"{self._what}, {self.by} {value}")
+        yield from self._figures(data, wanted, self._what)
+
+    @property
+    def _what(self) -> str:
+        return self.metric or "mean over values"
+
+    def _figures(self, data: ReportData, wanted: Mapping[str, Sequence[str]], what: str) -> Iterator[Figure]:
         baselines = () if self.learners else data.results.baselines
         names = [n for n in self.learners or data.results.learners if n not in baselines]
         found = {name: self._means(data, name, wanted) for name in names}
         groups = {name: values for name, values in found.items() if len(values) > 1}
         lacking = [name for name in names if name not in groups]
-        if len(groups) < 2:
-            return
-        yield _figure(groups, lacking, self.over, self.metric or "mean over values")
+        if len(groups) > 1:
+            yield _figure(groups, lacking, self.over, what)
 
     def _wanted(self, data: ReportData) -> dict[str, list[str]]:
         if not self.metric:
