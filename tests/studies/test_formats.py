@@ -14,7 +14,8 @@ from taskloom.benchmarks import build
 from taskloom.errors import StudyError
 from taskloom.models.trained import Trained, trained
 from taskloom.models.vector_lessons import groups_in
-from taskloom.reports import How, render
+from taskloom.reports import How
+from taskloom.reports.summary import summarise
 from taskloom.studies.api import LEDGER, prepare
 from taskloom.studies.curves import form_parameters
 from taskloom.studies.ledger import Ledger
@@ -47,7 +48,12 @@ learners:
   fusion: {represent: {model: fusion}, training: 1, tasks: ["*-find"]}
   both: {represent: {model: [adapters, codes]}, tasks: ["*-find"]}
   as-RGN: {represent: {model: codes, form: RGN}, tasks: ["*-year"], training: 1}
-views: [{values: {by: training}}, {anova: {}}, efficiency]
+views:
+  - values: {by: training, paper: scirepeval, title: In and out}
+  - values:
+      {by: format, only: training=in-train, learners: [cls, codes], paper: scirepeval, tables: form in-train, title: By form}
+  - anova: {by: training, learners: [cls, codes]}
+  - efficiency: {against: codes, paper: scirepeval}
 """
 
 
@@ -154,9 +160,25 @@ def test_a_study_of_formats_runs_to_the_same_ledger_by_any_number_of_workers(stu
     answers = {(o.learner, o.training): o.answers for o in found.outcomes if o.task == "in-year"}
     assert answers["as-RGN", 0] == answers["codes", 0]  # which is the form of numbers anyway
     assert answers["cls", 0] != answers["cls", 1]
-    shown = render(found, "terminal", How(count=20))
-    assert "Analysis of variance over seeds of training" in shown
-    assert form_parameters(found) == {}  # fakes have none
+    assert form_parameters(found) == {"codes": 32, "adapters": 32, "fusion": 32}
+    figures = {figure.title: figure for figure in summarise(found, How(count=20)).figures}
+    assert [*figures] == [
+        "In and out", "By form", *(f"Analysis of variance over seeds of training: mean over values{part}"
+                                  for part in (", training in-train", ", training out-of-train", "")),
+        "Efficiency", "Time relative to codes",
+    ]  # fmt: skip
+    in_and_out = {row[0]: row[1:] for row in figures["In and out"].rows}
+    assert in_and_out["SPECTER2 MTL CTRL, published"] == (62.4, 73.1, 70.4)
+    assert in_and_out["both"][2] is None  # it was not asked about all tasks
+    by_form = {row[0]: row for row in figures["By form"].rows}
+    assert [*by_form][:2] == ["cls", "codes"]
+    assert by_form["QRY, published"][1:-1] == (31.1, 43.1, 87.5, 78.5)
+    assert figures["By form"].columns == ("learner", "CLF", "RGN", "PRX", "SRCH", "all")
+    relative = {row[0]: row[1:] for row in figures["Time relative to codes"].rows}
+    assert relative["codes"] == (32, "1.00x", "1.00x")
+    assert relative["both"][0] == 64
+    assert relative["SPECTER2 PALs, published"] == ("2,000,000", "1.42x", "1.29x")
+    assert "base" not in relative  # which was not trained
 
 
 def test_a_trial_is_short(study: Callable[..., Path]):

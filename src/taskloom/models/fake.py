@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -115,7 +115,9 @@ class Fake:
         """Move words by what tasks tell of their texts."""
         _wait(self.seconds)
         write_moves(moves(tasks, seed=seed), how, folder)
-        return _learnt([lesson for task in tasks for lesson in task.lessons], how, watch)
+        lessons = [lesson for task in tasks for lesson in task.lessons]
+        words = sum(len(tokens(text)) for lesson in lessons for text in lesson.texts)
+        return replace(_learnt(lessons, how, watch), tokens=words, per_form=WIDTH if how.has_forms else 0)
 
     def measure(self) -> Measure:
         """Count words for tokens."""
