@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from taskloom.models.trained import Trained, trained
 from taskloom.models.vector_lessons import groups_in
 from taskloom.reports import How
 from taskloom.reports.summary import summarise
-from taskloom.studies.api import LEDGER, prepare
+from taskloom.studies.api import LEDGER, Overrides, prepare
 from taskloom.studies.curves import form_parameters
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.plan import Plan, plan
@@ -51,7 +52,8 @@ learners:
 views:
   - values: {by: training, paper: scirepeval, title: In and out}
   - values:
-      {by: format, only: training=in-train, learners: [cls, codes], paper: scirepeval, tables: form in-train, title: By form}
+      {by: format, only: training=in-train, learners: [cls, codes], paper: scirepeval, tables: form in-train,
+       title: By form}
   - anova: {by: training, learners: [cls, codes]}
   - efficiency: {against: codes, paper: scirepeval}
 """
@@ -254,3 +256,28 @@ def test_usual_options_are_those_of_the_paper_unless_a_study_says_otherwise():
     assert trained({"train": "x", "goal": "vectors", "tell": "fusion"}).epochs == 4
     mine = trained({"train": "x", "goal": "vectors", **own})
     assert (mine.budget, mine.rate, mine.warmup) == (("steps", 5), 0.1, 0)
+
+
+@pytest.mark.parametrize("name", ["formats", "formats-codes", "formats-affinity", "formats-efficiency", "formats-demo"])
+def test_the_named_studies_can_be_planned_on_a_suite_of_all_formats(study: Callable[..., Path], name: str):
+    folder = study().parent
+    made = Overrides(suite=str(folder / "suite"), model="fake:bag").in_place(load(name)[0])
+    if name == "formats-efficiency":
+        made = replace(made, tasks=("*-find",))
+    protocol = replace(made.protocol, tasks={})  # patterns of tasks that this suite does not have
+    found = plan(replace(made, protocol=protocol), folder)
+    trained_models = {cell.learner for cell in found.cells if cell.kind == "train"}
+    assert trained_models == {model for model, of in found.models.items() if isinstance(of, Trained)}
+    assert len(trained_models) == {"formats-codes": 2, "formats-affinity": 11, "formats-efficiency": 4}.get(name, 5)
+
+
+def test_citations_can_be_left_out(study: Callable[..., Path]):
+    line = "cls: {train: base, goal: vectors, tasks: ['@train', '!in-alike'], batch: 8}"
+    made = planned(study(cls=line))
+    of = made.models["cls"]
+    assert isinstance(of, Trained)
+    assert "in-alike" not in Training(made.suite, made.study).taught("cls", of, "out-find", 0).rows
+    with pytest.raises(StudyError, match="unknown task"):
+        planned(study(cls=line.replace("!in-alike", "!citation-triplets")))
+    assert {*load("formats-bases")[0].models} >= {"specter", "scincl"}
+    assert load("formats-no-citations")[0].models["without"]["tasks"] == ["@train", "!citation-triplets"]
