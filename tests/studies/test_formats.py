@@ -159,6 +159,8 @@ def test_a_study_of_formats_runs_to_the_same_ledger_by_any_number_of_workers(stu
     prepare(path, path.parent / "two").run(workers=2)
     with Ledger(path.parent / "one" / LEDGER) as one, Ledger(path.parent / "two" / LEDGER) as two:
         assert list(one.contents()) == list(two.contents())
+    assert all(o.cost.encoded >= 0 <= o.cost.encoding for o in found.outcomes)  # of models of several seeds
+    assert sum(o.cost.encoded for o in found.outcomes if o.learner == "cls" and o.training == 1) > 0
     answers = {(o.learner, o.training): o.answers for o in found.outcomes if o.task == "in-year"}
     assert answers["as-RGN", 0] == answers["codes", 0]  # which is the form of numbers anyway
     assert answers["cls", 0] != answers["cls", 1]

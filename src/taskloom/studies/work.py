@@ -123,7 +123,8 @@ class Bench:
     def usage(self) -> dict[str, Usage]:
         """Give what models were used for so far."""
         found = {name: replace(model.usage) for name, (_, model) in self.opened.items()}
-        return found | {f"vectors of {name}": cache.usage for name, (_, cache) in self.encoders.items()}
+        encoders = {f"vectors of {name} {chain}": cache.usage for name, (chain, cache) in self.encoders.items()}
+        return found | encoders  # by what trained them too: a cell opens others under the same name
 
 
 def _close_oldest(opened: dict[str, tuple[Uses, T]], needed: Collection[str]) -> None:
