@@ -575,6 +575,18 @@ WEIGHTS = {
     ),
     "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
     "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "adapters-mapping": "`adapters` must name a folder for each form, as {{PRX: FOLDER}}: {given}",
+    "adapter-missing": (
+        "not an adapter as the package `adapters` saves it with use_safetensors=True, it has no {file}: {path}"
+    ),
+    "adapter-unreadable": "can't be loaded as an adapter of this encoder ({reason}): {path}",
+    "adapter-config-unreadable": "not the configuration of a bottleneck adapter: {path}",
+    "adapter-kind": "only adapters of kind seq_bn (pfeiffer) are supported; others are set: {names}: {path}",
+    "adapter-of-other": "an adapter of another model ({other}): {path}",
+    "adapters-differ": "adapters of all forms must have one reduction factor: {reductions}",
+    "export-exists": "exists; not overwritten, name another folder: {path}",
+    "export-forms": "{to} can't express an encoder that is told its forms by {tell}; export it to a folder",
+    "export-unsupported": "encoders of family {family!r} can't be exported to this layout",
     "pals-unsupported": "PALs have no known place in models of family {family!r}; set `tell` to codes or adapters",
     "pal-heads-unfit": "`pal_size` must be a multiple of `pal_heads`, {heads}: {size}",
     "forms-unfit": "forms must be different names of letters, digits, _ and -: {forms}",

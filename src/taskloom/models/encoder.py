@@ -91,7 +91,7 @@ class TransformerEncoder:
     @property
     def forms(self) -> tuple[str, ...]:
         """Name the forms that it is told, or else the prompts of the folder."""
-        return self.formats.forms if self.is_told else self.how.forms
+        return self.formats.forms if self.formats and self.formats.forms else self.how.forms
 
     @property
     def is_told(self) -> bool:

@@ -222,5 +222,5 @@ class FormPals:
         """Leave the net as it is."""
 
 
-def _named(kind: str, of: Mapping[str, nn.Module]) -> dict[str, Parameter]:
+def _named(kind: str, of: Mapping[str, nn.Module]) -> Mapping[str, Parameter]:
     return {f"{kind}/{form}/{name}": value for form, made in of.items() for name, value in made.named_parameters()}

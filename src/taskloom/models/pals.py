@@ -33,12 +33,10 @@ class NarrowAttention(nn.Module):
 
     def forward(self, given: Tensor, mask: Tensor | None, rate: float) -> Tensor:
         """Attend: (batch, tokens, size) and (batch, 1, 1, tokens) to the first."""
-        parts = [layer(given).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer in self._layers()]
-        found = scaled_dot_product_attention(*parts, attn_mask=mask, dropout_p=rate)  # (batch, heads, tokens, size)
+        layers = (self.query, self.key, self.value)
+        query, key, value = (layer(given).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer in layers)
+        found = scaled_dot_product_attention(query, key, value, mask, rate)  # (batch, heads, tokens, size)
         return found.transpose(1, 2).flatten(2)
-
-    def _layers(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
-        return self.query, self.key, self.value
 
 
 class Pals(nn.Module):
