@@ -59,6 +59,7 @@ class SciRepEval:
     source: tuple[str, ...] = key((), name="from", path=True)  # folders, declarations, hub:NAME or hub:all
     missing: Missing = "refuse"  # of documents that are named and missing
     most: int = 0  # documents of each task's table, drawn at random; 0: as many as it says
+    held_out: float | None = None  # share of in-train tasks that is tested, of those that say none and have no split
     on_error: OnError = "stop"
 
     def build(self) -> Suite:
@@ -67,8 +68,8 @@ class SciRepEval:
         reader = TaskReader(self.on_error)
         found = [
             examples_of(one, content, self.missing)
-            for of, specs in (self._given(notes) if self.source else _packaged(notes))
-            for one, content in by_part(of, reader.content_of(_at_most(of, self.most), specs))
+            for of, specs in self._wanted(notes)
+            for one, content in by_part(of, reader.content_of(of, specs))
         ]
         used = [one for one in found if not is_without_examples(one)]
         if used and (idle := [one.of.name for one in found if one not in used]):
@@ -83,6 +84,13 @@ class SciRepEval:
         own = [spec for one in self.source if is_declaration(one) for of in _own(one) for spec in of.source]
         return (*self.source, *dict.fromkeys(own))
 
+    def _wanted(self, notes: list[Note]) -> Iterator[Found]:
+        """Give the tasks, of fewer documents or with a part to train on where that is wanted."""
+        for of, specs in self._given(notes) if self.source else _packaged(notes):
+            most = {"most": min(of.most or self.most, self.most)} if self.most else {}
+            split = self.held_out is not None and of.held_out is None and of.training == "in-train"
+            yield replace(of, **most, **({"held_out": self.held_out} if split else {})), specs
+
     def _given(self, notes: list[Note]) -> Iterator[Found]:
         for spec in self.source:
             if is_declaration(spec):
@@ -90,11 +98,6 @@ class SciRepEval:
         yield from ((of, hub_specs(of)) for of in _on_hub(self.source))
         if folders := [Path(spec) for spec in self.source if ":" not in spec and not is_declaration(spec)]:
             yield from _in_folders(folders, notes)
-
-
-def _at_most(of: DeclaredTask, most: int) -> DeclaredTask:
-    """Read fewer documents of a task, where that is wanted."""
-    return replace(of, most=min(of.most or most, most)) if most else of
 
 
 def _packaged(notes: list[Note]) -> Iterator[Found]:
