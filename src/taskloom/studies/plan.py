@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core import Labels, Suite, Task
-from ..document_lessons import trained_forms
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
-from ..learners import BASELINES, Learner, can_do, learner, settings
-from ..learners.vector_reader import AUTO
+from ..learners import BASELINES, Learner, can_do, learner
 from ..messages import Note
 from ..models import LANGUAGE, Ability
 from ..models.load import Source, source
@@ -30,7 +28,8 @@ from .metrics import all_metrics, metric_faults
 from .model_settings import settings_of, taught_notes
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
-from .training import faults_of, meant, trained_in, untrainable
+from .trained_tasks import faults_of, meant, untrainable
+from .vector_checks import form_faults, vector_base_faults
 from .views import Settings, named_by, view_faults, view_name
 from .yaml_reader import StudyFaults
 
@@ -297,7 +296,7 @@ def _check_models(
             for fault in (*of_tasks, *_base_faults(models, name, of)):
                 faults.add(place, f"model {name!r}: {fault}")
     if not faults.found:
-        _check_forms(study, suite, models, parts, faults)
+        _add_shared(study, form_faults(suite, models, parts), faults)
     for task, part in parts.items():
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
@@ -318,19 +317,22 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
 def _check_settings(
     study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]], faults: StudyFaults
 ) -> None:
-    """Note settings of learners that do not fit their tasks; a fault that tasks share is named once."""
-    found: dict[tuple[str, Note], list[str]] = {}
+    """Note settings of learners that do not fit their tasks."""
+    found = []
     for task, part in parts.items():
         fields = cache(lambda task=task: input_names(suite, task))
-        for name, of in part.items():
-            for fault in of.faults(suite.tasks[task], fields):
-                found.setdefault((name, fault), []).append(task)
-    for (name, fault), tasks in found.items():
-        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {_first_of(tasks)}: {fault}")
+        found += [(name, task, fault) for name, of in part.items() for fault in of.faults(suite.tasks[task], fields)]
+    _add_shared(study, found, faults)
 
 
-def _first_of(tasks: Sequence[str]) -> str:
-    return repr(tasks[0]) + (f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else "")
+def _add_shared(study: Study, found: Iterable[tuple[str, str, Note]], faults: StudyFaults) -> None:
+    """Note faults of learners at tasks; one that tasks share is named once."""
+    shared: dict[tuple[str, Note], list[str]] = {}
+    for name, task, fault in found:
+        shared.setdefault((name, fault), []).append(task)
+    for (name, fault), tasks in shared.items():
+        others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
+        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
 
 
 def input_names(suite: Suite, task: str) -> tuple[str, ...]:
@@ -343,7 +345,7 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
     """Say why a model can't be trained from its base."""
     base = models[of.train]
     if of.goal == "vectors":
-        yield from _vector_base_faults(models, name, of)
+        yield from vector_base_faults(models, name, of)
     elif not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
         yield f"its base can't be trained: {bases(models, name)[0]!r}"
     elif isinstance(base, Scratch) != (of.goal == "texts"):
@@ -353,47 +355,6 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
             pretraining(base.load, of)
         except TaskloomError as error:
             yield str(error)
-
-
-def _vector_base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
-    """Say why an encoder can't be trained from its base: fusion needs adapters below it, all else plain vectors."""
-    first, base = bases(models, name)[0], models[of.train]
-    able = frozenset() if isinstance(found := models[first], Trained) else found.can
-    told = base.tell if isinstance(base, Trained) and base.goal == "vectors" else "none"
-    if not {"train", "vectors"} <= able:
-        yield str(Note.of("encoder-untrainable", base=first))
-    elif of.tell == "fusion" and told != "adapters":
-        yield str(Note.of("fusion-needs-adapters", base=of.train))
-    elif of.tell != "fusion" and told != "none":
-        yield str(Note.of("base-told", base=of.train, tell=told))
-
-
-def _check_forms(
-    study: Study,
-    suite: Suite,
-    models: Mapping[str, Source | Trained],
-    parts: Mapping[str, Mapping[str, Learner]],
-    faults: StudyFaults,
-) -> None:
-    """Note learners that need a form of vectors which their model is not trained in; a shared fault is named once."""
-    known = {name: trained_in(of, suite) for name, of in models.items() if isinstance(of, Trained) and of.has_forms}
-    found: dict[tuple[str, Note], list[str]] = {}
-    for task, part in parts.items():
-        for name, of in part.items():
-            for model in known.keys() & {*of.models}:
-                if missing := [form for form in wanted_forms(of, suite.tasks[task]) if form not in known[model]]:
-                    note = Note.of("form-untrained", model=model, forms=missing, known=sorted(known[model]))
-                    found.setdefault((name, note), []).append(task)
-    for (name, note), tasks in found.items():
-        faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {_first_of(tasks)}: {note}")
-
-
-def wanted_forms(of: Learner, task: Task) -> tuple[str, ...]:
-    """Name the forms that a learner takes vectors of a multi-format encoder in; none where it takes no vectors."""
-    if not can_do(of, task) or "vectors" not in frozenset[str]().union(*of.needs(task).values()):
-        return ()
-    form = settings(of).get("form", AUTO)
-    return trained_forms(task, {}) if form == AUTO else (str(form),)
 
 
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
