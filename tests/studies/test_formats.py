@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from taskloom.benchmarks import build
+from taskloom.document_lessons import LessonMaker
 from taskloom.errors import StudyError
+from taskloom.lessons import taught_rows
 from taskloom.models.trained import Trained, trained
 from taskloom.models.vector_lessons import groups_in
 from taskloom.reports import How
@@ -283,3 +285,18 @@ def test_citations_can_be_left_out(study: Callable[..., Path]):
         planned(study(cls=line.replace("!in-alike", "!citation-triplets")))
     assert {*load("formats-bases")[0].models} >= {"specter", "scincl"}
     assert load("formats-no-citations")[0].models["without"]["tasks"] == ["@train", "!citation-triplets"]
+
+
+def test_the_released_samples_of_training_tasks_give_lessons_in_the_published_forms(real_data: Path):
+    suite = build("scirepeval", str(real_data / "scirepeval"), held_out=0.3)
+    rows = {name: taught_rows(suite, name, most=30) for name in suite.tasks}
+    maker = LessonMaker(suite=suite, triplets=5, most=30)
+    made = {task.name: task for task in maker.tasks(rows)}
+    assert {name: (task.loss, task.forms) for name, task in made.items()} == {
+        "mesh-descriptors": ("class", ("CLF", "CLF")), "fields-of-study": ("labels", ("CLF", "CLF")),
+        "same-author": ("triplet", ("PRX", "PRX")), "citation-triplets": ("triplet", ("PRX", "PRX")),
+        "search": ("triplet", ("QRY", "PRX")),
+    }  # fmt: skip
+    assert all(0 < len(task.lessons) <= 30 for task in made.values())
+    assert all(text.strip() for task in made.values() for lesson in task.lessons for text in lesson.texts)
+    assert maker.dropped["query-without-order"] < 10

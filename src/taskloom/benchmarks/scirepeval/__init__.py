@@ -87,9 +87,9 @@ class SciRepEval:
     def _wanted(self, notes: list[Note]) -> Iterator[Found]:
         """Give the tasks, of fewer documents or with a part to train on where that is wanted."""
         for of, specs in self._given(notes) if self.source else _packaged(notes):
-            most = {"most": min(of.most or self.most, self.most)} if self.most else {}
-            split = self.held_out is not None and of.held_out is None and of.training == "in-train"
-            yield replace(of, **most, **({"held_out": self.held_out} if split else {})), specs
+            most = min(of.most or self.most, self.most) if self.most else of.most
+            share = self.held_out if of.held_out is None and of.training == "in-train" else of.held_out
+            yield replace(of, most=most, held_out=share), specs
 
     def _given(self, notes: list[Note]) -> Iterator[Found]:
         for spec in self.source:
