@@ -13,11 +13,11 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from taskloom.errors import ModelError
+from taskloom.errors import ModelError, UsageError
 from taskloom.models import checkpoints
 from taskloom.models.encoder import TransformerEncoder
 from taskloom.models.load import Weights
-from taskloom.models.recipe import Watch
+from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.telling import TENSORS, Telling, told_in
 from taskloom.models.trained import Trained, trained
 from taskloom.models.vector_lessons import EqualOrder, VectorLesson, VectorTask, groups_of_formats, random_groups
@@ -132,6 +132,14 @@ def test_random_groups_are_as_equal_as_can_be_and_formats_follow_the_most():
     assert groups == random_groups(names, 3, seed=1) != random_groups(names, 3, seed=2)
     formats = {"a": "CLF", "b": "CLF", "c": "CLF", "d": "RGN"}
     assert groups_of_formats({"a": "g2", "b": "g1", "c": "g2", "d": "g1"}, formats) == {"CLF": "g2", "RGN": "g1"}
+
+
+def test_a_warm_up_is_a_share_or_a_number_of_steps():
+    assert Recipe(warmup=700, epochs=2).warmup == 700
+    for given in ({"warmup": 1.5}, {"warmup": 700, "tokens": 5}):
+        with pytest.raises(UsageError) as caught:
+            Recipe(**given)
+        assert caught.value.note.code == "warmup-steps-unfit"
 
 
 # --- training --------------------------------------------------------------------------------------------------------
