@@ -178,8 +178,9 @@ def test_a_study_of_formats_runs_to_the_same_ledger_by_any_number_of_workers(stu
     assert in_and_out["both"][2] is None  # it was not asked about all tasks
     by_form = {row[0]: row for row in figures["By form"].rows}
     assert [*by_form][:2] == ["cls", "codes"]
-    assert by_form["QRY, published"][1:-1] == (31.1, 43.1, 87.5, 78.5)
-    assert figures["By form"].columns == ("learner", "CLF", "RGN", "PRX", "SRCH", "all")
+    query = dict(zip(figures["By form"].columns, by_form["QRY, published"], strict=True))
+    assert {"CLF": 31.1, "RGN": 43.1, "PRX": 87.5, "SRCH": 78.5}.items() <= query.items()
+    assert not isinstance(by_form["codes"][1], float)  # ours have intervals
     relative = {row[0]: row[1:] for row in figures["Time relative to codes"].rows}
     assert relative["codes"] == (32, "1.00x", "1.00x")
     assert relative["both"][0] == 64
