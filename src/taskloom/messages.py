@@ -575,6 +575,11 @@ WEIGHTS = {
     ),
     "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
     "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "vectors-ending": "vectors can be written to a file that ends in {endings:or}: {path}",
+    "not-an-encoder": "the model gives no vectors: {model!r}",
+    "file-without-documents": "no documents in the file: {path}",
+    "documents-on-terminal": "name a file of documents, or send one: taskloom encode MODEL < documents.jsonl",
+    "parquet-to-terminal": "Parquet can't be shown on a terminal; name a file: -o vectors.parquet",
     "adapters-mapping": "`adapters` must name a folder for each form, as {{PRX: FOLDER}}: {given}",
     "adapter-missing": (
         "not an adapter as the package `adapters` saves it with use_safetensors=True, it has no {file}: {path}"
@@ -584,6 +589,11 @@ WEIGHTS = {
     "adapter-kind": "only adapters of kind seq_bn (pfeiffer) are supported; others are set: {names}: {path}",
     "adapter-of-other": "an adapter of another model ({other}): {path}",
     "adapters-differ": "adapters of all forms must have one reduction factor: {reductions}",
+    "export-no-vectors": "only encoders can be exported, which were trained with `goal: vectors`: {path}",
+    "training-unknown": "{model} was trained with seeds {seeds}, not with {given}",
+    "training-several": "{model} was trained with several seeds; name one of them with --training: {seeds}",
+    "trained-for-each": "{model} was trained {count} times, for tasks or draws of their own, and is not one encoder",
+    "not-trained-yet": "the model is not trained yet; run the study: {path}",
     "export-exists": "exists; not overwritten, name another folder: {path}",
     "export-forms": "{to} can't express an encoder that is told its forms by {tell}; export it to a folder",
     "export-unsupported": "encoders of family {family!r} can't be exported to this layout",
@@ -592,6 +602,7 @@ WEIGHTS = {
     "forms-unfit": "forms must be different names of letters, digits, _ and -: {forms}",
     "formats-unreadable": "not as an encoder's forms are written; make or export the encoder again: {path}",
     "form-missing": "the encoder has a vector for each form, and none without; name one of: {forms}",
+    "formats-recompute": "`recompute` can't be used with {tell}; leave it out, and set `accumulate` to save memory",
     "formats-below": (
         "{tell} can't be trained on a model with {below}; fusion needs a model with adapters, and others one without "
         "forms"

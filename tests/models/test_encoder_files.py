@@ -89,7 +89,7 @@ def test_what_exists_is_not_overwritten_and_a_failure_leaves_nothing(folder: Pat
     attached(encoder, "codes")
     for to in ("sentence-transformers", "adapters"):
         with refused(ModelError, "export-forms", to=to, tell="codes"):
-            export_encoder(encoder, tmp_path / "made", to=to)  # type: ignore[arg-type]
+            export_encoder(encoder, tmp_path / "made", to=to)
     assert not [*tmp_path.iterdir()]
     (tmp_path / "made").mkdir()
     with refused(UsageError, "export-exists"):

@@ -182,6 +182,20 @@ def test_what_starts_at_random_comes_from_the_seed_and_the_form(folder: Path, te
             assert not torch.equal(found[0][name], found[0][name.replace("/CLF/", "/PRX/")])
 
 
+@pytest.mark.parametrize("tell", TOLD)
+def test_activations_are_not_computed_again_in_another_form(folder: Path, tell: str, refused: Refused):
+    encoder = opened(folder)
+    attached(encoder, tell)
+    encoder.net.gradient_checkpointing_enable({"use_reentrant": False})
+    encoder.net.train()
+    rows = encoder.inputs(encoder.tokens(["a b"], "CLF")[0])
+    if tell == "codes":
+        encoder.vectors(rows, "CLF").sum().backward()  # the code is among the tokens
+        return
+    with refused(ModelError, "formats-recompute", tell=tell):
+        encoder.vectors(rows, "CLF")
+
+
 # --- what is kept ----------------------------------------------------------------------------------------------------
 
 
@@ -189,7 +203,7 @@ def trained(folder: Path, tell: str, into: Path) -> tuple[TransformerEncoder, li
     """Keep what tells an encoder its forms, as a chain of folders."""
     encoder, made = opened(folder), []
     for one in ("adapters", "fusion") if tell == "fusion" else (tell,):
-        formats = strong(encoder.attach_formats(Telling(tell=one, reduction=4, pal_heads=2), FORMS, seed=0))  # type: ignore[arg-type]
+        formats = strong(encoder.attach_formats(Telling(tell=one, reduction=4, pal_heads=2), FORMS, seed=0))
         made.append(into / one)
         made[-1].mkdir()
         save_formats(formats, made[-1])

@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import ask, challenge, data, models, people, pretrain, runs, scoring, suites, transfer
+from . import ask, challenge, data, encode, export, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -207,6 +207,19 @@ _verb(
     "taskloom pretrain t5-nano -o models/nano --texts abstracts.jsonl --field abstract",
     "taskloom pretrain bart-mini -o models/mini --texts suites/csl --tokens 20000000 --length 256",
     "taskloom pretrain t5-nano -o models/random --texts abstracts.jsonl --field abstract --steps 0",
+    under=NAMED,
+)  # fmt: skip
+_verb(
+    app, export.export,
+    "taskloom export runs/formats-demo codes models/codes",
+    "taskloom export runs/formats-demo adapters models/adapters --to adapters --training 1",
+    under=NAMED,
+)  # fmt: skip
+_verb(
+    app, encode.encode,
+    "taskloom encode minilm papers.jsonl -o vectors.parquet",
+    "taskloom encode path:models/mine papers.jsonl --format PRX -o vectors.jsonl",
+    "taskloom encode minilm notes.csv --id key --field text -o vectors.npy",
     under=NAMED,
 )  # fmt: skip
 _verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 from safetensors import SafetensorError
 from transformers import AutoModel
@@ -16,12 +16,11 @@ from ..messages import Note
 from .adapter_files import write_adapters
 from .format_files import save_beside_weights
 from .sentence_files import write_sentence_files
+from .telling import Layout
 
 if TYPE_CHECKING:
     from .encoder import TransformerEncoder
 
-Layout: TypeAlias = Literal["folder", "sentence-transformers", "adapters"]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 BASE = "base"  # the folder of the encoder that published adapters are for
 
 

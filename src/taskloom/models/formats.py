@@ -72,6 +72,8 @@ class FormatAdaptation:
         if not self.forms:
             return nullcontext()
         check_form(form, self.forms)
+        if self.net.training and self.net.is_gradient_checkpointing and not self.codes:
+            raise ModelError(Note.of("formats-recompute", tell=self.telling.tell))  # or other forms would be computed
         return self.parts.using(form)
 
     def remove(self) -> None:

@@ -21,6 +21,8 @@ from ..options import check_choices, check_integers
 Tell: TypeAlias = Literal["none", "codes", "adapters", "fusion", "pals"]
 TELLS: tuple[Tell, ...] = get_args(Tell)
 WHOLE: frozenset[Tell] = frozenset({"none", "codes", "pals"})  # those that train all weights of the base too
+Layout: TypeAlias = Literal["folder", "sentence-transformers", "adapters"]  # of an encoder that is exported
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 ABOUT, TENSORS = "formats.json", "formats.safetensors"
 LARGEST = 1 << 20  # bytes of what a folder says
 
