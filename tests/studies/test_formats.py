@@ -82,7 +82,7 @@ def documents(prefix: str, count: int) -> list[dict[str, Any]]:
 
 def tasks(prefix: str, training: str) -> str:
     more = f"""
-  {prefix}-topics: {{kind: multi-label, label: topics}}
+  {prefix}-topics: {{kind: multi-label, label: topics, least: 12}}
   {prefix}-alike: {{kind: proximity, same: kind, positives: 4, negatives: 6}}"""
     return f"""
 from: {prefix}.jsonl
