@@ -31,6 +31,7 @@ __all__ = [
 
 Role: TypeAlias = Part
 Rows: TypeAlias = dict[Role, tuple[int, ...]]
+FOLDS = 2  # the version of draws that are folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,8 @@ class Deck:
 
     def draw(self, sampler: Sampler, *, seed: int = 0, index: int = 0) -> Draw:
         """Draw one episode."""
-        return _draw(_Drawing(self.task, self.homes, self.stocks, sampler, Key(seed, index)))
+        own = sampler.of_classes(len(_names(self.task)))
+        return _draw(_Drawing(self.task, self.homes, self.stocks, own, Key(seed, index)))
 
     def groups(self, drawn: Draw) -> set[int]:
         """Give the records of a draw, by numbers that are the same in every pool of every task."""
@@ -98,9 +100,9 @@ def draw(
 
 def draw_id(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: int = 0) -> str:
     """Name a draw without making it: no example is read."""
-    pools = suite.pools[suite.task(task).id]
-    homes = _homes(suite.tasks[task], pools)
-    return _id(suite.tasks[task], homes, pools, sampler, Key(seed, index), frozenset())
+    of, pools = suite.task(task), suite.pools[task]
+    own = sampler.of_classes(len(_names(of)))
+    return _id(of, _homes(of, pools), pools, own, Key(seed, index), frozenset())
 
 
 def episode(suite: Suite, drawn: Draw) -> Episode:
@@ -182,7 +184,8 @@ def _id(
 ) -> str:
     content = [[home, pools[home].digest] for home in homes.values()]
     avoided: Sequence[Json] = sorted(avoid)
-    return fingerprint("draw", task.id, list(_names(task)), content, declared(sampler), avoided, key.seed, key.index)
+    how = declared(sampler) | ({"folds": FOLDS} if sampler.total == "folds" else {})
+    return fingerprint("draw", task.id, list(_names(task)), content, how, avoided, key.seed, key.index)
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -360,7 +363,7 @@ def _folded(of: _Drawing, used: set[int], kept: Sequence[int]) -> list[list[int]
     stock, shots = of.stock("support"), of.sampler.shots
     assert isinstance(shots, int)
     rows = stock.every[np.isin(stock.labels[stock.every], list(kept))]
-    folds = len(rows) // shots
+    folds = -(-len(rows) // shots)
     if of.key.index >= folds or folds < 2:
         raise EpisodeError(Note.of("too-few-folds", task=of.task.id, shots=shots, folds=folds, index=of.key.index))
     found = rows[unshuffled_fold(stock.labels[rows], folds, of.key.index)]

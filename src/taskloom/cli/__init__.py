@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -14,6 +12,7 @@ from .. import __version__, console
 from ..errors import TaskloomError
 from . import ask, challenge, data, encode, export, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
+from .interrupts import Interrupted, end_quietly, handle_signals
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
 app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=EPILOG, pretty_exceptions_enable=False)
@@ -225,19 +224,23 @@ _verb(
 _verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
 
 
-class Interrupted(BaseException):
-    """Ctrl-C, which typer would turn into an ending of its own; with a message where there is more to say."""
-
-
 def main() -> NoReturn:
     """Run the command line and end with a code that means something."""
-    signal.signal(signal.SIGINT, _interrupted)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)
+    console.open_streams()
+    try:
+        code = _ended()
+    except Interrupted:  # while another ending was being told
+        code = 130
+    end_quietly()
+    sys.exit(code)
+
+
+def _ended() -> int:
+    """Run the command line, say why it ended, and give the exit code."""
+    handle_signals()
     try:
         code = app(prog_name="taskloom", standalone_mode=False) or 0
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         console.silence_broken_pipe()
         code = 0
@@ -252,7 +255,7 @@ def main() -> NoReturn:
         code = 1
     except Exception as error:
         code = _usage(error)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _usage(error: Exception) -> int:
@@ -267,11 +270,3 @@ def _usage(error: Exception) -> int:
     help_of = f" (see: {context.command_path} --help)" if context else ""
     console.error(f"{message[:1].lower()}{message[1:]}{help_of}")
     return 2
-
-
-def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
-    raise Interrupted
-
-
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    sys.exit(128 + number)  # so that what is half done is cleaned up

@@ -32,7 +32,7 @@ from .sentence_files import POOLINGS, sentence_settings
 from .telling import forms_told, is_told
 from .trained import Trained
 from .vector_lessons import VectorTask
-from .weight_files import CONFIG, FILES, WEIGHTS, adapter_content, content, parameters_in, refuse_uncovered
+from .weight_files import CONFIG, FILES, WEIGHTS, adapter_content, content, cut_weights, parameters_in, refuse_uncovered
 
 if TYPE_CHECKING:
     from .lm import LM
@@ -474,6 +474,8 @@ def _refuse_other(place: Path) -> None:
     if not (place / CONFIG).is_file():
         raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
     refuse_uncovered(place)
+    if cut := cut_weights(place):
+        raise ModelError(Note.of("weights-cut", file=cut, path=place))
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------
@@ -540,7 +542,7 @@ def _hub_errors(load: str) -> Iterator[None]:
 def _from_gguf(file: Path, sha256: str) -> Path:
     """Convert a GGUF file to a folder of safetensors in the cache, once."""
     target = packages.cache_folder() / "models" / f"{file.stem}-{sha256[:12]}"
-    if (target / CONFIG).is_file():
+    if _is_converted(target):
         return target
     need_torch()
     from .gguf import convert
@@ -549,11 +551,16 @@ def _from_gguf(file: Path, sha256: str) -> Path:
         with scratch_beside(target) as scratch:
             made = scratch / "made"
             convert(file, made)
-            if not (target / CONFIG).is_file():  # another process may have been quicker
+            if not _is_converted(target):  # another process may have been quicker
                 replace_folder(made, target)
     except OSError as error:
         raise ModelError(f"{file} can't be converted into {target} ({error.strerror or error})") from error
     return target
+
+
+def _is_converted(target: Path) -> bool:
+    """Tell whether a folder of converted weights is there, and whole: a full disk or a copy may have cut a file."""
+    return (target / CONFIG).is_file() and any(target.glob(f"*{WEIGHTS}")) and not cut_weights(target)
 
 
 def need_torch() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
+from ..masking import masked
 from ..scores.reduce import Array
 from .costs import Cost
 
@@ -59,8 +60,8 @@ def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
 
 
 def packed(body: Mapping[str, Any]) -> bytes:
-    """Pack what is kept as JSON: equal contents give equal bytes."""
-    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """Pack what is kept as JSON, without keys: equal contents give equal bytes."""
+    text = masked(json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
