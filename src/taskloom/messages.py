@@ -466,6 +466,30 @@ LEARNERS = {
     "true-or-false-expected": "{name} must be true or false: {given}",
     "options-of-texts": "options of pre-training need `goal: texts`: {names}",
     "options-of-answers": "pre-training (`goal: texts`) trains all weights on texts, and has no such options: {names}",
+    "options-of-vectors": "options of encoders that are trained need `goal: vectors`: {names}",
+    "options-not-of-vectors": "an encoder that is trained (`goal: vectors`) has `tell`, and no such options: {names}",
+    "groups-untold": "random groups of tasks (`by: random`) need a `tell` that is not none",
+    "warmup-steps-unfit": (
+        "warmup must be a share of the budget, or with a budget of steps or epochs a number of steps: {given:g}"
+    ),
+    "batch-below-tasks": (
+        "a batch has equally many examples of each task; set `batch` to {tasks} or more, or train on fewer tasks: "
+        "{batch}"
+    ),
+    "vectors-unlearnable": (
+        "vectors are learnt from labels, numbers and rankings, not from {kind}; leave the task out of `tasks`: {task!r}"
+    ),
+    "no-vector-lesson": "no example of the task can be learnt from, all are held out or have no order: {task!r}",
+    "members-untaught": "candidates that stand for several documents can't be trained on; task {task!r}: {ids}",
+    "query-without-order": "queries whose candidates are all graded alike, which give no triplet",
+    "encoder-untrainable": "`goal: vectors` needs an encoder that can be trained as base: {base!r}",
+    "fusion-needs-adapters": "`tell: fusion` needs a base with `tell: adapters`; name one in `train`: {base!r}",
+    "base-told": "the base has `tell: {tell}` already; train from its own base, or a fusion of adapters: {base!r}",
+    "form-untrained": (
+        "model {model} has no task to train on for the format {forms}; add one to its `tasks`, or set `form` to one "
+        "of: {known}"
+    ),
+    "study-without-citations": "`study` draws negatives of citations and needs `cites`; task: {name!r}",
     "options-of-episodes": "options of lessons that are drawn as episodes need `episodes`: {names}",
     "range-expected": "{name} must be an integer >= {least}, or two, the least and the most: {given}",
     "encoding-and-template": "lessons have an encoding or a template, not both: {encoding!r}, {template!r}",

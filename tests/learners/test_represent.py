@@ -19,10 +19,11 @@ from taskloom.learners.disambiguate import clusters, in_common
 from taskloom.learners.represent import Represent
 from taskloom.learners.sentences import sentences_of, transport
 from taskloom.learners.svm import fit_classes, fit_numbers
-from taskloom.learners.vector_reader import combined, forms_of
+from taskloom.learners.vector_reader import combined
 from taskloom.models import Usage
 from taskloom.models.vectors import VectorCache
 from taskloom.suites.documents import documents
+from taskloom.task_forms import forms_of
 
 POINTS: Mapping[str, tuple[float, ...]] = {
     "east": (1, 0), "far east": (3, 0), "north": (0, 1), "north-east": (2, 1), "far north": (0, 5), "west": (-1, 0)

@@ -30,7 +30,8 @@ from taskloom.studies.queue import Queue
 from taskloom.studies.results import read_results
 from taskloom.studies.run import run
 from taskloom.studies.study import load
-from taskloom.studies.training import Training, meant
+from taskloom.studies.trained_tasks import meant
+from taskloom.studies.training import Training
 from taskloom.studies.work import Bench
 from taskloom.suites import rows, store
 

@@ -24,6 +24,7 @@ from ..sources.files import OnError, Place, Row, RowFaults
 from ..sources.labelled import paths_in
 from ..sources.splits import pool_in_name, pool_of
 from ..sources.trec import read_qrels
+from ..suites.citation_triplets import citation_candidates
 from ..suites.document_links import Link, drawn, judgements
 from ..suites.document_tasks import RANKED, DocumentTask
 from .data_sets import declaration_in
@@ -73,6 +74,7 @@ class DeclaredTask(DocumentTask):
     found_by: str = ""  # search: the column of queries that a document is relevant to
     same: str = ""  # proximity: the column of what related documents share
     cites: str = ""  # proximity: the column of ids that a document cites
+    study: str = ""  # of citations: the column of fields of study; then negatives are easy and hard, to train on
     least: int = 0  # documents of a label; one that has fewer is dropped
     most: int = 0  # documents, drawn at random; 0: all
     queries: int = 0  # drawn at random; 0: all
@@ -82,6 +84,8 @@ class DeclaredTask(DocumentTask):
     def __post_init__(self) -> None:
         if len(self.links) > 1 or (self.links and self.kind != ("search" if self.found_by else "proximity")):
             raise SourceError(Note.of("document-link-unfit", name=self.name, links=list(self.links), kind=self.kind))
+        if self.study and not self.cites:
+            raise SourceError(Note.of("study-without-citations", name=self.name))
         if self.held_out is not None and not 0 <= self.held_out <= 1:
             raise SourceError(Note.of("share-expected", name="held_out", given=self.held_out))
 
@@ -95,6 +99,7 @@ class DeclaredTask(DocumentTask):
         """Say which columns of rows are read."""
         return Columns(
             fields=self.fields, id=self.id, label=self.label, link=next(iter(self.links.values()), ""),
+            study=self.study,
             many=self.kind == "multi-label", number=self.kind == "regression", scale=self.scale,
         )  # fmt: skip
 
@@ -332,7 +337,9 @@ def _judged(of: DeclaredTask, content: Content) -> Content:
     """Add judgements that columns hold, and candidates that are drawn at random."""
     if of.kind not in RANKED:
         return content
-    for link in of.links:
+    if of.study:
+        content.judged = {"": citation_candidates(content.related, content.studies, key=of.name)}
+    for link in () if of.study else of.links:
         content.judged = {"": judgements(link, content.related)}
         if link == "found_by":
             content.queries |= {query: query for query in content.judged[""]}

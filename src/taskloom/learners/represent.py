@@ -17,13 +17,14 @@ from ..ids import Json
 from ..messages import Note
 from ..models import Ability, Array
 from ..options import check_choices, check_integers
+from ..task_forms import FORMAT
 from . import Learner, Predictor, Tools
 from .baselines import golds_of, refuse_none
 from .near import MEASURES, TOP, graded
 from .prototype import VECTORS
 from .sentences import MATCHES, Match, SentencesPredictor
 from .svm import FOLDS, Probe, fit_classes, fit_labels, fit_numbers
-from .vector_reader import AUTO, FORMAT, Combining, VectorReader
+from .vector_reader import AUTO, Combining, VectorReader
 
 Variant: TypeAlias = Literal["corrected", "published"]
 FEW = 100  # support examples of one label each; with fewer, the released code searches for no C

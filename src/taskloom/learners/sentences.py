@@ -14,8 +14,9 @@ import numpy as np
 
 from ..core import Answer, Item, Stored, store_of
 from ..models import Array
+from ..task_forms import Side
 from .near import grades
-from .vector_reader import Side, VectorReader
+from .vector_reader import VectorReader
 
 Match: TypeAlias = Literal["whole", "best", "transport"]
 MATCHES: tuple[str, ...] = get_args(Match)

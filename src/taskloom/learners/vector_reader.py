@@ -13,26 +13,13 @@ from ..errors import LearnerError
 from ..messages import Note
 from ..models import Array
 from ..sources.embeddings import Embeddings
+from ..task_forms import Side, format_of, forms_of
 from . import Tools
 from .baselines import document_of
 
-Side: TypeAlias = Literal["query", "candidate"]
 Combining: TypeAlias = Literal["mean", "concat"]
-FORMAT = "format"  # the tag of tasks that says in which of SciRepEval's formats they are
-FORMATS: Mapping[str, str] = {"labels": "CLF", "number": "RGN", "ranking": "PRX", "terms": "PRX"}  # by output, else
 AUTO = "auto"
 READ = 4096  # documents that are read at a time
-
-
-def forms_of(task: Task, side: Side) -> tuple[str, ...]:
-    """Name the forms that suit a task, the best first: an encoder that has none of them gives plain vectors.
-
-    In search, queries and documents differ; sentence encoders call these forms by other names.
-    """
-    (format_, *_) = (*task.tags.get(FORMAT, ()), FORMATS[task.output.kind])
-    if format_ != "SRCH":
-        return (format_,)
-    return ("QRY", "query") if side == "query" else ("PRX", "document", "passage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +67,8 @@ class VectorReader:
         if self.form != AUTO:
             return self.form
         known = self.tools.forms(model)
-        return next((form for form in forms_of(self.task, side) if form in known), "")
+        grouped = (self.task.id, format_of(self.task))  # forms of an encoder that was trained on other groups of tasks
+        return next((form for form in (*grouped, *forms_of(self.task, side)) if form in known), "")
 
     def _documents(self, store: str, ids: Sequence[str]) -> Iterator[list[Stored]]:
         for at in range(0, len(ids), READ):

@@ -194,7 +194,9 @@ class Encoder(Protocol):
 class KeptVectors(Protocol):
     """The vectors of one model, each made once: by its text, or by the id of its document."""
 
-    encoding: float  # seconds that encoding took so far
+    @property
+    def encoding(self) -> float:
+        """Say how many seconds encoding took so far."""
 
     @property
     def by_id(self) -> bool:

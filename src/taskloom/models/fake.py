@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -34,14 +34,17 @@ from . import (
     TextPair,
     Usage,
 )  # fmt: skip
+from .fake_vectors import WIDTH, moves, read_moves, write_moves
 from .recipe import Learnt, Recipe, Watch
+from .trained import Trained
+from .vector_lessons import VectorLesson, VectorTask
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
     "echo": "writes the last line of the prompt, but for one such as Answer:, and likes options whose words are in it",
     "noise": "writes words of the prompt, and likes options, as a hash of the prompt has it",
     "pupil": "answers as in the lesson with most words in common; as long as it has had none, it echoes",
-    "bag": "encodes: texts with words in common have like vectors; it can be trained on pairs of texts",
+    "bag": "encodes: texts with words in common have like vectors; it can be trained on pairs of texts, and on tasks",
     "random": "encodes: a random vector for each text, which says nothing of it",
 }
 ENCODERS: Mapping[str, frozenset[Ability]] = {
@@ -49,6 +52,7 @@ ENCODERS: Mapping[str, frozenset[Ability]] = {
     "random": frozenset({"vectors"}),
 }
 LESSONS = "lessons.json"
+BAG_FORMS = ("CLF", "QRY")  # of vectors of a bag that is not trained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +98,27 @@ class Fake:
         return FakeModel(self.kind)
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:  # noqa: ARG002
-        """Make the fake encoder ready."""
-        return RandomEncoder() if self.kind == "random" else FakeEncoder(self.seconds)
+        """Make the fake encoder ready, with what training has moved."""
+        if self.kind == "random":
+            return RandomEncoder()
+        return FakeEncoder(self.seconds, read_moves(added) if added else None)
 
-    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:
         """Name the forms of vectors."""
-        return FakeEncoder.forms if self.kind == "bag" else ()
+        if self.kind != "bag":
+            return ()
+        return tuple(form for form in read_moves(added) if form) if added else BAG_FORMS
+
+    def train_vectors(
+        self, tasks: Sequence[VectorTask], added: Sequence[Path], how: Trained, *, seed: int, folder: Path,  # noqa: ARG002
+        watch: Watch | None = None,
+    ) -> Learnt:  # fmt: skip
+        """Move words by what tasks tell of their texts."""
+        _wait(self.seconds)
+        write_moves(moves(tasks, seed=seed), how, folder)
+        lessons = [lesson for task in tasks for lesson in task.lessons]
+        words = sum(len(tokens(text)) for lesson in lessons for text in lesson.texts)
+        return replace(_learnt(lessons, how, watch), tokens=words, per_form=WIDTH if how.has_forms else 0)
 
     def measure(self) -> Measure:
         """Count words for tokens."""
@@ -110,9 +129,7 @@ class Fake:
         seed: int, folder: Path, watch: Watch | None = None,
     ) -> Learnt:  # fmt: skip
         """Keep the lessons, in the order of the seed: of two that are as near, the first counts."""
-        until = time.monotonic() + self.seconds
-        while time.monotonic() < until:
-            time.sleep(min(0.05, self.seconds))
+        _wait(self.seconds)
         order = shuffled(len(lessons), "pupil", seed, len(added))
         kept = [[lessons[place].prompt, lessons[place].answer] for place in order]
         (folder / LESSONS).write_text(canonical(kept), encoding="utf-8")
@@ -209,10 +226,11 @@ class FakeModel:
 class FakeEncoder:
     """An encoder that adds up a vector for each word, drawn by a hash of it; forms give other vectors."""
 
-    width, forms = 32, ("CLF", "QRY")
+    width = WIDTH
 
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.seconds, self.usage = seconds, Usage()
+    def __init__(self, seconds: float = 0.0, moved: Mapping[str, Mapping[str, Array]] | None = None) -> None:
+        self.seconds, self.usage, self.moved = seconds, Usage(), moved or {}
+        self.forms = BAG_FORMS if moved is None else tuple(form for form in moved if form)
         self.learnt: dict[str, Array] = {}  # by word, what training has added
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:
@@ -251,7 +269,10 @@ class FakeEncoder:
         return tokens(text.lower())[:CONTEXT]
 
     def _sum(self, words: Sequence[str], form: str) -> Array:
-        each = (_direction(word, form, self.width) + self.learnt.get(word, 0.0) for word in words)
+        moved = self.moved.get(form, {})
+        each = (
+            _direction(word, form, self.width) + self.learnt.get(word, 0.0) + moved.get(word, 0.0) for word in words
+        )
         return sum(each, np.zeros(self.width))
 
 
@@ -281,7 +302,14 @@ def _direction(word: str, form: str, width: int) -> Array:
     return np.array([_fraction(f"{form}\n{place}\n{word}") - 0.5 for place in range(width)])
 
 
-def _learnt(lessons: Sequence[Lesson | TextPair], how: Recipe, watch: Watch | None) -> Learnt:
+def _wait(seconds: float) -> None:
+    """Take so long, in short naps, so that a process can be ended meanwhile."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(min(0.05, seconds))
+
+
+def _learnt(lessons: Sequence[Lesson | TextPair | VectorLesson], how: Recipe, watch: Watch | None) -> Learnt:
     """Tell of a training that takes a step for each lesson, and forgets nothing."""
     watch = watch or Watch()
     for step in range(len(lessons)):

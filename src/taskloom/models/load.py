@@ -30,6 +30,8 @@ from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, 
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import POOLINGS, sentence_settings
 from .telling import forms_told, is_told
+from .trained import Trained
+from .vector_lessons import VectorTask
 from .weight_files import (
     CONFIG,
     FILES,
@@ -100,6 +102,16 @@ class EncoderSource(Source, Protocol):
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Make the encoder ready, with all that training has added, in this order."""
+
+
+class TrainableEncoderSource(EncoderSource, Protocol):
+    """An encoder that can be trained on tasks: what training adds is kept in a folder."""
+
+    def train_vectors(
+        self, tasks: Sequence[VectorTask], added: Sequence[Path], how: Trained, *, seed: int, folder: Path,
+        watch: Watch | None = None,
+    ) -> Learnt:  # fmt: skip
+        """Train on tasks, after what was added before, and write what this adds into a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +215,16 @@ class Weights:
         from .tuning import train_for_good
 
         return train_for_good(lm, lessons, how, dev=dev, seed=seed, folder=folder, watch=watch or Watch())
+
+    def train_vectors(
+        self, tasks: Sequence[VectorTask], added: Sequence[Path], how: Trained, *, seed: int, folder: Path,
+        watch: Watch | None = None,
+    ) -> Learnt:  # fmt: skip
+        """Load the encoder with what was added before, and train it."""
+        encoder: Any = self.open_encoder(folder, added)
+        from .vector_training import train_vectors
+
+        return train_vectors(encoder, tasks, how, seed=seed, folder=folder, watch=watch or Watch())
 
     def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:
         """Name the forms that the encoder is told, or else the prompts of the folder."""

@@ -27,7 +27,7 @@ from .corruption import most_spans
 from .load import need_torch
 from .new import KINDS, SENTINELS, Goal
 from .recipe import BUDGETS, Recipe, Watch
-from .trained import STEPS_OF_TEXTS, USUAL_OF_TEXTS
+from .trained import STEPS_OF_TEXTS, USUAL
 
 Notify: TypeAlias = Callable[[int, float, float], None]  # called with the step, the share that is done, and the loss
 VERSION = 1  # of what the same settings give
@@ -95,7 +95,7 @@ def usual_recipe(model: str, **given: Any) -> Recipe:
     >>> usual_recipe("t5-nano", steps=100).rate
     0.003
     """
-    usual = {"lr": usual_rate(model), **USUAL_OF_TEXTS}
+    usual = {"lr": usual_rate(model), **USUAL["texts"]}
     budget = {} if any(given.get(name) for name in BUDGETS) else {"steps": STEPS_OF_TEXTS}
     said = {name: value for name, value in given.items() if value is not None and (value or name not in BUDGETS)}
     return Recipe(**usual | budget | said)

@@ -12,7 +12,7 @@ from ..messages import Note
 from ..options import check_booleans, check_choices, check_integers, settle_number
 
 What: TypeAlias = Literal["all", "lora", "prompt", "adapters", "none"]
-Schedule: TypeAlias = Literal["constant", "linear", "cosine"]
+Schedule: TypeAlias = Literal["constant", "linear", "cosine", "inverse-sqrt"]
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 PromptStart: TypeAlias = Literal["words", "random"]
 STEPS = 100  # where no budget is given
@@ -36,8 +36,8 @@ class Recipe:
     steps: int = 0
     epochs: int = 0
     tokens: int = 0  # read and written, without padding
-    schedule: Schedule = "linear"  # of the learning rate: down to 0 but for `constant`
-    warmup: float = 0.0  # share of the budget in which the rate rises
+    schedule: Schedule = "linear"  # of the learning rate: down to 0 but for `constant` and `inverse-sqrt`
+    warmup: float = 0.0  # share of the budget in which the rate rises; above 1, a number of steps
     clip: float = 1.0  # the largest norm of a gradient; 0: any
     decay: float = 0.0  # of weights
     patience: int = 0  # validations without a lower loss after which training stops; 0: none is made
@@ -59,7 +59,9 @@ class Recipe:
         check_booleans(self, "recompute")
         if self.lr is not None:
             settle_number(self, "lr", least=LOWEST_RATE, most=100)
-        settle_number(self, "warmup", least=0, most=1)
+        settle_number(self, "warmup", least=0)
+        if self.warmup > 1 and (not self.warmup.is_integer() or self.tokens):
+            raise UsageError(Note.of("warmup-steps-unfit", given=self.warmup))
         settle_number(self, "decay", least=0, most=1)
         settle_number(self, "clip", least=0)
         settle_number(self, "alpha", least=LOWEST_RATE)
@@ -85,6 +87,7 @@ class Learnt:
     steps: int
     tokens: int
     parameters: int  # that were trained
+    per_form: int = 0  # of them, those that an encoder has for each form alone
     losses: Sequence[tuple[int, float]] = ()
     validation: Sequence[tuple[int, float]] = ()
     threads: int = 0

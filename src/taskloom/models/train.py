@@ -125,7 +125,7 @@ class _Loop:
         state, parts = self.state, self.objective.parts(self.state.step)
         tokens, targets = sum(part.tokens for part in parts), sum(part.targets for part in parts)
         torch.manual_seed(next(iter(raw_bits("step", self.seed, state.step))) >> 1)
-        rate = self.how.rate * _factor(self.how, self.share, self._share_after(1, tokens))
+        rate = self.how.rate * _factor(self.how, self.share, self._share_after(1, tokens), size=self.size)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         loss = self._gradients(parts, max(1, targets))
@@ -234,15 +234,24 @@ class _Loop:
         )  # fmt: skip
 
 
-def _factor(how: Recipe, before: float, after: float) -> float:
+def _factor(how: Recipe, before: float, after: float, *, size: int = 1) -> float:
     """Give the factor of the learning rate in a step, from the shares of the budget that are used before and after it.
+
+    A warm-up of a number of steps is a share of the budget's `size`. The inverse square root is of the steps so far,
+    in units of the warm-up (Vaswani et al., 2017), whose last step has the full rate.
 
     >>> [round(_factor(Recipe(warmup=0.5), step / 4, (step + 1) / 4), 2) for step in range(4)]
     [0.5, 1.0, 1.0, 0.5]
+    >>> how = Recipe(warmup=2, schedule="inverse-sqrt")
+    >>> [round(_factor(how, step / 8, (step + 1) / 8, size=8), 2) for step in range(8)]
+    [0.5, 1.0, 0.82, 0.71, 0.63, 0.58, 0.53, 0.5]
     """
-    if before < how.warmup:
-        return min(1.0, after / how.warmup)
-    left = (1 - before) / (1 - how.warmup) if how.warmup < 1 else 1.0
+    warmup = how.warmup / size if how.warmup > 1 else how.warmup
+    if before < warmup:
+        return min(1.0, after / warmup)
+    if how.schedule == "inverse-sqrt":
+        return math.sqrt(max(warmup, after - before) / after)
+    left = (1 - before) / (1 - warmup) if warmup < 1 else 1.0
     return {"constant": 1.0, "linear": left, "cosine": 0.5 * (1 - math.cos(math.pi * left))}[how.schedule]
 
 

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..core import declared
 from ..errors import UnknownNameError, UsageError
 from ..messages import Note
-from ..options import check_choices, check_integers
+from ..options import check_choices, check_integers, settle_number
 from .recipe import BUDGETS, Recipe
+from .telling import TELLS, Tell, Telling
+
+Goal: TypeAlias = Literal["answers", "texts", "vectors"]
+Grouping: TypeAlias = Literal["format", "random"]
 
 OF_TEXTS = ("texts", "field", "objective", "tokenizer", "vocabulary", "length")  # options of pre-training alone
 OF_EPISODES = ("ways", "shots")  # options of lessons that are drawn as episodes
 OF_ANSWERS = ("what", "dev", "patience", "every", "encoding", "template", "episodes")  # not of pre-training
-USUAL_OF_TEXTS: Mapping[str, Any] = {"batch": 16, "warmup": 0.05}
+OF_VECTORS = ("tell", "by", "triplets", "margin", "titles", "pal_size", "pal_heads")  # options of vectors alone
+NOT_OF_VECTORS = ("what", "encoding", "template", "episodes", "rank", "alpha", "virtual", "start")
+USUAL: Mapping[Goal, Mapping[str, Any]] = {  # where a study does not say otherwise
+    "answers": {},
+    "texts": {"batch": 16, "warmup": 0.05},
+    "vectors": {  # as published for SPECTER2
+        "apart": "study", "most": 600_000, "batch": 256, "warmup": 700, "schedule": "inverse-sqrt"
+    },
+}  # fmt: skip
 STEPS_OF_TEXTS = 3000  # where no budget is given
+RATES_OF_VECTORS: Mapping[Tell, float] = {
+    "none": 5e-5, "codes": 5e-5, "adapters": 1e-4, "fusion": 1e-4, "pals": 5e-5,
+}  # fmt: skip
+EPOCHS_OF_VECTORS: Mapping[Tell, int] = {"none": 2, "codes": 2, "adapters": 6, "fusion": 4, "pals": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +51,28 @@ class Trained(Recipe):
     shots: tuple[int, int] = (1, 5)  # examples of each class
     dev: int = 0  # examples that are held out for early stopping
     apart: Literal["target", "study"] = "target"  # from whose records its own are kept apart
-    goal: Literal["answers", "texts"] = "answers"  # what is learnt; a model without weights starts with texts
+    goal: Goal = "answers"  # what is learnt; a model without weights starts with texts, an encoder learns vectors
     texts: tuple[str, ...] = ()  # sources of texts outside the suite; none: the inputs of its tasks
     field: tuple[str, ...] = ()  # of these sources
     objective: str = ""  # of texts, as `taskloom pretrain` has it; "": the usual one
     tokenizer: str = ""
     vocabulary: int = 8000
     length: int = 128  # tokens of a piece of text
+    tell: Tell = "none"  # how an encoder is told the format of a task; none: one vector for all
+    by: Grouping = "format"  # what tasks share: their format, or a random group, as many as there are formats
+    triplets: int = 5  # of each query, at most
+    margin: float = 1.0  # by which the worse candidate of a triplet should be further away
+    titles: float = 0.0  # share of the documents of triplets that are read by their first field alone
+    pal_size: int = 0  # of projected attention layers, see `Telling`
+    pal_heads: int = 6
 
     def __post_init__(self) -> None:
         Recipe.__post_init__(self)
-        check_choices(self, apart=("target", "study"), goal=("answers", "texts"))
-        check_integers(self, {"dev": 0, "sample": 0, "episodes": 0})
+        check_choices(self, apart=("target", "study"), goal=get_args(Goal), tell=TELLS, by=get_args(Grouping))
+        check_integers(self, {"dev": 0, "sample": 0, "episodes": 0, "triplets": 1})
+        settle_number(self, "margin", least=0)
+        settle_number(self, "titles", least=0, most=1)
+        self._check_vectors()
         if self.goal != "texts" and (given := [name for name in OF_TEXTS if name in declared(self)]):
             raise UsageError(Note.of("options-of-texts", names=given))
         if self.goal == "texts" and (given := [name for name in OF_ANSWERS if name in declared(self)]):
@@ -73,6 +99,29 @@ class Trained(Recipe):
         if self.encoding and self.template != "default":
             raise UsageError(Note.of("encoding-and-template", encoding=self.encoding, template=self.template))
 
+    def _check_vectors(self) -> None:
+        """Refuse options of vectors where none are learnt, and those of other goals where they are."""
+        if self.goal != "vectors":
+            if given := [name for name in OF_VECTORS if name in declared(self)]:
+                raise UsageError(Note.of("options-of-vectors", names=given))
+            return
+        if given := [name for name in NOT_OF_VECTORS if name in declared(self)]:
+            raise UsageError(Note.of("options-not-of-vectors", names=given))
+        if self.by == "random" and self.tell == "none":
+            raise UsageError(Note.of("groups-untold"))
+        _ = self.telling  # which has checks of its own
+
+    @property
+    def has_forms(self) -> bool:
+        """Tell whether it is an encoder that gives a vector for each format of tasks."""
+        return self.goal == "vectors" and self.tell != "none" and self.by == "format"
+
+    @property
+    def telling(self) -> Telling:
+        """Say how an encoder is told the form of a vector."""
+        sizes = {"reduction": self.reduction, "pal_size": self.pal_size, "pal_heads": self.pal_heads}
+        return Telling(tell=self.tell, **sizes)
+
 
 def _settle_range(of: Trained, name: str, *, least: int, open_ended: bool = False) -> None:
     """Make an option a pair, the least and the most, or refuse it; a number is both."""
@@ -90,10 +139,20 @@ def trained(options: Mapping[str, Any]) -> Trained:
     for option in options:
         if option not in known:
             raise UnknownNameError("option", option, known)
-    usual = dict(USUAL_OF_TEXTS) if options.get("goal") == "texts" else {}
-    if usual and not any(options.get(name) for name in BUDGETS):
-        usual["steps"] = STEPS_OF_TEXTS
     try:
-        return Trained(**{**usual, **options})
+        return Trained(**{**_usual(options), **options})
     except TypeError as error:
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None
+
+
+def _usual(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options that are usual for a goal."""
+    goal, tell = options.get("goal", "answers"), options.get("tell", "none")
+    usual = dict(USUAL.get(goal, {}))
+    has_budget = any(options.get(name) for name in BUDGETS)
+    if goal == "texts" and not has_budget:
+        usual["steps"] = STEPS_OF_TEXTS
+    if goal == "vectors" and tell in TELLS:
+        usual["lr"] = RATES_OF_VECTORS[tell]
+        usual |= {} if has_budget else {"epochs": EPOCHS_OF_VECTORS[tell]}
+    return usual

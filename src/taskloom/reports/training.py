@@ -13,7 +13,8 @@ from ..studies.curves import LossSet, LossTrace, is_trained
 from ..studies.results import Results
 
 WHAT: Mapping[str, str] = {
-    "all": "all weights", "lora": "LoRA", "prompt": "soft prompt", "adapters": "adapters", "none": "nothing"
+    "all": "all weights", "lora": "LoRA", "prompt": "soft prompt", "adapters": "adapters", "none": "nothing",
+    "codes": "control codes", "fusion": "adapter fusion", "pals": "PALs",
 }  # fmt: skip
 MOST = 80  # points of a curve: of more, some that follow each other are one
 Trainee: TypeAlias = tuple[str, str, Shots | None]  # kind, name, and shots of a learner

@@ -47,6 +47,7 @@ class Columns:
     id: str = ""  # none: a usual one
     label: str = ""
     link: str = ""  # of values by which documents are related: queries that found them, topics, or ids
+    study: str = ""  # of fields of study, by which negatives are drawn
     many: bool = False  # whether a document has several labels
     number: bool = False
     scale: Scale = ""  # of numbers
@@ -65,6 +66,7 @@ class Content:
     clusters: dict[str, str] = field(default_factory=dict)  # of signatures
     parts: dict[str, str] = field(default_factory=dict)  # fields of study, of queries
     related: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of the link column
+    studies: dict[str, tuple[str, ...]] = field(default_factory=dict)  # fields of study of documents
     unlabelled: set[str] = field(default_factory=set)  # documents whose column of labels is empty
     dropped: Counter[Note] = field(default_factory=Counter)
     space: str = ""  # of the ids of signatures, which are unique within one of S2AND's sources alone
@@ -171,6 +173,8 @@ def _read_labelled(row: Row, columns: Columns, into: Content, pool: str) -> None
         into.add_document(id_, texts)
     if columns.link:
         into.related[id_] = tuple(map(str, _several(row.get(columns.link))))
+    if columns.study:
+        into.studies[id_] = tuple(map(str, _several(row.get(columns.study))))
     labels = [name for name in ((columns.label,) if columns.label else LABELS) if name in row]
     if label := next((name for name in labels if not _is_blank(row[name], columns)), ""):
         into.add_label(pool, id_, gold_of(row[label], columns))

@@ -91,8 +91,10 @@ class Naming:
                 for seed, (nth, index) in product(protocol.seeds, enumerate(protocol.episodes(shots))):
                     drawn = draw_id(self.suite, task, draws, seed=seed, index=index)
                     where = {"task": task, "shots": shots, "seed": seed, "index": index, "draw": drawn}
-                    for name, training in product(self._taking(fit, nth), protocol.training or (seed,)):
-                        yield from self._cells(name, able[name], {**where, "training": training})
+                    for name in self._taking(fit, nth):
+                        seeds = (protocol.training or (seed,))[: self.study.learners[name].training or None]
+                        for training in seeds:
+                            yield from self._cells(name, able[name], {**where, "training": training})
 
     def _is_named(self, model: str) -> bool:
         return bases(self.models, model)[0] in self.ids

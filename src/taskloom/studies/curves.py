@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LossSet: TypeAlias = Literal["training", "validation"]
 LOSS_SETS: dict[str, LossSet] = {"loss": "training", "validation": "validation"}  # by the name of a trace
+PER_FORM = "parameters per form"  # the name of a trace that is one number: see `form_parameters`
 WHOLE = ("seed", "episode", "training", "step")  # columns of integers
 
 
@@ -74,6 +75,16 @@ def loss_traces(results: Results) -> tuple[LossTrace, ...]:
         return tuple(found)
 
 
+def form_parameters(results: Results) -> dict[str, int]:
+    """Read how many parameters each trained encoder has for one form of vectors alone."""
+    with opened_ledger(results) as ledger:
+        if ledger is None or not results.training:
+            return {}
+        kept = ledger.traces(results.trial)
+        trained = [one for one in ledger.planned(results.trial) if one.kind == "train" and one.cell in kept]
+        return {one.learner: int(kept[one.cell][PER_FORM][0][1]) for one in trained if PER_FORM in kept[one.cell]}
+
+
 def is_trained(results: Results) -> bool:
     """Tell whether anything was trained."""
     return bool(results.training) or any(o.cost.trained for o in results.outcomes)
@@ -90,7 +101,8 @@ def _of_outcome(results: Results, o: Outcome, kept: dict[str, list[tuple[int, fl
 
 
 def _of_model(one: Planned, kept: dict[str, list[tuple[int, float]]], ledger: Ledger) -> Iterator[LossTrace]:
-    what = str(ledger.key(one.cell).get("set", {}).get("what", "all"))
+    said = ledger.key(one.cell).get("set", {})
+    what = str(said.get("tell", said.get("what", "all")))
     for name, points in kept.items():
         if name in LOSS_SETS:
             yield LossTrace(

@@ -22,6 +22,7 @@ from .cells import bases
 from .training import Taught
 
 BASE, PARAMETERS, TRAINED = "base", "parameters", "trained"
+TELL, BY = "tell", "by"  # of an encoder: how it is told formats, and what tasks share
 TASKS, INSTANCES, ENCODING, OTHERS = "training tasks", "training instances", "training encoding", "training"
 OF_TRAINING = (TRAINED, TASKS, INSTANCES, ENCODING, OTHERS)
 NOTHING = "nothing"  # what a model was trained in that was not
@@ -41,9 +42,11 @@ def _of_model(of: Learner, models: Models, taught: AllTaught) -> dict[str, Json]
     name = next(iter(of.models), "")
     if name not in models:  # it needs none, or one at fault
         return {}
-    how, size = models[name], {PARAMETERS: _parameters(models, name)}
+    how, size = models[name], dict[str, Json]({PARAMETERS: _parameters(models, name)})
     if not isinstance(how, Trained) or how.goal == "texts":
         return {BASE: name, **size, **UNTRAINED}
+    if how.goal == "vectors":
+        size |= {TELL: how.tell, BY: how.by}
     rows = [found.rows for (model, _, _), found in taught.items() if model == name]
     tasks = max(map(len, rows), default="all")
     most = max((len(chosen) for found in rows for chosen in found.values()), default="all")
@@ -70,7 +73,7 @@ def taught_notes(suite: Suite, models: Models, taught: AllTaught) -> tuple[Note,
     """Say of models that are trained on tasks what is known of leaks into those that are asked about."""
     by_model: dict[str, dict[str, Taught]] = {}
     for (model, target, _), given in taught.items():
-        if given.rows and isinstance(how := models[model], Trained) and how.goal == "answers":
+        if given.rows and isinstance(how := models[model], Trained) and how.goal != "texts":
             by_model.setdefault(model, {})[target] = given
     return tuple(note for model, found in by_model.items() if (note := _note(suite, model, found)))
 

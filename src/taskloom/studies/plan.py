@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,8 @@ from .model_settings import settings_of, taught_notes
 from .resources import RESOURCES
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
-from .training import faults_of, meant, untrainable
+from .trained_tasks import faults_of, meant, untrainable
+from .vector_checks import form_faults, vector_base_faults
 from .views import Settings, named_by, view_faults, view_name
 from .yaml_reader import StudyFaults
 
@@ -295,6 +296,8 @@ def _check_models(
             of_tasks = (*faults_of(of, suite), *untrainable(of, suite, study, [*parts]))
             for fault in (*of_tasks, *_base_faults(models, name, of)):
                 faults.add(place, f"model {name!r}: {fault}")
+    if not faults.found:
+        _add_shared(study, form_faults(suite, models, parts), faults)
     for task, part in parts.items():
         for name, learner_ in part.items():
             needs = learner_.needs(suite.tasks[task]) if can_do(learner_, suite.tasks[task]) else {}
@@ -315,14 +318,20 @@ def _unable(model: str, lacking: frozenset[Ability]) -> Note:
 def _check_settings(
     study: Study, suite: Suite, parts: Mapping[str, Mapping[str, Learner]], faults: StudyFaults
 ) -> None:
-    """Note settings of learners that do not fit their tasks; a fault that tasks share is named once."""
-    found: dict[tuple[str, Note], list[str]] = {}
+    """Note settings of learners that do not fit their tasks."""
+    found = []
     for task, part in parts.items():
         fields = cache(lambda task=task: input_names(suite, task))
-        for name, of in part.items():
-            for fault in of.faults(suite.tasks[task], fields):
-                found.setdefault((name, fault), []).append(task)
-    for (name, fault), tasks in found.items():
+        found += [(name, task, fault) for name, of in part.items() for fault in of.faults(suite.tasks[task], fields)]
+    _add_shared(study, found, faults)
+
+
+def _add_shared(study: Study, found: Iterable[tuple[str, str, Note]], faults: StudyFaults) -> None:
+    """Note faults of learners at tasks; one that tasks share is named once."""
+    shared: dict[tuple[str, Note], list[str]] = {}
+    for name, task, fault in found:
+        shared.setdefault((name, fault), []).append(task)
+    for (name, fault), tasks in shared.items():
         others = f" and {len(tasks) - 1:,} more" if len(tasks) > 1 else ""
         faults.add(study.places.get(("learner", name), ""), f"learner {name!r}, task {tasks[0]!r}{others}: {fault}")
 
@@ -336,7 +345,9 @@ def input_names(suite: Suite, task: str) -> tuple[str, ...]:
 def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained) -> Iterator[str]:
     """Say why a model can't be trained from its base."""
     base = models[of.train]
-    if not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
+    if of.goal == "vectors":
+        yield from vector_base_faults(models, name, of)
+    elif not ({"train"} if isinstance(base, Scratch) else {"train", "score"}) <= _can(models, name):  # one that writes
         yield f"its base can't be trained: {bases(models, name)[0]!r}"
     elif isinstance(base, Scratch) != (of.goal == "texts"):
         yield str(Note.of("new-needs-texts" if isinstance(base, Scratch) else "goal-needs-new", base=of.train))
@@ -350,6 +361,8 @@ def _base_faults(models: Mapping[str, Source | Trained], name: str, of: Trained)
 def _can(models: Mapping[str, Source | Trained], name: str) -> frozenset[Any]:
     """Say what a model can do: what its base can, and what pre-training has made of it."""
     chain = [models[model] for model in bases(models, name)]
+    if isinstance(last := chain[-1], Trained) and last.goal == "vectors":
+        return frozenset({"vectors"})
     pretrained = any(isinstance(of, Trained) and of.goal == "texts" for of in chain)
     made = LANGUAGE | {"vectors"} if pretrained else frozenset()
     return frozenset() if isinstance(chain[0], Trained) else chain[0].can | made

@@ -26,7 +26,8 @@ FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
 MOST = 100_000  # seeds that a number can stand for
 WRITTEN = (
-    "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots, episodes, optional and resources"
+    "NAME: {} or NAME: {LEARNER: {option: value}}, "
+    "with optional keys tasks, shots, episodes, training, optional and resources"
 )
 
 
@@ -123,6 +124,7 @@ class StudyLearner:
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = ()  # none: all of the study's
     episodes: int = 0  # the first so many of each setting; 0: all
+    training: int = 0  # the first so many seeds of training; 0: all
     optional: bool = False  # whether it is skipped, with a warning, where its model is unavailable
     resources: Resources | None = None  # that its cells take on a cluster
 
@@ -225,6 +227,7 @@ class _Where:
     tasks: tuple[str, ...] = ("*",)
     shots: tuple[Shots, ...] = key((), read=_listed_settings)
     episodes: int = 0
+    training: int = 0
     optional: bool = False
     resources: Resources | None = field(default=None, metadata={"read": read_resources})
 
@@ -232,7 +235,8 @@ class _Where:
 def _learners(node: Node, key: str, default: Mapping[str, StudyLearner]) -> dict[str, StudyLearner]:
     """Read learners: `nearest: {}` by its own name, or `mine: {tfidf-linear: {C: 10.0}}` under another.
 
-    Beside the learner may stand the tasks, shots and first episodes that it takes part in, and whether it is optional.
+    Beside the learner may stand the tasks, shots, first episodes and first seeds of training that it takes part in, and
+    whether it is optional.
     """
     found, part = dict(default), node.mapping(key)
     for name, value in part.values.items():
@@ -253,7 +257,7 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
         return None
     return StudyLearner(
         learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, episodes=where.episodes,
-        optional=where.optional, resources=where.resources,
+        training=where.training, optional=where.optional, resources=where.resources,
     )  # fmt: skip
 
 

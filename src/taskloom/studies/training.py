@@ -7,14 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from ..core import ROLES, Suite, declared
-from ..encodings import encoding
+from ..core import Suite, declared
+from ..document_lessons import SCALE, LessonMaker, trained_forms
 from ..episodes import ALL, DRAWN, Deck, Shots
-from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
+from ..errors import EpisodeError, StudyError, TaskloomError, UsageError
 from ..ids import Json, fingerprint, shuffled
 from ..lesson_episodes import drawable, episode_lessons
 from ..lessons import (
-    RANDOM,
     answerable_rows,
     lessons_of,
     shown_tags,
@@ -27,9 +26,11 @@ from ..models import Lesson
 from ..models.corpus import Corpus, gathered
 from ..models.corpus import read as read_corpus
 from ..models.trained import Trained
-from ..suites.instructions import leaking_tasks
-from ..templates import TEMPLATES, template, words_of
-from .study import Study, StudyProtocol, chosen_tasks, named
+from ..models.vector_lessons import VectorTask, groups_of_formats, random_groups
+from ..task_forms import format_of
+from ..templates import words_of
+from .study import Study, StudyProtocol, chosen_tasks
+from .trained_tasks import excluded, folds_named, meant, split_tasks
 
 # Options of a trained model that do not name it: its base does, and what it is taught.
 KEPT_APART = ("train", "tasks", "folds", "most", "sample", "apart", "texts", "field")
@@ -94,12 +95,18 @@ class Training:
         if few := [task for task, chosen in rows.items() if of.episodes and not self._drawable(task, chosen, of)]:
             raise TrainingError(Note.of("no-episode", model=model, task=target, shots=of.shots[0], tasks=few))
         content: list[Json] = [
-            [self.suite.digest(task), shown_tags(self.suite.tasks[task], of.encoding), list(chosen)]
-            for task, chosen in rows.items()
+            [self.suite.digest(task), self._tags(task, of), list(chosen)] for task, chosen in rows.items()
         ]
         key: dict[str, Json] = {"taught": fingerprint(content)}
-        key |= {} if of.encoding or of.goal == "texts" else {"template": words_of(of.template)}
+        key |= {} if of.encoding or of.goal != "answers" else {"template": words_of(of.template)}
         return Taught(fold, rows, self._key(of, key))
+
+    def _tags(self, name: str, of: Trained) -> Json:
+        """Give what of a task's tags matters to what is taught: they do not name a task."""
+        task = self.suite.tasks[name]
+        if of.goal != "vectors":
+            return shown_tags(task, of.encoding)
+        return [name, *trained_forms(task, {}), *task.tags.get(SCALE, ())]
 
     def _key(self, of: Trained, taught: Mapping[str, Json]) -> dict[str, Json]:
         """Give what names a training: its settings, and what is taught."""
@@ -133,6 +140,26 @@ class Training:
                        for is_apart in (False, True))  # fmt: skip
         return kept, apart
 
+    def vector_tasks(self, of: Trained, taught: Taught, seed: int) -> tuple[list[VectorTask], dict[str, int]]:
+        """Read what is taught as lessons of vectors, and count by code what is dropped."""
+        maker = LessonMaker(
+            suite=self.suite, triplets=of.triplets, most=0 if of.most == "all" else of.most, titles=of.titles,
+            seed=seed, groups=self.groups(of, taught, seed),
+        )  # fmt: skip
+        records = [record for task, rows in taught.rows.items() for record in taught_groups(self.suite, task, rows)]
+        dev = min(of.dev, len(records) // 2) if self.limit else of.dev
+        return maker.tasks(taught.rows, _held_out(records, dev, seed)), dict(maker.dropped)
+
+    def groups(self, of: Trained, taught: Taught, seed: int) -> dict[str, str]:
+        """Part tasks into random groups, as many as they have formats; none where formats are the groups."""
+        formats = {format_of(self.suite.tasks[task]) for task in taught.rows}
+        return random_groups(list(taught.rows), len(formats), seed=seed) if of.by == "random" else {}
+
+    def form_names(self, of: Trained, taught: Taught, seed: int) -> dict[str, str]:
+        """Give the group of each task, and of each format, by which vectors are asked for; none without groups."""
+        groups = self.groups(of, taught, seed)
+        return groups | groups_of_formats(groups, {name: format_of(self.suite.tasks[name]) for name in groups})
+
     def _pairs(self, of: Trained, taught: Taught, seed: int) -> Iterator[tuple[int, Lesson]]:
         """Give lessons with the records that they are of: one for each row, or those of episodes."""
         if of.episodes:
@@ -144,10 +171,13 @@ class Training:
 
     def _tasks(self, model: str, of: Trained, target: str) -> tuple[str, list[str]]:
         """Find the one fold that asks about the target, and its tasks; tasks that are named alone need no fold."""
-        roles, plain = _split(self.suite, of)
-        names = chosen_tasks(list(self.suite.tasks), plain) if plain else []
+        roles, plain = split_tasks(self.suite, of)
+        out = excluded(self.suite, of)
+        names = [name for name in chosen_tasks(list(self.suite.tasks), plain) if name not in out] if plain else []
         if not roles:
             return "", names
+        if of.goal == "vectors":
+            return self._for_all(model, of, roles, names)
         among = self.asked_in.get(target) or self.suite.folds_with(target)
         folds = [name for name in among if any(fnmatchcase(name, text) for text in of.folds)]
         if not folds:
@@ -158,10 +188,22 @@ class Training:
         found = [name for role in roles for name in self.suite.folds[folds[0]].get(role, ())]
         if not found:
             raise TrainingError(Note.of("nothing-to-train-on", model=model, task=target, fold=folds[0]))
-        able = {name for name in found if self.suite.taught_pool(name) is not None}
+        able = {name for name in found if name not in out and self.suite.taught_pool(name) is not None}
         if not able:
             raise TrainingError(Note.of("all-are-scored", model=model, fold=folds[0], tasks=len(found)))
         return folds[0], [name for name in self.suite.tasks if name in {*able, *names}]
+
+    def _for_all(self, model: str, of: Trained, roles: Sequence[str], names: Sequence[str]) -> tuple[str, list[str]]:
+        """Find the tasks of the one fold that an encoder is trained in: it serves all tasks, its own among them."""
+        folds = [name for name in self.suite.folds if any(fnmatchcase(name, text) for text in of.folds)]
+        if len(folds) > 1:
+            raise StudyError(f"model {model!r}: the suite has several folds; set `folds` to one of: {', '.join(folds)}")
+        found = {*names, *(name for fold in folds for role in roles for name in self.suite.folds[fold].get(role, ()))}
+        found -= excluded(self.suite, of)
+        able = [name for name in self.suite.tasks if name in found and self.suite.taught_pool(name) is not None]
+        if not able:
+            raise TrainingError(Note.of("all-are-scored", model=model, fold=" ".join(folds), tasks=len(found)))
+        return "", able
 
     def _avoided(self, target: str, seed: int) -> frozenset[int]:
         """Give the records of all episodes of the target with this seed, at the settings that take most of them."""
@@ -240,97 +282,3 @@ def _indices(protocol: StudyProtocol, shots: Shots) -> Iterable[int]:
         return range(max(protocol.shots.values()))
     alike = [other for other in protocol.shots if (other == DRAWN) == (shots == DRAWN)]
     return [index for other in alike for index in protocol.episodes(other)]
-
-
-def _split(suite: Suite, of: Trained) -> tuple[list[str], list[str]]:
-    """Part what a model is trained on into roles and names or patterns of tasks."""
-    roles = [text for text in of.tasks if text.startswith("@") and text not in suite.tasks]
-    return [text.removeprefix("@") for text in roles], [text for text in of.tasks if text not in roles]
-
-
-def faults_of(of: Trained, suite: Suite) -> Iterator[str]:
-    """Say what is wrong with a model that is to be trained on tasks of a suite."""
-    roles, plain = _split(suite, of) if not of.texts else ([], [])
-    for role in roles:
-        if role not in ROLES:
-            yield f"unknown role of a fold: '@{role}'; {nearest(f'@{role}', [f'@{name}' for name in ROLES])}"
-    for text in plain:
-        if not named(suite.tasks, text):
-            yield str(UnknownNameError("task", text, suite.tasks))
-    if roles and not suite.folds:
-        yield "the suite has no folds; name the tasks to train on in `tasks`"
-    for text in of.folds if roles and suite.folds else ():
-        if not named(suite.folds, text):
-            yield f"unknown fold: {text!r}; {nearest(text, suite.folds)}"
-    try:
-        if of.encoding not in ("", RANDOM):
-            encoding(of.encoding)
-        taught = [name for fold in suite.folds.values() for role in roles for name in fold.get(role, ())]
-        taught += [name for text in plain for name in named(suite.tasks, text)]
-        yield from _template_faults(of, suite, dict.fromkeys(taught))
-    except TaskloomError as error:
-        yield str(error)
-
-
-def _template_faults(of: Trained, suite: Suite, tasks: Iterable[str]) -> Iterator[str]:
-    """Say where a template of one's own does not fit the inputs of tasks; a fault that tasks share is named once."""
-    words, found = template(of.template), dict[Note, list[str]]()
-    for name in tasks if of.template not in TEMPLATES else ():
-        if pool := suite.taught_pool(name):
-            for fault in words.faults(tuple(pool.take([0])[0].item.fields)):
-                found.setdefault(fault, []).append(name)
-    for fault, names in found.items():
-        yield f"task {names[0]!r}{f' and {len(names) - 1:,} more' if names[1:] else ''}: {fault}"
-
-
-def untrainable(of: Trained, suite: Suite, study: Study, asked: Sequence[str]) -> Iterator[str]:
-    """Say so where no fold that asks about tasks of a study has any to train on: a track without training tasks."""
-    roles, plain = _split(suite, of) if not of.texts else ([], [])
-    named_in = folds_named(suite, study.tasks)
-    every = dict.fromkeys(fold for task in asked for fold in named_in.get(task) or suite.folds_with(task))
-    folds = [fold for fold in every if any(fnmatchcase(fold, text) for text in of.folds)]
-    if folds and roles and not plain and not any(suite.folds[fold].get(role) for fold in folds for role in roles):
-        leaks = sum(len(leaking_tasks(suite, fold).get(role, ())) for fold in folds for role in roles)
-        yield str(Note.of("track-without-training", roles=roles, folds=folds, leaks=leaks))
-
-
-def folds_named(suite: Suite, tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Give the folds that a study names for tasks (`@FOLD/test`): they are asked about in these alone."""
-    found: dict[str, list[str]] = {}
-    for text in tasks:
-        fold, _, role = text.removeprefix("@").rpartition("/")
-        if text.startswith("@") and text not in suite.tasks and fold in suite.folds:
-            for name in suite.folds[fold].get(role, ()):
-                found.setdefault(name, []).append(fold)
-    return {name: tuple(folds) for name, folds in found.items()}
-
-
-def meant(suite: Suite, text: str) -> list[str]:
-    """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one.
-
-    `@*` stands for the tasks of any role, and `@TAG=VALUE` for the tasks with a tag of that value (`@level=atomic`).
-    """
-    if text in suite.tasks or not text.startswith("@"):
-        return [text]
-    tag, tagged, value = text.removeprefix("@").partition("=")
-    if tagged:
-        return _with_tag(suite, tag, value)
-    fold, _, name = text.removeprefix("@").rpartition("/")
-    roles = [role for role in ROLES if name == role or (name == "*" and role != "excluded")]
-    if not roles:
-        raise UnknownNameError("role of a fold", f"@{name}", [*(f"@{role}" for role in ROLES), "@*"])
-    if not suite.folds and text in ("@test", "@*"):
-        return list(suite.tasks)  # of a suite without folds, every task may be asked about
-    names = [task for role in roles for task in suite.tasks_with(role, fold)] if fold in ("", *suite.folds) else []
-    if not names:
-        raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
-    return list(dict.fromkeys(names))
-
-
-def _with_tag(suite: Suite, tag: str, value: str) -> list[str]:
-    """Give the tasks that have a tag of some value."""
-    found = [name for name, task in suite.tasks.items() if value in task.tags.get(tag, ())]
-    if not found:
-        known = {f"@{name}={one}" for task in suite.tasks.values() for name, some in task.tags.items() for one in some}
-        raise UnknownNameError("tag of tasks", f"@{tag}={value}", sorted(known))
-    return found

@@ -24,7 +24,7 @@ from ..options import check_choices, check_integers
 from ..scores.mean import MEAN
 from .metrics import metric_faults
 from .study import Study, StudyLearner, StudyProtocol, chosen_tasks
-from .training import meant
+from .trained_tasks import meant
 from .views import View, view_kind
 
 FEW, BASE = "few", "base"  # the learner that starts from no meta task, and the model that all start from

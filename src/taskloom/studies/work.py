@@ -16,11 +16,12 @@ from ..ids import Json
 from ..learners import Learner, Response, Toolbox, answer
 from ..messages import Note
 from ..models import LANGUAGE, KeptVectors, LanguageModel, Prompt, Usage, prompt_text
-from ..models.load import EncoderSource, Source, TrainableSource
+from ..models.load import EncoderSource, Source, TrainableEncoderSource, TrainableSource
 from ..models.precomputed import Precomputed
 from ..models.recipe import Learnt, Watch
 from ..models.scratch import Scratch
 from ..models.trained import Trained
+from ..models.vector_lessons import GroupedVectors, groups_in, write_groups
 from ..models.vectors import VectorCache
 from ..priors import Prior, Priors
 from ..scores.tasks import score_key, score_task
@@ -28,6 +29,7 @@ from ..word_counts import WordCounts
 from . import artifacts
 from .cells import Cell, Uses, bases
 from .costs import Cost, forget_peak, peak_memory
+from .curves import PER_FORM
 from .finished import Finished, SetAnswers
 from .metrics import metrics_of
 from .plan import sampler
@@ -90,10 +92,12 @@ class Bench:
         content: Json = {"base": named, "added": [artifacts.digest(self.run, id_) for _, id_ in chain]}
         if isinstance(base, Precomputed):
             return base.vectors()
-        return VectorCache(
+        kept = VectorCache(
             name, content if chain else named, base.vector_dtype,
             lambda: base.open_encoder(self.run, added, workers=self.workers), base.forms(added),
         )  # fmt: skip
+        groups = groups_in(added)
+        return GroupedVectors(kept, groups) if groups else kept
 
     def _added(self, chain: Uses) -> list[Path]:
         return [artifacts.opened(self.run, id_) for _, id_ in chain]
@@ -121,7 +125,8 @@ class Bench:
     def usage(self) -> dict[str, Usage]:
         """Give what models were used for so far."""
         found = {name: replace(model.usage) for name, (_, model) in self.opened.items()}
-        return found | {f"vectors of {name}": cache.usage for name, (_, cache) in self.encoders.items()}
+        encoders = {f"vectors of {name} {chain}": cache.usage for name, (chain, cache) in self.encoders.items()}
+        return found | encoders  # by what trained them too: a cell opens others under the same name
 
 
 def _close_oldest(opened: dict[str, tuple[Uses, T]], needed: Collection[str]) -> None:
@@ -156,6 +161,13 @@ def _train(bench: Bench, cell: Cell) -> Finished:
         if of.goal == "texts":
             texts = training.texts(of, taught)
             learnt = cast(Scratch, base).pretrain(texts, of, seed=cell.training, folder=folder, watch=watch)
+        elif of.goal == "vectors":
+            tasks, dropped = training.vector_tasks(of, taught, cell.training)
+            encoder = cast(TrainableEncoderSource, base)
+            learnt = encoder.train_vectors(tasks, added, of, seed=cell.training, folder=folder, watch=watch)
+            learnt = replace(learnt, counts={**learnt.counts, **dropped})
+            if groups := training.form_names(of, taught, cell.training):
+                write_groups(groups, folder)
         else:
             lessons, dev = training.lessons(of, taught, cell.training)
             learnt = base.train(lessons, added, of, dev=dev, seed=cell.training, folder=folder, watch=watch)
@@ -185,6 +197,7 @@ def _with_training(found: Finished, learnt: Sequence[Learnt]) -> Finished:
         threads=max(each.threads for each in learnt),
     )
     curves = {"loss": learnt[-1].losses, "validation": learnt[-1].validation}
+    curves |= {PER_FORM: [(0, float(learnt[-1].per_form))]} if learnt[-1].per_form else {}
     return replace(found, cost=cost, traces={name: points for name, points in curves.items() if points})
 
 

@@ -84,7 +84,8 @@ def protocol_json(study: Study) -> Any:
 
 
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
-    where = {"tasks": chosen.tasks, "shots": chosen.shots, "episodes": chosen.episodes, "optional": chosen.optional}
+    names = ("tasks", "shots", "episodes", "training", "optional")
+    where = {name: getattr(chosen, name) for name in names}
     default = StudyLearner(learner=chosen.learner)
     where = {k: v for k, v in where.items() if v != getattr(default, k)}
     where |= {RESOURCES: chosen.resources.declared() or {"cpu": 1}} if chosen.resources else {}

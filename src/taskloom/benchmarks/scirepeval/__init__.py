@@ -7,7 +7,7 @@ data inside packages.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeAlias
@@ -58,6 +58,8 @@ class SciRepEval:
     version: ClassVar[int] = 1
     source: tuple[str, ...] = key((), name="from", path=True)  # folders, declarations, hub:NAME or hub:all
     missing: Missing = "refuse"  # of documents that are named and missing
+    most: int = 0  # documents of each task's table, drawn at random; 0: as many as it says
+    held_out: float | None = None  # share of in-train tasks that is tested, of those that say none and have no split
     on_error: OnError = "stop"
 
     def build(self) -> Suite:
@@ -66,7 +68,7 @@ class SciRepEval:
         reader = TaskReader(self.on_error)
         found = [
             examples_of(one, content, self.missing)
-            for of, specs in (self._given(notes) if self.source else _packaged(notes))
+            for of, specs in self._wanted(notes)
             for one, content in by_part(of, reader.content_of(of, specs))
         ]
         used = [one for one in found if not is_without_examples(one)]
@@ -81,6 +83,13 @@ class SciRepEval:
             return tuple(dict.fromkeys(spec for of in stand_ins().values() for spec in of.source))
         own = [spec for one in self.source if is_declaration(one) for of in _own(one) for spec in of.source]
         return (*self.source, *dict.fromkeys(own))
+
+    def _wanted(self, notes: list[Note]) -> Iterator[Found]:
+        """Give the tasks, of fewer documents or with a part to train on where that is wanted."""
+        for of, specs in self._given(notes) if self.source else _packaged(notes):
+            most = min(of.most or self.most, self.most) if self.most else of.most
+            share = self.held_out if of.held_out is None and of.training == "in-train" else of.held_out
+            yield replace(of, most=most, held_out=share), specs
 
     def _given(self, notes: list[Note]) -> Iterator[Found]:
         for spec in self.source:

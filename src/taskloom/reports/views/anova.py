@@ -35,6 +35,7 @@ class Anova:
     over: Over = "training"
     metric: str = naming("metric", default="")  # none: the mean over all values
     learners: tuple[str, ...] = naming("learner", default=())  # none: all but baselines
+    by: str = naming("tag of tasks", default="")  # one analysis for each of its values too, and one of all tasks
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
         """Name an unknown kind of seed."""
@@ -44,6 +45,17 @@ class Anova:
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Compare the means of learners that have all values at two seeds or more."""
         wanted = self._wanted(data)
+        tags = {task: data.results.suite.tasks[task].tags.get(self.by, ()) for task in wanted}
+        for value in dict.fromkeys(value for own in tags.values() for value in own) if self.by else ():
+            some = {task: own for task, own in wanted.items() if value in tags[task]}
+            yield from self._figures(data, some, f"{self._what}, {self.by} {value}")
+        yield from self._figures(data, wanted, self._what)
+
+    @property
+    def _what(self) -> str:
+        return self.metric or "mean over values"
+
+    def _figures(self, data: ReportData, wanted: Mapping[str, Sequence[str]], what: str) -> Iterator[Figure]:
         baselines = () if self.learners else data.results.baselines
         names = [n for n in self.learners or data.results.learners if n not in baselines]
         scored = {name: self._scored(data, name, wanted) for name in names}
@@ -56,7 +68,8 @@ class Anova:
         lost = {name: len(scored[name]) - len(own) for name, own in groups.items()}
         notes = (*_left_out([name for name in names if name not in groups]), *_fewer_seeds(lost))
         points = not self.metric or data.in_points(self.metric)
-        yield _figure(groups, self, notes, higher=higher, points=points)
+        title = f"Analysis of variance over seeds of {'training' if self.over == 'training' else 'draws'}: {what}"
+        yield _figure(groups, title, notes, higher=higher, points=points)
 
     def _wanted(self, data: ReportData) -> dict[str, list[str]]:
         if not self.metric:
@@ -89,7 +102,7 @@ def _means(seeds: Mapping[int, Scored], whole: Collection[Place]) -> list[float]
 
 
 def _figure(
-    groups: Mapping[str, Sequence[float]], of: Anova, notes: Sequence[str], *, higher: bool, points: bool
+    groups: Mapping[str, Sequence[float]], title: str, notes: Sequence[str], *, higher: bool, points: bool
 ) -> Figure:
     found = anova(groups)
     order = sorted(groups, key=lambda name: fmean(groups[name]), reverse=higher)
@@ -102,9 +115,8 @@ def _figure(
         p = "" if apart is None else numbers.p_value(apart.p)
         mean = student_interval(groups[name])
         rows.append((name, mean, spread, len(groups[name]), apart, p, MARK if is_marked else ""))
-    seeds = "training" if of.over == "training" else "draws"
     return Figure(
-        title=f"Analysis of variance over seeds of {seeds}: {of.metric or 'mean over values'}",
+        title=title,
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(*_notes(found, groups), *notes),

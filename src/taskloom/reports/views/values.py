@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...benchmarks.published import published
+from ...benchmarks.published import names, published
+from ...errors import UnknownNameError
 from ...stats import Estimate, mean_of_values
 from ...studies.views import Settings, naming
 from ...texts import counted
@@ -26,27 +27,39 @@ class Values:
 
     by: str = ""  # a tag of tasks, such as one that says which were trained on
     paper: str = naming("paper", default="")  # the benchmark whose published means are shown too
+    tables: str = ""  # what its tables are by; "": the tag
+    only: str = ""  # tasks with TAG=VALUE alone
+    learners: tuple[str, ...] = naming("learner", default=())  # none: all
+    title: str = ""
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
-        """Find none: any scores have a mean."""
-        yield from ()
+        """Name a restriction that is none, and tables that the paper does not have."""
+        if self.only and "=" not in self.only:
+            yield f"only must be TAG=VALUE: {self.only!r}"
+        if self.paper in names() and self.tables not in (known := {"", *(f.by for f in published(self.paper).figures)}):
+            yield str(UnknownNameError("table", self.tables, sorted(known - {""})))
 
     def figures(self, data: ReportData) -> Iterator[Figure]:
         """Average values, with those of learners that lack some left out."""
-        wanted = wanted_values(data)
-        found = {learner: values_of(data, learner, wanted) for learner in data.results.learners}
+        wanted = {task: own for task, own in wanted_values(data).items() if self._is_shown(data, task)}
+        shown = self.learners or tuple(data.results.learners)
+        found = {learner: values_of(data, learner, wanted) for learner in shown}
         groups = self._groups(data, wanted)
         means = {name: [mean_of(of, tasks, wanted) for tasks in groups.values()] for name, of in found.items()}
         if any(estimate for own in means.values() for estimate in own):
-            printed = published(self.paper).by(self.by) if self.paper else []
+            printed = published(self.paper).by(self.tables or self.by) if self.paper else []
             theirs = [
                 (f"{name}, published", *map(of.get, groups)) for one in printed for name, of in one.values.items()
             ]
             told = [note for one in printed for note in what_is_published(data, one, published(self.paper).paper)]
             yield Figure(
-                title=TITLE, columns=("learner", *groups), notes=(*_notes(found, wanted, data), *told),
+                title=self.title or TITLE, columns=("learner", *groups), notes=(*_notes(found, wanted, data), *told),
                 rows=(*((name, *own) for name, own in means.items()), *theirs), plot=_plot(means, list(groups)),
             )  # fmt: skip
+
+    def _is_shown(self, data: ReportData, task: str) -> bool:
+        tag, _, value = self.only.partition("=")
+        return not self.only or value in data.results.suite.tasks[task].tags.get(tag, ())
 
     def _groups(self, data: ReportData, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """Give the tasks of each column."""
@@ -110,6 +123,7 @@ def _notes(found: Mapping[str, Found], wanted: Mapping[str, Sequence[str]], data
     lacking = {name: count - sum(map(len, of.values())) for name, of in found.items()}
     if some := [f"{name} ({lost:,})" for name, lost in lacking.items() if lost]:
         yield f"no mean where values are missing: {', '.join(some)}"
-    unshown = [name for name in dict.fromkeys(o.task for o in data.results.outcomes) if name not in wanted]
+    points = wanted_values(data)
+    unshown = [name for name in dict.fromkeys(o.task for o in data.results.outcomes) if name not in points]
     if unshown:
         yield f"{counted(len(unshown), 'task')} without a value in points: {', '.join(unshown[:5])}"
