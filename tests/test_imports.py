@@ -15,7 +15,7 @@ ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {
         "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
-        "retries",
+        "retries", "limits", "yaml_files",
     },
     {"ids", "schema"},
     {"user_code"},

@@ -128,6 +128,7 @@ LABELLED = {  # data sets
     "data-set-unused": "found without rows of the splits that are used: {names}",
     "data-set-not-fetched": "not fetched: {name} ({reason})",
     "declaration-unfit": "the declaration of a data set has errors: {place}",
+    "configuration-unfit": "not a line of a configuration of SciRepEval ({reason}): {place}",
     "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
     "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
     "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import ModelError
+from ..limits import parse_json
 from ..messages import Note
 
 Pooling: TypeAlias = Literal["cls", "mean", "last"]
@@ -114,6 +114,6 @@ def _object(path: Path) -> dict[str, Any]:
 def _json(path: Path) -> Any:
     try:
         with path.open("rb") as handle:
-            return json.loads(handle.read(LARGEST))
-    except (OSError, ValueError, RecursionError):
+            return parse_json(handle.read(LARGEST))
+    except (OSError, ValueError):
         raise ModelError(Note.of("sentence-file-unreadable", path=path)) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..ids import fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from .sentence_files import module_files
 
@@ -54,8 +54,8 @@ def _named_weights(folder: Path) -> Iterator[tuple[str, str]]:
 def _read(path: Path) -> dict[str, Any]:
     """Read an object of JSON; what is none has nothing to say, and is refused by those who load it."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = parse_json(path.read_bytes())
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -68,7 +68,7 @@ def parameters_in(folder: Path) -> int | None:
             size = int.from_bytes(handle.read(8), "little")
             head = handle.read(min(size, LONGEST_HEAD))
         try:
-            tensors = json.loads(head)
+            tensors = parse_json(head)
             found += sum(math.prod(of["shape"]) for name, of in tensors.items() if name != "__metadata__")
         except (ValueError, TypeError, AttributeError, KeyError):
             return None  # whoever loads it says what is wrong

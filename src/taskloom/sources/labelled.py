@@ -7,14 +7,14 @@ split of its source that it is of. Mentions are marked in their text: `#a#` the 
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
 
-from ..errors import SourceError
+from ..errors import SourceError, UnknownNameError, UsageError
+from ..limits import parse_json
 from ..messages import Note
 from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, lines
 from .files import read as read_table
@@ -62,6 +62,16 @@ class Files:
     format: str = ""  # of a table whose name does not say it
     encoding: str = "utf-8-sig"
     tidy: str = ""  # the function of `tidy` that makes rows of a table
+
+    def __post_init__(self) -> None:
+        try:
+            groups = re.compile(self.label).groups if self.label else 1
+        except (re.error, RecursionError, OverflowError) as error:
+            raise UsageError(f"label must be a regular expression ({error}): {self.label[:60]!r}") from None
+        if not groups:
+            raise UsageError(f"label must have a group, as in ([a-z]+)/: {self.label[:60]!r}")
+        if self.tidy not in TIDY:
+            raise UnknownNameError("way to tidy rows", self.tidy, TIDY)
 
     def layout(self) -> Layout:
         """Say how a table is written."""
@@ -281,7 +291,8 @@ def _conll(path: Path, of: Files, faults: RowFaults) -> Iterator[tuple[Place, Ro
         if cells and len(cells) < 2 and good:
             faults.add(f"{path.name}:{number}", "must be a token and its tag")
         elif cells and good and cells[0] != "-DOCSTART-":
-            begin, rows = begin or number, [*rows, cells]
+            begin = begin or number
+            rows.append(cells)
         elif not cells and rows:
             yield f"{path.name}:{begin}", {"tokens": [row[0] for row in rows], "tags": [row[-1] for row in rows]}
             begin, rows = 0, []
@@ -294,7 +305,8 @@ def _fewrel(path: Path, of: Files, faults: RowFaults) -> Iterator[tuple[Place, R
     for relation, sentences in _json_object(path, of.encoding).items():
         if not isinstance(sentences, list) or not all(isinstance(one, dict) for one in sentences):
             raise SourceError(f"must have a list of sentences for each relation: {path}")
-        name = names[relation][0] if names.get(relation) else relation
+        named = names.get(relation)
+        name = str(named[0]) if isinstance(named, list) and named else relation
         yield from ((f"{path.name}: {relation}[{n}]", {**one, LABEL: name}) for n, one in enumerate(sentences))
 
 
@@ -302,8 +314,8 @@ def _json_object(path: Path, encoding: str) -> dict[str, Any]:
     if path.stat().st_size > MAX_LIST:
         raise SourceError(f"larger than {MAX_LIST:,} bytes: {path}")
     try:
-        found = json.loads(path.read_text(encoding=encoding))
-    except (OSError, ValueError, RecursionError) as error:
+        found = parse_json(path.read_text(encoding=encoding))
+    except (OSError, ValueError) as error:
         raise SourceError(f"{path}: not JSON ({error})") from None
     if not isinstance(found, dict):
         raise SourceError(f"must be a JSON object: {path}")

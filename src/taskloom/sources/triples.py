@@ -17,9 +17,10 @@ from urllib.parse import quote
 import pyoxigraph as ox
 
 from ..errors import SourceError, UnknownNameError, UsageError
+from ..limits import OPENERS, opened
 from ..messages import Note
 from .facts import DIRECT, ENTITY, LABEL, PROPERTIES
-from .files import OPENERS, Layout, Row, RowFaults
+from .files import Layout, Row, RowFaults, unreadable
 from .files import read as read_rows
 
 OURS = "urn:taskloom:"  # what entities are named by that have no other name
@@ -56,8 +57,7 @@ def line(subject: str, predicate: str, object_: str | ox.Literal) -> str:
 
 def _rdf(path: Path, form: ox.RdfFormat) -> Iterator[str]:
     """Read N-Triples or Turtle; blank nodes go by the place that they have in the file."""
-    opener: Callable[..., Any] = OPENERS.get(path.suffix.lower(), open)
-    with opener(path, "rb") as file:
+    with unreadable(path), opened(path) as file:
         content = file.read(MAX_RDF + 1)
     if len(content) > MAX_RDF:
         raise SourceError(Note.of("facts-too-large", path=path, most=MAX_RDF))

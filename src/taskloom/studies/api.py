@@ -14,6 +14,7 @@ from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner
+from ..limits import expanded
 from ..messages import Note
 from ..models.trained import Trained
 from ..progress import Progress
@@ -55,10 +56,10 @@ class Overrides:
         """Make paths whole, so that they mean the same from anywhere."""
         if suite and source:
             raise UsageError(f"a suite that is there is not built: name one of --suite and --from: {source!r}")
-        place = Path(model.removeprefix("path:")).expanduser().absolute()
+        place = expanded(model.removeprefix("path:")).absolute()
         named = f"path:{place}" if model.startswith("path:") else model
         if source and ":" not in source:
-            source = str(Path(source).expanduser().absolute())
+            source = str(expanded(source).absolute())
         return cls(suite=str(Path(suite).absolute()) if suite else "", source=source, model=named)
 
     @classmethod
@@ -164,11 +165,11 @@ class Prepared:
     def is_changed(self) -> bool:
         """Tell whether the folder has a run of another study, or of an older text of this one."""
         kept = self.folder / STUDY
-        return (self.folder / LEDGER).is_file() and kept.is_file() and kept.read_text(encoding="utf-8") != self.text
+        return (self.folder / LEDGER).is_file() and kept.is_file() and kept.read_bytes() != self.text.encode()
 
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
-        if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_text(encoding="utf-8") != self.text:
+        if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_bytes() != self.text.encode():
             write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
         plan, study = self.plan, self.plan.study

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from ..core import Example, Item, Labels, Task
 from ..episodes import Shots
 from ..errors import ChallengeError, TaskloomError, UsageError
 from ..ids import Json, canonical, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..sources.files import FORMATS, Layout, RowFaults
 from ..suites.store import task_from_json
@@ -288,8 +288,8 @@ def read_json(path: Path, most: int, **hooks: Any) -> Any:
         raise ChallengeError(Note.of("file-too-large", most=most, path=path))
     try:
         with _uncollected():
-            return json.loads(path.read_bytes().decode("utf-8-sig"), **hooks)
+            return parse_json(path.read_bytes().decode("utf-8-sig"), **hooks)
     except UnicodeDecodeError as error:
         raise ChallengeError(Note.of("not-utf", reason=error.reason, place=error.start, path=path)) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ChallengeError(Note.of("not-json", reason=str(error), path=path)) from None

@@ -72,7 +72,10 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         unclean = _is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
-        self.db = self._connected()
+        try:
+            self.db = self._connected()
+        except (OSError, sqlite3.Error) as error:
+            raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
         self.db.create_function("checksum", -1, checksum, deterministic=True)
         try:
             if self._is_blank():
@@ -336,7 +339,7 @@ class Ledger:
         """Give the scores of the cells of a plan, by cell and signature, but for those that are damaged."""
         found: dict[str, dict[str, Score]] = {}
         for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
-            array = np.frombuffer(zlib.decompress(units), "<f8").reshape(-1, width)
+            array = np.frombuffer(inflated(units), "<f8").reshape(-1, width)
             found.setdefault(cell, {})[signature] = (array, json.loads(unusable))
         return found
 
