@@ -230,7 +230,7 @@ def _sqlite(data: bytes, random: Random) -> bytes | None:
         try:
             db.execute("PRAGMA journal_mode = DELETE")
             _change_row(db, random)
-        except (sqlite3.Error, OverflowError, ValueError, TypeError):
+        except (sqlite3.Error, OverflowError, ValueError, TypeError, LookupError):
             return None
         finally:
             db.close()

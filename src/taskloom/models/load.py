@@ -263,7 +263,7 @@ def source(
         load = str(folder / expanded(load))
     try:
         made: Source = kind(load=load, **given)
-    except TypeError as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:  # options of another type
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None
     return made
 

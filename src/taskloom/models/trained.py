@@ -95,5 +95,5 @@ def trained(options: Mapping[str, Any]) -> Trained:
         usual["steps"] = STEPS_OF_TEXTS
     try:
         return Trained(**{**usual, **options})
-    except TypeError as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None

@@ -45,6 +45,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of published tables: the first tha
 }  # fmt: skip
 CONLL_TAGS = ("O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC", "B-MISC", "I-MISC")  # as the hub numbers them
 SPLIT_WORDS = {**VALUES, "testa": DEV, "testb": TEST}  # those of CoNLL too
+MOST_TOKENS = 1_000  # of a tagged sentence: it is written out for each of its mentions
 RELATION_NAMES = "pid2name.json"  # beside files of FewRel
 LABEL_AND_TEXT = re.compile(r"([^\s:]+)\S*\s+(.*\S)")  # of "DESC:manner How did", only the first part is the label
 OPINION = re.compile(r"\[([+-])\d?\]")  # of a feature, as in "battery life[+2]"
@@ -212,6 +213,8 @@ def entities(tokens: Sequence[str], tags: Sequence[str | int]) -> Iterator[Row]:
     >>> [(row["text"], row["mention"], row["label"]) for row in entities(["EU", "rejects"], ["B-ORG", "O"])]
     [('#EU# rejects', 'EU', 'ORG')]
     """
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(f"more than {MOST_TOKENS:,} tokens")
     names = [CONLL_TAGS[tag] if isinstance(tag, int) else tag for _, tag in zip(tokens, tags, strict=True)]
     kinds = [name.partition("-")[2] for name in names]  # "" for none
     begins = [

@@ -172,7 +172,9 @@ def open_challenge(folder: Path | str) -> Challenge:
         tasks = {declared["id"]: task_from_json(declared) for declared in manifest["tasks"]}
     items, of_items = _items(folder / ITEMS)
     sizes, of_questions = _sizes(folder / QUESTIONS, tasks, items)
-    if manifest.pop("hash") != (found := hash_of(manifest, of_items, of_questions)):
+    with naming_damage(folder / MANIFEST):
+        given, found = manifest.pop("hash"), hash_of(manifest, of_items, of_questions)
+    if given != found:
         raise ChallengeError(Note.of("challenge-edited", path=folder))
     with naming_damage(folder / MANIFEST):
         return Challenge(

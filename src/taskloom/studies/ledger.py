@@ -24,6 +24,8 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LedgerError
+from ..ids import Json
+from ..limits import inflated, parse_json
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
@@ -319,7 +321,7 @@ class Ledger:
 
     def key(self, cell: str) -> dict[str, Any]:
         """Read what a finished cell is named by."""
-        found: dict[str, Any] = json.loads(self._read("keys", cell) or "{}")
+        found: dict[str, Any] = parse_json(self._read("keys", cell) or "{}")
         return found
 
     def _read(self, table: str, cell: str) -> bytes | None:
@@ -340,7 +342,7 @@ class Ledger:
         found: dict[str, dict[str, Score]] = {}
         for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
             array = np.frombuffer(inflated(units), "<f8").reshape(-1, width)
-            found.setdefault(cell, {})[signature] = (array, json.loads(unusable))
+            found.setdefault(cell, {})[signature] = (array, parse_json(unusable))
         return found
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
@@ -351,7 +353,7 @@ class Ledger:
         """Give what was traced while the cells of a plan learnt: by cell and name, values at steps."""
         found: dict[str, dict[str, list[tuple[int, float]]]] = {}
         for cell, name, points in self._of_plan("traces", trial, "name", "points"):
-            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in json.loads(points)]
+            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
         return found
 
     def threads(self, cell: str) -> int:
@@ -375,7 +377,7 @@ class Ledger:
     def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
         """Give why cells of a state gave nothing, with the trace where there is one."""
         rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
-        return {cell: (Note.from_json(json.loads(why)), trace) for cell, why, trace in rows}
+        return {cell: (Note.from_json(parse_json(why)), trace) for cell, why, trace in rows}
 
     def costs(self, kind: str = "adapt", *, trials: bool = True) -> list[tuple[str, str, Any, Cost]]:
         """Give what every finished cell of a kind cost: learner, task, shots and cost, the first to end first."""
@@ -399,6 +401,22 @@ class Ledger:
         if new:
             with self.writing():
                 self.db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", new.items())
+
+    def about_json(self, name: str, default: Json) -> Any:
+        """Give what was kept about the run as JSON, or the default; what is of another type is damaged."""
+        with self.naming_damage(name):
+            found = parse_json(text) if (text := self.about(name)) else default
+            if type(found) is not type(default):
+                raise TypeError(type(found).__name__)
+        return found
+
+    @contextmanager
+    def naming_damage(self, what: str) -> Iterator[None]:
+        """Refuse a ledger whose rows are sound, but do not hold what was written: it was edited, or badly merged."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error) as error:
+            raise LedgerError(Note.of("ledger-damaged", what=what, reason=repr(error), path=self.path)) from error
 
     def about(self, name: str) -> str:
         """Give what was kept about the run, or nothing."""
