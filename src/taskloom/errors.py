@@ -11,7 +11,6 @@ from typing import Any
 
 from .messages import Note
 
-
 LONGEST = 200  # characters of a name that others are compared with: that takes as long as it is long
 
 

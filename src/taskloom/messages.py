@@ -26,7 +26,7 @@ GENERAL = {
     "suite-is-a-file": "a file, not a suite's folder; `taskloom build` makes a suite of a table: {path}",
     "not-a-suite": "not a suite (it has no {file}); `taskloom build` makes one: {path}",
     "not-a-run": "not a run (it has no {file}): {path}",
-    "ledger-damaged": "the ledger is damaged ({what} can't be read: {reason}); run the study again in another folder: {path}",
+    "ledger-damaged": "the ledger is damaged ({what} can't be read: {reason}); run the study again (-o): {path}",
     "not-a-ledger": "not a ledger of taskloom: {path}",
     "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
@@ -42,7 +42,7 @@ PLANNING = {  # how a budget is spent
         "the cost is unknown of: {names}; measure it now with --pilot, or run the study (a trial cuts training short, "
         "and counts only where nothing is trained)"
     ),
-    "grid-too-large": "the study has {cells:,} cells, more than {most:,}; take fewer seeds, episodes, tasks or learners",
+    "grid-too-large": "the study has {cells:,} cells, more than {most:,}; take fewer seeds, episodes or learners",
     "budget-missing": "{option} needs a budget, such as --budget 2h",
     "budget-of-trial": "a trial has no budget: leave out --limit or --budget: {limit}",
     "plot-file-unknown": "a plot can be written to a file that ends in {forms:or}: {path}",

@@ -16,7 +16,7 @@ from .reader import written
 from .readers import READERS
 
 SYSTEM = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP)  # shown as they are by commands
-SHARED = Path("/dev/shm")  # noqa: S108 (folders of our own in it, where there is one)
+SHARED = Path("/dev/shm")
 
 
 @cache

@@ -243,8 +243,14 @@ READERS = {
         texts(*METRICS, "ndcg@10", "f1:positive=1", "p@5%", "title/rouge-l"),
         of_text(metric, lambda text: metric(text, Labels(("a", "b"))), lambda text: metric(text, Text())),
     ),
-    "encodings": Reader(texts(*encodings.USUAL if hasattr(encodings, "USUAL") else ("def+pos2", "id", "none")), of_text(encodings.encoding)),
-    "templates": Reader(texts("{instruction}\n\n{input}\nAnswer: {output}", "plain", "{x", "{labels} {input}"), of_text(templates.template)),
+    "encodings": Reader(
+        texts(*encodings.USUAL if hasattr(encodings, "USUAL") else ("def+pos2", "id", "none")),
+        of_text(encodings.encoding),
+    ),
+    "templates": Reader(
+        texts("{instruction}\n\n{input}\nAnswer: {output}", "plain", "{x", "{labels} {input}"),
+        of_text(templates.template),
+    ),
     "partitions": Reader(
         texts("a->b, b->c => a->c", "abstract->title => title->abstract"),
         of_text(lambda text: partition_of(text, ["a", "b", "c", "abstract", "title"])),

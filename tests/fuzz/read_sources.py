@@ -90,7 +90,9 @@ def _parquet_seeds() -> Sequence[Case]:
     zone = pa.timestamp("us", tz="Europe/Berlin")
     tables = [
         pa.Table.from_pylist(ROWS),
-        pa.table({"id": ["a", "b"], "title": ["x", "y"], "kind": ["p", "q"], "terms": [["m"], []], "year": [1.5, None]}),
+        pa.table(
+            {"id": ["a", "b"], "title": ["x", "y"], "kind": ["p", "q"], "terms": [["m"], []], "year": [1.5, None]}
+        ),
         pa.table({"id": [1, 2], "day": pa.array([2932897, 0], pa.date32()), "title": ["x", "y"]}),
         pa.table({"id": [1], "at": pa.array([1 << 62], pa.timestamp("us")), "kind": ["x"]}),
         pa.table({"id": [1], "at": pa.array([0], pa.timestamp("us", tz="Mars/Olympus")), "kind": ["x"]}),
@@ -128,7 +130,11 @@ TASK = {
 
 def _task_seeds() -> Sequence[Case]:
     task = json.dumps(TASK).encode()
-    whole = {"tasks/task1.json": task, "splits/default/train_tasks.txt": b"task1\n", "splits/default/test_tasks.txt": b"task2"}
+    whole = {
+        "tasks/task1.json": task,
+        "splits/default/train_tasks.txt": b"task1\n",
+        "splits/default/test_tasks.txt": b"task2",
+    }
     return [{"task1.json": task}, whole, *real("superni/**/task*.json")[:2]]
 
 
@@ -285,7 +291,11 @@ def _only(call: Callable[[Path], Any]) -> Callable[[Path], object]:
 def _vector_seeds() -> Sequence[Case]:
     rows = [{"doc_id": "a", "embedding": [0.1, 0.2]}, {"doc_id": "b", "embedding": [1, -2.5]}]
     table = pa.table({"doc_id": ["a", "b"], "embedding": [[0.5, 1.0], [2.0, 3.0]]})
-    return [{"v.jsonl": lines(*rows)}, {"v.parquet": _parquet(table)}, {"v.jsonl.gz": gzip.compress(lines(*rows), mtime=0)}]
+    return [
+        {"v.jsonl": lines(*rows)},
+        {"v.parquet": _parquet(table)},
+        {"v.jsonl.gz": gzip.compress(lines(*rows), mtime=0)},
+    ]
 
 
 # --- archives --------------------------------------------------------------------------------------------------------
@@ -301,7 +311,11 @@ def _archive_seeds() -> Sequence[Case]:
             info = tarfile.TarInfo(name)
             info.size = len(CSV)
             tar.addfile(info, io.BytesIO(CSV.encode()))
-    return [{"archive": zipped.getvalue()}, {"archive": tarred.getvalue()}, {"archive": gzip.compress(tarred.getvalue(), mtime=0)}]
+    return [
+        {"archive": zipped.getvalue()},
+        {"archive": tarred.getvalue()},
+        {"archive": gzip.compress(tarred.getvalue(), mtime=0)},
+    ]
 
 
 def _archive(folder: Path) -> None:
@@ -317,7 +331,8 @@ READERS = {
     "text": Reader(lambda: [{"t.txt": "One.\n\nTwo\nthree. 标题\n".encode()}], _table),
     "parquet": Reader(_parquet_seeds, _table, tests=150),
     "compressed": Reader(
-        lambda: [{"t.csv.gz": gzip.compress(CSV.encode(), mtime=0)}, {"t.jsonl.bz2": bz2.compress(lines(*ROWS))}], _table
+        lambda: [{"t.csv.gz": gzip.compress(CSV.encode(), mtime=0)}, {"t.jsonl.bz2": bz2.compress(lines(*ROWS))}],
+        _table,
     ),
     "split column": Reader(lambda: [{"t.jsonl": lines(*ROWS)}, {"t.csv": CSV.encode()}], _split),
     "task files": Reader(_task_seeds, _tasks, tests=150),
@@ -327,7 +342,10 @@ READERS = {
     "document layouts": Reader(_document_seeds, _each_kind, tests=150),
     "declared documents": Reader(_document_declaration_seeds, _document_declaration),
     "qrels": Reader(
-        lambda: [{"a.qrels": b"q1 0 d1 1\nq1 0 d2 0\n"}, {"a.jsonl": lines({"query_id": 1, "cand_id": "d", "score": 2})}],
+        lambda: [
+            {"a.qrels": b"q1 0 d1 1\nq1 0 d2 0\n"},
+            {"a.jsonl": lines({"query_id": 1, "cand_id": "d", "score": 2})},
+        ],
         _only(trec.read_qrels),
     ),
     "runs": Reader(lambda: [{"a.run": b"q1 Q0 d1 1 2.5 me\nq1 Q0 d2 2 1.5 me\n"}], _only(trec.read_run)),

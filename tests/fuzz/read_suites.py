@@ -27,8 +27,8 @@ from taskloom.suites import documents, fields, linked, rows, store
 from taskloom.suites.check import check as check_suite
 
 from .mutate import Case
-from .reader import Reader, files_in
 from .read_sources import lines
+from .reader import Reader, files_in
 
 WORDS = {"art": "paint", "law": "court"}
 STUDY = """
@@ -195,7 +195,9 @@ def _challenge(folder: Path) -> None:
         digest = Digest()
         for row in map(json.loads, rest):
             digest.add(row)
-        answers.write_text("\n".join([json.dumps(json.loads(head) | {"challenge": opened.hash, "digest": digest.hex}), *rest]))
+        answers.write_text(
+            "\n".join([json.dumps(json.loads(head) | {"challenge": opened.hash, "digest": digest.hex}), *rest])
+        )
     read_answers(opened, answers)
 
 
@@ -210,7 +212,10 @@ def _submission_seeds() -> Sequence[Case]:
     opened = open_challenge(made_folder() / "challenge")
     given = {q: {"label": "art", "score": 0.5} for row in opened.rows() for q in list(row.query)[:2]}
     about = {"name": "me", "protocol": "meta-trained", "url": "https://x", "baseline": False}
-    return [{"s.json": json.dumps(given).encode()}, {"s.json": json.dumps({"submission": about, "predictions": given}).encode()}]
+    return [
+        {"s.json": json.dumps(given).encode()},
+        {"s.json": json.dumps({"submission": about, "predictions": given}).encode()},
+    ]
 
 
 def _submission(folder: Path) -> None:
@@ -230,7 +235,7 @@ PAIR: dict[str, Any] = {
 def _sheet_seeds() -> Sequence[Case]:
     key = lines(PAIR, PAIR | {"id": "q2", "side": "", "settled": "equal"})
     compare = b"id,task,rater,choice,comment\nq1,topic,ann,first,fine\n"
-    rate = "id,rating (1 to 5),typos,clarity,rater\ntopic,4,,ok,bo\ntopic,5,,,ann\n".encode()
+    rate = b"id,rating (1 to 5),typos,clarity,rater\ntopic,4,,ok,bo\ntopic,5,,,ann\n"
     return [
         {"a.csv": compare, "a.key.jsonl": key},
         {"a.csv": compare.replace(b",", b";"), "b.csv": compare, "a.key.jsonl": key},

@@ -1,8 +1,8 @@
 """The long run: every reader, in children with limits, so that a hang or a crash is caught and named.
 
-    python -m tests.fuzz.run 100000              so many inputs in all, shared out by how fast readers are
-    python -m tests.fuzz.run --reader csv 5000   of one reader
-    python -m tests.fuzz.run --reader csv --input 17   one input again, here, with its traceback
+python -m tests.fuzz.run 100000              so many inputs in all, shared out by how fast readers are
+python -m tests.fuzz.run --reader csv 5000   of one reader
+python -m tests.fuzz.run --reader csv --input 17   one input again, here, with its traceback
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _pooling(path: Path) -> Pooling:
     modes = mode if isinstance(mode, list) else [mode]
     if said.get("include_prompt") is False:
         raise ModelError(Note.of("sentence-module-unsupported", module="include_prompt: false", path=path))
-    if len(modes) != 1 or modes[0] not in MODES:
+    if len(modes) != 1 or not isinstance(modes[0], str) or modes[0] not in MODES:
         raise ModelError(Note.of("sentence-module-unsupported", module=", ".join(map(str, modes)), path=path))
     return MODES[modes[0]]
 
@@ -100,7 +100,7 @@ def _prompts(path: Path) -> dict[str, str]:
         raise ModelError(Note.of("sentence-file-unreadable", path=path))
     kept = {str(name): text for name, text in prompts.items() if text}
     default = said.get("default_prompt_name")
-    return kept | ({"": kept[default]} if default in kept else {})
+    return kept | ({"": kept[default]} if isinstance(default, str) and default in kept else {})
 
 
 def _object(path: Path) -> dict[str, Any]:

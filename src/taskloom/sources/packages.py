@@ -35,7 +35,7 @@ import platformdirs
 
 from ..errors import FetchError, SourceError, UnknownNameError
 from ..folders import replace_folder, scratch_beside
-from ..limits import most_unpacked
+from ..limits import most_unpacked, parse_json
 from ..progress import Progress
 from .files import Place, Row, RowFaults, read
 from .tidy import TIDY
@@ -140,7 +140,7 @@ def is_here(of: Entry) -> bool:
     if of.carrier == EMBEDDED:
         return True
     try:
-        receipt = json.loads((folder(of) / RECEIPT).read_text(encoding="utf-8"))
+        receipt = parse_json((folder(of) / RECEIPT).read_bytes())
         if not set(of.members) <= set(receipt["members"]):  # an entry that is newer than what was fetched
             return False
         return all((folder(of) / name).stat().st_size == size for name, size in receipt["files"].items())
@@ -322,7 +322,7 @@ def safe_path(name: str) -> PurePosixPath:
 
 @contextmanager
 def _contents(archive: Path) -> Iterator[Iterator[tuple[str, int, Callable[[], IO[bytes]]]]]:
-    """List the plain files of an archive, each with its size and a way to open it; links and devices are passed over."""
+    """List the plain files of an archive, with its size and a way to open it; links and devices are passed over."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as zipped:
             yield ((i.filename, i.file_size, lambda i=i: zipped.open(i)) for i in zipped.infolist() if not i.is_dir())  # type: ignore[misc]

@@ -35,8 +35,8 @@ from .challenge import (
     open_challenge,
     question_id,
 )  # fmt: skip
-from .results import records_of
 from .plan import refuse_large
+from .results import records_of
 from .study import Study
 from .yaml_writer import protocol_json
 

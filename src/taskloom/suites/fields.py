@@ -23,9 +23,9 @@ from ..sources.splits import SPLIT
 from ..sources.table import Field, Kind
 from ..texts import number_text
 from . import columns
-from .rows import refuse_outside
 from .field_instructions import ARROW, PLUS, check_instruction
 from .field_instructions import instruction as instruction_of
+from .rows import refuse_outside
 
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
 POOL = "all"

@@ -241,7 +241,13 @@ class _Parquet:
                     self.recent.pop(old, None)
                 self.recent[key] = table
             return self.recent[key]
-        except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:  # of names that are none any more too
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            LookupError,
+            OverflowError,
+        ) as error:  # of names that are none any more too
             raise StoreError(f"damaged ({error}): {self.path}") from None
 
 
