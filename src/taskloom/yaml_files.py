@@ -14,9 +14,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from .limits import MOST_BITS, MOST_NESTED
 
 TAGS = (None, "!", "tag:yaml.org,2002:str")  # that may be written: others make what is no plain value
-MOST_VALUES = (
-    100_000  # once aliases are written out: a study of 10,000 tasks has as many; ten aliases can make billions
-)
+MOST_VALUES = 100_000  # once aliases are written out: a study of 10,000 tasks has as many; aliases make billions
 
 
 class YamlError(ValueError):

@@ -274,6 +274,6 @@ def _value(old: Any, random: Random) -> Any:
 STRUCTURED: Mapping[str, tuple[Callable[[bytes, Random], bytes | None], ...]] = {
     ".json": (_json,),
     ".jsonl": (_jsonl,),
-    ".yaml": (_yaml, lambda data, random: _bytes(data, random)),
+    ".yaml": (_yaml, _bytes),
     ".db": (_sqlite,),
 }

@@ -83,14 +83,14 @@ def _loaded(folder: Path) -> None:
     """Load a model and ask it something."""
     import torch
 
-    from taskloom.models import Decoding
+    from taskloom.models import Decoding, Message
     from taskloom.models.lm import LM
 
     torch.set_num_threads(1)
     lm = LM.load(folder)
-    for prompt in ("a b", ({"role": "user", "content": "a"},)):
+    for prompt in ("a b", (Message("user", "a"),)):
         with suppress(TaskloomError):
-            lm.generate([prompt], Decoding(tokens=2))  # type: ignore[list-item]
+            lm.generate([prompt], Decoding(tokens=2))
 
 
 @cache

@@ -29,7 +29,7 @@ from ..sources import packages
 from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import POOLINGS, sentence_settings
-from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_uncovered
+from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_misfit, refuse_uncovered
 
 if TYPE_CHECKING:
     from .lm import LM
@@ -409,6 +409,7 @@ def _refuse_other(place: Path) -> None:
     if not (place / CONFIG).is_file():
         raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
     refuse_uncovered(place)
+    refuse_misfit(place)
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ..errors import ModelError
 from ..ids import fingerprint
 from ..limits import parse_json
 from ..messages import Note
+from .plausible import refuse_implausible
 from .sentence_files import module_files
 
 FILES = (
@@ -62,17 +63,37 @@ def _read(path: Path) -> dict[str, Any]:
 
 def parameters_in(folder: Path) -> int | None:
     """Count the parameters of a folder's safetensors from the headers of the files; None where no file can be read."""
-    found = 0
+    try:
+        return sum(map(math.prod, shapes_in(folder))) or None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None  # whoever loads it says what is wrong
+
+
+def shapes_in(folder: Path) -> list[list[int]]:
+    """Give the shapes of the tensors of a folder's safetensors, by their headers; what is none raises."""
+    found: list[list[int]] = []
     for file in sorted(folder.glob(f"*{WEIGHTS}")):
         with file.open("rb") as handle:
             size = int.from_bytes(handle.read(8), "little")
             head = handle.read(min(size, LONGEST_HEAD))
-        try:
-            tensors = parse_json(head)
-            found += sum(math.prod(of["shape"]) for name, of in tensors.items() if name != "__metadata__")
-        except (ValueError, TypeError, AttributeError, KeyError):
-            return None  # whoever loads it says what is wrong
-    return found or None
+        shapes = [of["shape"] for name, of in parse_json(head).items() if name != "__metadata__"]
+        if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for shape in shapes for n in shape):
+            raise ValueError("shapes must be integers >= 0")
+        found += shapes
+    return found
+
+
+def refuse_misfit(folder: Path) -> None:
+    """Refuse a folder whose configuration asks for more than its weights have, or says nothing."""
+    settings = _read(folder / CONFIG)
+    if not settings:
+        raise ModelError(Note.of("config-unreadable", path=folder / CONFIG))
+    try:
+        shapes = shapes_in(folder)
+        sizes = {"tensors": len(shapes), "parameters": sum(map(math.prod, shapes))}
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise ModelError(Note.of("weights-unreadable", reason=repr(error)[:100], path=folder)) from None
+    refuse_implausible(settings, folder / CONFIG, **sizes)
 
 
 def content(place: Path) -> str:

@@ -90,6 +90,9 @@ class Ledger:
                 self.db.execute("PRAGMA synchronous = FULL")
                 if unclean:
                     self._check()
+        except UnicodeError as error:  # of a message of SQLite's, on a schema that is damaged
+            self.db.close()
+            raise LedgerError(f"{_damaged(error)}: {path}") from None
         except sqlite3.OperationalError as error:
             self.db.close()
             raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
@@ -347,7 +350,7 @@ class Ledger:
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
         """Give what the finished cells of a plan cost."""
-        return {cell: _cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
+        return {cell: self._cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
 
     def traces(self, trial: int) -> dict[str, dict[str, list[tuple[int, float]]]]:
         """Give what was traced while the cells of a plan learnt: by cell and name, values at steps."""
@@ -384,7 +387,13 @@ class Ledger:
         full = "" if trials else " AND cell NOT IN (SELECT cell FROM keys WHERE json_extract(key, '$.limit') > 0)"
         ask = f"SELECT learner, task, shots, {COSTS} FROM costs WHERE kind = ?{full} ORDER BY ended"  # noqa: S608
         rows = self.db.execute(ask, (kind,))
-        return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]
+        return [(learner, task, shots, self._cost(more)) for learner, task, shots, *more in rows]
+
+    def _cost(self, row: Sequence[Any]) -> Cost:
+        with self.naming_damage("costs"):
+            if not all(isinstance(value, int | float) for value in row):
+                raise TypeError("costs are numbers")
+            return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:
         """Yield all that must be equal between two ledgers of a study: keys, results, outputs, scores, in order."""
@@ -436,10 +445,6 @@ def _is_filled(path: Path) -> bool:
 
 def _damaged(problem: object) -> str:
     return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
-
-
-def _cost(row: Sequence[Any]) -> Cost:
-    return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
 
 def _written(why: Note) -> str:

@@ -250,7 +250,8 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
         part.fault(name, f"a learner must be {WRITTEN}: {name!r}")
         return None
     return StudyLearner(
-        learner=kind, options={str(name): one for name, one in options.items()}, tasks=where.tasks, shots=where.shots, episodes=where.episodes,
+        learner=kind, options={str(name): one for name, one in options.items()},
+        tasks=where.tasks, shots=where.shots, episodes=where.episodes,
         optional=where.optional,
     )  # fmt: skip
 

@@ -26,7 +26,7 @@ MANIFEST: Mapping[Any, Any] = {
 def misfits(value: Any, form: Any = MANIFEST, place: str = "manifest") -> Iterator[str]:
     """Name the places whose value has another type than it should.
 
-    A form is a type, a list of a form, a mapping of any keys (`{str: form}`), or of these; those with `?` may be missing.
+    A form is a type, a list of a form, a mapping of any keys (`{str: form}`), or of these keys; `?`: may be missing.
 
     >>> list(misfits({"a": ["x", 1], "b": True}, {"a": [str], "b": int, "c?": str}, "m"))
     ['m.a[1]', 'm.b']

@@ -247,7 +247,7 @@ class _Parquet:
             ValueError,
             LookupError,
             OverflowError,
-        ) as error:  # of names that are none any more too
+        ) as error:  # of names that are gone
             raise StoreError(f"damaged ({error}): {self.path}") from None
 
 
