@@ -583,6 +583,7 @@ WEIGHTS = {
     "chat-template-endless": "the chat template of the model does not end, or writes too much ({most:,} steps)",
     "chat-template-broken": "the chat template of the model can't be used ({reason})",
     "setting-implausible": "a setting of the model does not go with its weights, {name} = {value}: {path}",
+    "tokenizer-broken": "the tokenizer of the model can't be used ({reason})",
     "config-unreadable": "not the configuration of a model: {path}",
     "chat-template-missing": "the model has no chat template; remove `chat`",
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Sequence
@@ -201,7 +202,7 @@ def _replies(folder: Path) -> None:
 
 
 def _artifact_seeds() -> Sequence[Case]:
-    about = {"cell": "c", "files": {"w.bin": [2, "0" * 64]}}
+    about = {"cell": "c", "files": {"w.bin": [2, hashlib.sha256(b"ab").hexdigest()]}}
     note = {"model": "m", "task": "t", "step": 1, "share": 0.5, "loss": 1.0, "seconds": None}
     return [
         {"artifacts/c/about.json": json.dumps(about).encode(), "artifacts/c/w.bin": b"ab",

@@ -40,7 +40,7 @@ from .reader import Reader, text_in
 
 DATA = Path(os.environ.get("TASKLOOM_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 REAL_BYTES = 6000  # of the beginning of a real file
-FIELDS = (Field("title", "text"), Field("kind", "label"), Field("terms", "list"), Field("year", "number"))
+FIELDS = (Field("title", "text"), Field("text", "text"), Field("kind", "label"), Field("terms", "list"), Field("year", "number"))
 ROWS = [
     {"id": "a", "title": "On trees", "kind": "wood", "terms": "oak; elm", "year": "2001", "split": "train"},
     {"id": "b", "title": "On birds, \"owls\"", "kind": "wing", "terms": '["owl", "kite"]', "year": "2002", "split": "test"},
@@ -68,8 +68,10 @@ def _table(folder: Path) -> None:
     layout = files.likely_layout(path)
     rows = list(files.read(path, RowFaults("skip"), layout))
     guess(row for _, row in rows)
-    for of in (Layout(), layout):
-        gather(files.read(path, RowFaults("skip"), of), FIELDS, RowFaults("skip"), id_column="id")
+    seen = {name for _, row in rows for name in row}
+    of = [field for field in FIELDS if field.name in seen] or FIELDS[:1]
+    gather(files.read(path, RowFaults("skip"), layout), of, RowFaults("skip"), id_column="id" if "id" in seen else "")
+    gather(files.read(path, RowFaults("skip")), of, RowFaults("skip"))
 
 
 def _built(folder: Path) -> None:

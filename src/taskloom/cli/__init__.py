@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -218,13 +221,31 @@ class Interrupted(BaseException):
 
 def main() -> NoReturn:
     """Run the command line and end with a code that means something."""
+    _settle_streams()
     signal.signal(signal.SIGINT, _interrupted)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminated)
+    code = _ended()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what comes now would end in the middle of Python's own ending
+    sys.exit(code)
+
+
+def _settle_streams() -> None:
+    """Make standard output and error take any text: what they can't show is escaped; what is closed takes all."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _ended() -> int:
+    """Run the command line, and give the code to end with."""
     try:
         code = app(prog_name="taskloom", standalone_mode=False) or 0
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         console.silence_broken_pipe()
         code = 0
@@ -239,7 +260,7 @@ def main() -> NoReturn:
         code = 1
     except Exception as error:
         code = _usage(error)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _usage(error: Exception) -> int:
@@ -257,6 +278,7 @@ def _usage(error: Exception) -> int:
 
 
 def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not end the cleaning up after the first
     raise Interrupted
 
 

@@ -160,7 +160,11 @@ class LM:
         return list(zip(self._encode(prompts), each, strict=True))
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        rows: list[list[int]] = self.tokenizer([*map(without_surrogates, texts)], verbose=False)["input_ids"]
+        given = [*map(without_surrogates, texts)]
+        try:
+            rows: list[list[int]] = self.tokenizer(given, verbose=False)["input_ids"]
+        except Exception as error:  # tokenizers raise nothing more precise
+            raise ModelError(Note.of("tokenizer-broken", reason=brief(error))) from error
         return [row or self._start for row in rows]
 
     @property

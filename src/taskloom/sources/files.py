@@ -30,6 +30,7 @@ MAX_LIST = 256 << 20  # characters of a JSON list, which is read whole
 MAX_SIZE = 64 << 30  # characters in one file once it is unpacked: a guard against compressed bombs
 SHOWN_FAULTS = 20
 BEGINNING = 1 << 20  # bytes by which the encoding of a file is guessed
+NO_DELIMITERS = '"\r\n\0'
 DELIMITERS = ",;\t|"  # the first of those that a header has most of
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # how a byte that can't be decoded comes out of "surrogateescape"
 
@@ -75,10 +76,15 @@ class Layout:
     header: tuple[str, ...] = ()  # column names of a file that has no header line
     delimiter: str = ","  # between the cells of a CSV file
 
+    def __post_init__(self) -> None:
+        if len(self.delimiter) != 1 or self.delimiter in NO_DELIMITERS:
+            raise UsageError(f"a delimiter must be one character, and no quote or end of a line: {self.delimiter!r}")
+
 
 def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
     """Yield each row with its place; what can't be read goes to `faults`."""
     layout = layout or Layout()
+    refuse_name(path)
     if not path.is_file():
         raise UsageError(f"{'not a file' if path.exists() else 'no such file'}: {path}")
     if path.stat().st_size == 0:
@@ -87,6 +93,12 @@ def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterato
     if name not in FORMATS:
         raise UnknownNameError("file format", name, FORMATS)
     return FORMATS[name](path, faults, layout)
+
+
+def refuse_name(path: Path) -> None:
+    """Refuse a file whose name is not UTF-8: no suite, report or table could hold it."""
+    if LONE_SURROGATE.search(str(path)):
+        raise SourceError(f"the name of the file is not UTF-8; rename it: {str(path)!r}")
 
 
 def format_of(path: Path) -> str:

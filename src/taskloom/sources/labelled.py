@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..limits import parse_json
 from ..messages import Note
-from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, lines
+from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, lines, refuse_name
 from .files import read as read_table
 from .splits import DEV, SPLIT, TEST, VALUES, pool_of
 from .tidy import TIDY
@@ -90,6 +90,8 @@ class Found:
 def paths_in(folder: Path) -> dict[Path, str]:
     """List the files of a folder, and of folders in it, each with its path from there."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    for name in names:
+        refuse_name(Path(name))
     return {folder / name: name for name in names}
 
 
