@@ -110,7 +110,7 @@ def gguf_file() -> bytes:
     made.add_rope_dimension_count(16)
     made.add_vocab_size(8)
     made.add_tokenizer_model("gpt2")
-    made.add_token_list(["<s>", "a", "b", "c", "d", "e", "f", "g"])
+    made.add_token_list(["<s>", "a", "b", "ab", "d", "e", "f", "g"])
     made.add_token_types([3, 1, 1, 1, 1, 1, 1, 1])
     made.add_token_merges(["a b"])
     made.add_bos_token_id(0)
