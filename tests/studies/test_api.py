@@ -178,3 +178,20 @@ def test_what_was_verified_is_kept_in_the_ledger(study: Make, tmp_path: Path):
     assert prepare(path, tmp_path / "run", only=["abstract->title"]).plan.verified == made.plan.verified
     more = json.loads(prepare(path, tmp_path / "run").plan.verified)["contents"]
     assert set(json.loads(made.plan.verified)["contents"]) < set(more)
+
+
+def test_the_study_of_a_run_that_is_not_utf8_is_written_again(made_topics: Any, tmp_path: Path):
+    run(made_topics.study, tmp_path / "run")
+    (tmp_path / "run" / "study.yaml").write_bytes(b"\xff\xfe")
+    assert run(made_topics.study, tmp_path / "run").outcomes
+    assert (tmp_path / "run" / "study.yaml").read_bytes() == made_topics.study.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["overrides", "views", "metrics", "environment"])
+def test_damaged_rows_about_a_run_are_refused_by_name(made_topics: Any, tmp_path: Path, name: str):
+    run(made_topics.study, tmp_path / "run")
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        ledger.keep_about(**{name: '"x"'})
+    with pytest.raises(LedgerError) as refused:
+        open_run(tmp_path / "run")
+    assert (refused.value.note.code, dict(refused.value.note.values)["what"]) == ("ledger-damaged", name)
