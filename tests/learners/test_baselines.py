@@ -458,3 +458,25 @@ def test_a_few_examples_are_learnt_from():
     baseline = right("majority")
     assert right("nearest") >= baseline + 20
     assert right("tfidf-linear") >= baseline + 20
+
+
+def test_a_search_for_c_finds_rare_classes_that_a_fixed_c_never_predicts():
+    pairs = [(f"plain talk {n % 7}", "often") for n in range(60)] + [
+        (f"plain talk {n} rare", "seldom") for n in range(6)
+    ]
+    output, asked = Labels(("often", "seldom")), items("plain talk 3 rare")
+    assert answers(TfidfLinear(), output, pairs, asked) == ["often"]
+    assert answers(TfidfLinear(C="search"), output, pairs, asked) == ["seldom"]
+
+
+def test_a_search_for_c_serves_numbers_many_labels_and_single_examples():
+    searching = TfidfLinear(C="search")
+    assert answers(searching, Labels(("tree", "bird")), OWLS[1:3], items("an owl")) == ["bird"]  # C = 1
+    many = [(text, (gold,)) for text, gold in OWLS * 2]
+    assert answers(searching, Labels(("tree", "bird"), many=True), many, items("owl", "oak")) == [("bird",), ("tree",)]
+    (low, high) = answers(searching, Number(), [(f"w{n % 3}", float(n % 3)) for n in range(12)], items("w0", "w2"))
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    assert low < high
+    with pytest.raises(UsageError):
+        TfidfLinear(C="grid")  # type: ignore[arg-type]

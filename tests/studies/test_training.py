@@ -30,7 +30,7 @@ from taskloom.studies.queue import Queue
 from taskloom.studies.results import read_results
 from taskloom.studies.run import run
 from taskloom.studies.study import load
-from taskloom.studies.training import Training
+from taskloom.studies.training import Training, meant
 from taskloom.studies.work import Bench
 from taskloom.suites import rows, store
 
@@ -119,6 +119,15 @@ def child(study: Path, folder: Path, workers: int = 1) -> subprocess.Popen[bytes
     (folder.parent / "program.py").write_text(PROGRAM)
     command = [sys.executable, str(folder.parent / "program.py"), str(study), str(folder), str(workers)]
     return subprocess.Popen(command, env={**os.environ, "PYTHONHASHSEED": str(workers)})
+
+
+def test_tasks_of_any_role_go_by_a_star(tmp_path: Path):
+    suite = write_suite(tmp_path / "suite")
+    assert meant(suite, "@*") == ["east", "west", "north", "left", "right"]
+    assert meant(suite, "@two/*") == ["west", "north", "right"]
+    assert meant(replace(suite, folds={"one": {"train": ("east",)}}), "@*") == ["east"]
+    with pytest.raises(StudyError, match="@three"):
+        meant(suite, "@three/*")
 
 
 def test_a_model_is_trained_once_for_each_fold_and_seed_and_used_by_many(study: Callable[..., Path]):

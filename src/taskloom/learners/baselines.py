@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -22,13 +22,15 @@ from ..options import check_choices, settle_number
 from ..priors import Prior
 from ..texts import tokens
 from . import Learner, Predictor, Tools
-from .fitting import fit_counted
+from .fitting import class_agreement, fit_counted, rank_agreement, searched
 
 Examples: TypeAlias = Sequence[Example]
 Answers: TypeAlias = "list[Answer | None]"
 SparseRows: TypeAlias = Any  # of scipy, sparse: a row of weighted words for each item
 Rule: TypeAlias = "Callable[[SparseRows], Answers]"
 PriorKind: TypeAlias = Literal["uniform", "pool"]
+SEARCH: Final = "search"
+COSTS = (1.0, 10.0, 100.0)  # values of C that are searched
 ANY_GOLD = frozenset(
     {"text", "labels", "terms", "number", "words"}
 )  # outputs whose gold answers fit any item of the task
@@ -141,13 +143,14 @@ class TfidfLinear(Learner):
     version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number", "ranking"})
     unaided: ClassVar[frozenset[str]] = frozenset({"ranking"})
-    C: float = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
+    C: float | Literal["search"] = 1.0  # the larger, the closer to the support; ridge's alpha is 1/C
 
     def __post_init__(self) -> None:
-        settle_number(self, "C", least=1e-6)
+        if self.C != SEARCH:
+            settle_number(self, "C", least=1e-6)
 
     def fit(self, task: Task, support: Examples, dev: Examples, *, seed: int, tools: Tools) -> Predictor:
-        """Fit the weights of the support's words."""
+        """Fit the weights of the support's words; with a search, C is chosen on three folds of the support."""
         if isinstance(task.output, Ranking):
             return _Ranked(task, tools, _cosines)
         refuse_none(task, support)
@@ -272,7 +275,7 @@ class Fitting:
     """Fits linear models to the rows of a support set."""
 
     rows: SparseRows
-    C: float
+    C: float | Literal["search"]
     tools: Tools
 
     def fit(self, model: Any, targets: Sequence[float]) -> Any:
@@ -287,8 +290,10 @@ class Fitting:
 
         if len(set(targets)) == 1:
             return lambda rows: np.ones((rows.shape[0], 1))
-        fitted = self.fit(LogisticRegression(C=self.C, tol=1e-8, max_iter=10_000), targets)
-        probabilities: Callable[[SparseRows], Any] = fitted.predict_proba
+        model = LogisticRegression(C=1.0 if self.C == SEARCH else self.C, tol=1e-8, max_iter=10_000)
+        if self.C == SEARCH:
+            model = searched(model, {"C": COSTS}, self.rows, targets, class_agreement)
+        probabilities: Callable[[SparseRows], Any] = self.fit(model, targets).predict_proba
         return probabilities
 
 
@@ -327,8 +332,12 @@ def _number(fitting: Fitting, golds: Sequence[Any]) -> Rule:
     from sklearn.linear_model import Ridge
 
     scale = max(abs(gold) for gold in golds) or 1.0  # so that no square is too large for a float
-    model = Ridge(alpha=1 / fitting.C, solver="sparse_cg", tol=1e-12, max_iter=10_000)
-    fitted = fitting.fit(model, [gold / scale for gold in golds])
+    alpha = 1.0 if fitting.C == SEARCH else 1 / fitting.C
+    model = Ridge(alpha=alpha, solver="sparse_cg", tol=1e-12, max_iter=10_000)
+    scaled = [gold / scale for gold in golds]
+    if fitting.C == SEARCH:
+        model = searched(model, {"alpha": [1 / cost for cost in COSTS]}, fitting.rows, scaled, rank_agreement)
+    fitted = fitting.fit(model, scaled)
 
     def answers(rows: SparseRows) -> Answers:
         found = [float(f"{number * scale:.9g}") for number in fitted.predict(rows).tolist()]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -265,6 +266,7 @@ class RandomEncoder:
     def encode(self, texts: Sequence[str], form: str = "") -> Array:  # noqa: ARG002 (as all encoders)
         """Draw a vector for each text: (texts, width)."""
         self.usage.read += len(texts)
+        self.usage.computed += len(texts)
         drawn = (hashlib.shake_128(text.encode("utf-8", "surrogatepass")).digest(2 * self.width) for text in texts)
         bits = np.frombuffer(b"".join(drawn), dtype="<u2").reshape(len(texts), self.width)
         return ((bits + 0.5) / (1 << 15) - 1).astype(np.float32)
@@ -274,6 +276,7 @@ class RandomEncoder:
         return [0] * len(texts)
 
 
+@lru_cache(maxsize=1 << 16)
 def _direction(word: str, form: str, width: int) -> Array:
     return np.array([_fraction(f"{form}\n{place}\n{word}") - 0.5 for place in range(width)])
 

@@ -328,7 +328,8 @@ def _folder_here(load: str) -> Path | None:
     if load.startswith("hf:"):
         return _hub(load, local=True)
     of = packages.entry(NAMED[load].entry) if load in NAMED else _release(load)
-    return next(iter(converted(packages.sha256_of(of))), None)
+    place = packages.get(of) / NAMED[load].place if load in NAMED else _one_model(packages.get(of))
+    return place if place.is_dir() else next(iter(converted(packages.sha256_of(of))), None)
 
 
 def digest(load: str) -> str:

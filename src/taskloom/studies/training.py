@@ -308,7 +308,7 @@ def folds_named(suite: Suite, tasks: Sequence[str]) -> dict[str, tuple[str, ...]
 def meant(suite: Suite, text: str) -> list[str]:
     """Put names in the place of `@test`, or of `@FOLD/test`: the tasks that have a role in any fold, or in one.
 
-    `@TAG=VALUE` stands for the tasks with a tag of that value, such as `@level=atomic`.
+    `@*` stands for the tasks of any role, and `@TAG=VALUE` for the tasks with a tag of that value (`@level=atomic`).
     """
     if text in suite.tasks or not text.startswith("@"):
         return [text]
@@ -316,15 +316,15 @@ def meant(suite: Suite, text: str) -> list[str]:
     if tagged:
         return _with_tag(suite, tag, value)
     fold, _, name = text.removeprefix("@").rpartition("/")
-    role = next((role for role in ROLES if role == name), None)
-    if role is None:
-        raise UnknownNameError("role of a fold", f"@{name}", [f"@{role}" for role in ROLES])
-    if not suite.folds and text == "@test":
+    roles = [role for role in ROLES if name == role or (name == "*" and role != "excluded")]
+    if not roles:
+        raise UnknownNameError("role of a fold", f"@{name}", [*(f"@{role}" for role in ROLES), "@*"])
+    if not suite.folds and text in ("@test", "@*"):
         return list(suite.tasks)  # of a suite without folds, every task may be asked about
-    names = suite.tasks_with(role, fold) if fold in ("", *suite.folds) else ()
+    names = [task for role in roles for task in suite.tasks_with(role, fold)] if fold in ("", *suite.folds) else []
     if not names:
         raise StudyError(f"no fold has such tasks; folds of the suite: {', '.join(suite.folds) or 'none'}: {text!r}")
-    return list(names)
+    return list(dict.fromkeys(names))
 
 
 def _with_tag(suite: Suite, tag: str, value: str) -> list[str]:
