@@ -47,8 +47,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path: Path, ending: st
     path = tmp_path / f"x.csv{ending}"
     path.write_bytes(pack(b"0" * (limits.MOST_FREE + 1)))
     with opened(path) as file, pytest.raises(UnpackedError, match=r"more than 16,777,216 bytes"):
-        while file.read(1 << 20):
-            pass
+        file.read()
 
 
 def test_a_file_that_unpacks_to_what_it_may_is_read_whole(tmp_path: Path):

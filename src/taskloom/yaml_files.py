@@ -11,9 +11,10 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
-from .limits import MOST_BITS, MOST_NESTED
+from .limits import MOST_NESTED
 
 TAGS = (None, "!", "tag:yaml.org,2002:str")  # that may be written: others make what is no plain value
+MOST_BITS = 4096  # of an integer: Python writes none of more than 4,300 digits
 MOST_VALUES = 100_000  # once aliases are written out: a study of 10,000 tasks has as many; aliases make billions
 
 
@@ -88,7 +89,7 @@ class _Placed:
         try:
             found = super().construct_object(node, deep=deep)  # type: ignore[misc]
             if isinstance(found, int) and found.bit_length() > MOST_BITS:
-                raise ValueError(f"an integer of more than {MOST_BITS} bits")
+                raise ValueError(f"an integer of more than {MOST_BITS:,} bits")
         except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError) as error:
             raise ConstructorError(None, None, _reason(error, node), node.start_mark) from None
         return found

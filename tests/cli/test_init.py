@@ -433,7 +433,9 @@ def test_texts_that_an_encoding_does_not_have_are_escaped(tmp_path: Path, small_
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_a_closed_standard_output_is_no_fault(tmp_path: Path, small_suite, closed: str):
     write(small_suite, tmp_path / "s")
-    done = subprocess.run(f"{shlex.join([*PROGRAM, 'show', str(tmp_path / 's')])} {closed}", shell=True, capture_output=True)
+    done = subprocess.run(
+        f"{shlex.join([*PROGRAM, 'show', str(tmp_path / 's')])} {closed}", shell=True, capture_output=True
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 

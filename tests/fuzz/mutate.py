@@ -20,7 +20,17 @@ from taskloom.studies.ledger_schema import CHECKED
 Case: TypeAlias = Mapping[str, bytes]  # an input: files by their path in a folder
 
 MOST_BYTES = 100_000  # that a mutation may make of a file
-NUMBERS = (b"0", b"-1", b"1e999", b"-0.0", b"NaN", b"4294967295", b"99999999999", b"9" * 19, b"1" + b"0" * 400)
+NUMBERS: tuple[bytes, ...] = (
+    b"0",
+    b"-1",
+    b"1e999",
+    b"-0.0",
+    b"NaN",
+    b"4294967295",
+    b"99999999999",
+    b"9" * 19,
+    b"1" + b"0" * 400,
+)
 NUMBERS = (*NUMBERS, b"9" * 5000, b"1_0", b"0x10", "\u0663".encode(), b"2.5", b"1e-400")
 TOKENS = (
     b"\x00", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\r", b"\r\n", b"\t", b'"', b"'", b"\\", b"\\ud800", b",", b";",

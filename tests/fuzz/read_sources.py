@@ -28,7 +28,7 @@ from taskloom.benchmarks.labelled import LabelledSets, known_sets
 from taskloom.errors import TaskloomError
 from taskloom.sources import files, labelled, packages, task_files, trec, triples
 from taskloom.sources.embeddings import read_embeddings
-from taskloom.sources.files import Layout, RowFaults
+from taskloom.sources.files import RowFaults
 from taskloom.sources.guess import guess
 from taskloom.sources.splits import Split
 from taskloom.sources.table import Field, gather, parse_field
@@ -40,10 +40,16 @@ from .reader import Reader, text_in
 
 DATA = Path(os.environ.get("TASKLOOM_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 REAL_BYTES = 6000  # of the beginning of a real file
-FIELDS = (Field("title", "text"), Field("text", "text"), Field("kind", "label"), Field("terms", "list"), Field("year", "number"))
+FIELDS = (
+    Field("title", "text"),
+    Field("text", "text"),
+    Field("kind", "label"),
+    Field("terms", "list"),
+    Field("year", "number"),
+)
 ROWS = [
     {"id": "a", "title": "On trees", "kind": "wood", "terms": "oak; elm", "year": "2001", "split": "train"},
-    {"id": "b", "title": "On birds, \"owls\"", "kind": "wing", "terms": '["owl", "kite"]', "year": "2002", "split": "test"},
+    {"id": "b", "title": 'On "owls"', "kind": "wing", "terms": '["owl", "kite"]', "year": "2002", "split": "test"},
     {"id": "c", "title": "关于鱼", "kind": "fin", "terms": "", "year": "", "split": "dev"},
 ]  # fmt: skip
 CSV = 'id,title,kind,terms,year,split\na,On trees,wood,"oak; elm",2001,train\nb,"On ""owls""",wing,"[""owl""]",2,test\n'
@@ -173,15 +179,16 @@ def _declaration(folder: Path) -> None:
 
 # --- labelled layouts ------------------------------------------------------------------------------------------------
 
+RELATION = {"tokens": ["A", "of", "B"], "h": ["A", "Q", [[0]]], "t": ["B", "Q", [[2]]]}
 LAYOUTS: Sequence[tuple[str, str, str, bytes]] = [  # reader, form, file, content
     ("table", "pair", "train.tsv", b"sentence1\tsentence2\tlabel\na b\tc d\tyes\n"),
     ("table", "entity", "train.jsonl", lines({"tokens": ["EU", "rejects"], "ner_tags": [3, 0]})),
-    ("table", "relation", "t.jsonl", lines({"tokens": ["A", "of", "B"], "h": ["A", "Q", [[0]]], "t": ["B", "Q", [[2]]]})),
+    ("table", "relation", "t.jsonl", lines(RELATION)),
     ("lines", "single", "pos.txt", "好 film\nbad film\n".encode()),
     ("labelled-lines", "single", "TREC_10.label", b"DESC:manner How did it ?\nNUM:date When ?\n"),
     ("document", "document", "59225", b"From: x\n\nA text.\n"),
     ("conll", "entity", "eng.testa", b"-DOCSTART- O\n\nEU NNP B-ORG\nsays VB O\n\nBonn NNP B-LOC\n"),
-    ("fewrel", "relation", "fewrel.json", json.dumps({"P1": [{"tokens": ["A", "B"], "h": ["A", "Q", [[0]]], "t": ["B", "Q", [[1]]]}]}).encode()),
+    ("fewrel", "relation", "fewrel.json", json.dumps({"P1": [RELATION]}).encode()),
     ("opinions", "single", "camera.txt", b"size[+2], price[-1]##It is small.\n##none\n"),
 ]  # fmt: skip
 
@@ -243,7 +250,8 @@ def _quietly(call: Callable[[], object]) -> None:
 
 def _document_declaration_seeds() -> Sequence[Case]:
     config = {
-        "name": "Mine", "type": "classification", "data": {"meta": "docs.jsonl", "test": {"name": "a/b", "config": "c"}},
+        "name": "Mine", "type": "classification",
+        "data": {"meta": "docs.jsonl", "test": {"name": "a/b", "config": "c"}},
         "metrics": ["f1_macro", "ndcg_cut_10"], "few_shot": [{"sample_size": 8, "iterations": 2}], "multi_label": False,
     }  # fmt: skip
     yaml = b"kind: classification\nfrom: [docs.jsonl]\nlabel: label\nfew_shot: {8: 2}\nfields: [title]\n"
@@ -258,15 +266,21 @@ def _document_declaration(folder: Path) -> None:
 
 # --- judgements, vectors, facts --------------------------------------------------------------------------------------
 
-NT = b'<urn:x:1> <http://www.w3.org/2000/01/rdf-schema#label> "Bach"@en .\n<urn:x:1> <urn:p:2> <urn:x:2> .\n_:b <urn:p> "1" .\n'
+NT = b'<urn:x:1> <http://www.w3.org/2000/01/rdf-schema#label> "Bach"@en .\n<urn:x:1> <urn:p:2> <urn:x:2> .\n'
 TTL = b'@prefix x: <urn:x:> .\nx:1 x:p "a"@en ; x:q [ x:r 1, 2.5, true ] .\n'
 FACTS = b"subject,property,object,language,subject label\nAnne Boleyn,mother,Elizabeth,,Anne\nQ5,P25,urn:x:1,en,\n"
+
+
+def _snak(kind: str, value: Any) -> dict[str, Any]:
+    return {"snaktype": "value", "datavalue": {"type": kind, "value": value}}
+
+
 ENTITY: dict[str, Any] = {
     "id": "Q1", "labels": {"en": {"language": "en", "value": "Bach"}},
     "claims": {"P25": [
-        {"rank": "normal", "mainsnak": {"snaktype": "value", "datavalue": {"type": "wikibase-entityid", "value": {"id": "Q2"}}}},
-        {"mainsnak": {"snaktype": "value", "datavalue": {"type": "monolingualtext", "value": {"text": "x", "language": "en"}}}},
-        {"mainsnak": {"snaktype": "value", "datavalue": {"type": "quantity", "value": {"amount": "+1"}}}},
+        {"rank": "normal", "mainsnak": _snak("wikibase-entityid", {"id": "Q2"})},
+        {"mainsnak": _snak("monolingualtext", {"text": "x", "language": "en"})},
+        {"mainsnak": _snak("quantity", {"amount": "+1"})},
         {"mainsnak": {"snaktype": "novalue"}},
     ]},
 }  # fmt: skip

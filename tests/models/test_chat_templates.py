@@ -36,7 +36,9 @@ def test_a_template_that_does_not_end_is_stopped(refused: Refused):
         rendered(with_template(loop), ASKED)
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('no') }}", "{{ 1 / 0 }}", "{% if %}", "{{ x.y.z }}", "{{ range(10**9) }}"])
+@pytest.mark.parametrize(
+    "template", ["{{ raise_exception('no') }}", "{{ 1 / 0 }}", "{% if %}", "{{ x.y.z }}", "{{ range(10**9) }}"]
+)
 def test_a_template_that_fails_is_refused(template: str, refused: Refused):
     with refused(ModelError, "chat-template-broken"):
         rendered(with_template(template), ASKED)

@@ -527,8 +527,12 @@ def test_what_cannot_be_fetched_ends_with_the_reason(taskloom: Run, tmp_path: Pa
     assert taskloom("models", "rm", f"path:{tmp_path}").code == 2
 
 
-@pytest.mark.parametrize("changed", [{"num_hidden_layers": 10**9}, {"hidden_size": 10**12}, {"num_key_value_heads": 1 << 40}])
-def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(folder: Path, changed: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "changed", [{"num_hidden_layers": 10**9}, {"hidden_size": 10**12}, {"num_key_value_heads": 1 << 40}]
+)
+def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(
+    folder: Path, changed: dict[str, int]
+) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | changed))
     assert "a setting of the model does not go with its weights" in why_refused(folder)

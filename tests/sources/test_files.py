@@ -379,8 +379,7 @@ def test_an_over_long_line_counts_towards_the_greatest_size(write: Write, monkey
 
 
 def test_a_line_of_120_megabytes_does_not_fill_the_memory(write: Write) -> None:
-    block = gzip.compress(b"0" * (10 << 20), compresslevel=1)
-    path = write("p.csv.gz", gzip.compress(b"a\n") + block * 12 + gzip.compress(b"\n1\n"))
+    path = write("p.csv", b"a\n" + b"0" * (120 << 20) + b"\n1\n")
     tracemalloc.start()
     try:
         rows, shown = skipping(path)
@@ -444,7 +443,12 @@ def test_a_delimiter_that_can_not_be_is_refused(delimiter: str) -> None:
 def test_tens_of_thousands_of_columns_are_read_in_linear_time(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"c{n}" for n in range(40_000)]
     compared: list[int] = []
-    monkeypatch.setattr(files, "Counter", lambda of: compared.append(len(of)) or {})
+
+    def counter(of: list[str]) -> dict[str, int]:
+        compared.append(len(of))
+        return {}
+
+    monkeypatch.setattr(files, "Counter", counter)
     assert len(rows_of(write("t.csv", (",".join(names) + "\n" + ",".join("1" * 40_000) + "\n").encode()))[0]) == 40_000
     assert compared == [0, 40_000]  # each header is counted once, and not for each of its names
 
@@ -472,7 +476,7 @@ def test_times_that_python_can_not_hold_are_texts(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet")
     (row,) = rows_of(tmp_path / "t.parquet")
     assert (row["day"], row["zone"], row["text"]) == ("10000-01-01", "1970-01-01 00:00:00.000000", "x")
-    assert row["at"].startswith("75039-")
+    assert "2305843009213693952" in row["at"]
 
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

@@ -471,7 +471,7 @@ def test_the_papers_that_come_with_taskloom_are_what_their_readme_says() -> None
 # --- hostile archives ------------------------------------------------------------------------------------------------
 
 
-def zipped(path: Path, *members: tuple[zipfile.ZipInfo, bytes]) -> bytes:
+def written_zip(path: Path, *members: tuple[zipfile.ZipInfo, bytes]) -> bytes:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for info, data in members:
             archive.writestr(info, data)
@@ -484,7 +484,7 @@ def zipped(path: Path, *members: tuple[zipfile.ZipInfo, bytes]) -> bytes:
     ids=["encrypted", "unknown method"],
 )
 def test_members_that_can_not_be_unpacked_are_refused(tmp_path: Path, at: tuple[int, int], value: bytes) -> None:
-    data = bytearray(zipped(tmp_path / "archive", (zipfile.ZipInfo("a.csv"), b"1,2\n" * 50)))
+    data = bytearray(written_zip(tmp_path / "archive", (zipfile.ZipInfo("a.csv"), b"1,2\n" * 50)))
     directory = data.rindex(b"PK\x01\x02") + 2  # flags and method stand two bytes later there
     data[at[0] : at[1]] = value
     data[directory + at[0] : directory + at[1]] = value
@@ -506,7 +506,7 @@ def test_a_nul_in_the_path_of_a_member_is_refused(tmp_path: Path) -> None:
 def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path, kind: str) -> None:
     zeros = bytes(20 << 20)
     if kind == "zip":
-        zipped(tmp_path / "archive", (zipfile.ZipInfo("a.csv"), zeros[:1]), (zipfile.ZipInfo("b.csv"), zeros))
+        written_zip(tmp_path / "archive", (zipfile.ZipInfo("a.csv"), zeros[:1]), (zipfile.ZipInfo("b.csv"), zeros))
     else:
         with tarfile.open(tmp_path / "archive", "w:gz") as tar:
             info = tarfile.TarInfo("b.csv")

@@ -378,8 +378,8 @@ SMALL = "name: x\nsuite: s\nlearners: {{majority: {{}}}}\nprotocol: {protocol}\n
     [
         ("{episodes: 99999999999}", "episodes must be an integer from 1 to 100,000: 99999999999"),
         ("{shots: {4: 99999999999}}", "each with a number of episodes, at most 100,000"),
-        ("{seeds: [2024-02-30]}", "study:4:19: invalid YAML (day is out of range for month: '2024-02-30')"),
-        ("[" * 300, "study:4:111: invalid YAML (more than 100 levels)"),
+        ("{seeds: [2024-02-30]}", "study:4:20: invalid YAML (day is out of range for month: '2024-02-30')"),
+        ("[" * 300, "study:4:110: invalid YAML (more than 100 levels)"),
     ],
 )
 def test_sizes_and_values_that_can_not_be_are_refused_by_place(protocol: str, told: str):
@@ -394,9 +394,8 @@ def test_options_whose_names_are_numbers_are_refused_as_unknown(tmp_path: Path):
         plan(study, tmp_path)
 
 
-def test_a_grid_that_is_too_large_is_refused_before_it_is_planned(tmp_path: Path, small_suite: Any):
-    write(small_suite, tmp_path / "suite")
+def test_a_grid_that_is_too_large_is_refused_before_it_is_planned(tmp_path: Path, made_topics: Any):
     text = "name: x\nsuite: suite\nlearners: {majority: {}}\nprotocol: {seeds: 100000, episodes: 100000, shots: [0]}\n"
     with pytest.raises(StudyError) as refused:
-        plan(parse(text, folder=tmp_path), tmp_path / "run")
+        plan(parse(text, folder=made_topics.study.parent), tmp_path / "run")
     assert refused.value.note.code == "grid-too-large"

@@ -349,7 +349,9 @@ def edit(tmp_path: Path, suite: Suite, **changes: object) -> dict[str, Any]:
         ({"fingerprint": None}, "manifest.fingerprint"),
     ],
 )
-def test_a_manifest_with_wrong_types_is_refused_by_its_place(tmp_path: Path, small_suite: Suite, change: Any, place: str):
+def test_a_manifest_with_wrong_types_is_refused_by_its_place(
+    tmp_path: Path, small_suite: Suite, change: Any, place: str
+):
     manifest = edit(tmp_path, small_suite, **change)
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match=re.escape(f"the manifest is damaged ({place}); build the suite again")):

@@ -32,7 +32,7 @@ def misfits(value: Any, form: Any = MANIFEST, place: str = "manifest") -> Iterat
     ['m.a[1]', 'm.b']
     """
     if isinstance(form, type):
-        if not isinstance(value, form) or (isinstance(value, bool) and form is int) or (form is int and value < 0):
+        if not isinstance(value, form) or (form is int and (isinstance(value, bool) or int(value) < 0)):
             yield place
     elif isinstance(form, list):
         if not isinstance(value, list):
