@@ -16,6 +16,7 @@ from .errors import UsageError
 MOST_NESTED = 100  # levels of JSON or YAML: readers recurse, and Python stops at about 1,000 calls
 MOST_BITS = 64  # of an integer: no table, database or array holds more
 MOST_FREE = 16 << 20  # bytes that may be unpacked whatever the size of what was packed
+MOST_READ = 1 << 20  # bytes that are unpacked at a time
 MOST_RATIO = 100  # times its size that anything may unpack to: texts and tables reach 30, bombs 1,000 and more
 OPENERS: Mapping[str, Callable[..., IO[bytes]]] = {
     ".gz": cast("Callable[..., IO[bytes]]", gzip.open),
@@ -103,7 +104,7 @@ class Bounded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer, or refuse."""
-        found = self.stream.read(len(buffer))
+        found = self.stream.read(min(len(buffer), MOST_READ))
         self.left -= len(found)
         if self.left < 0:
             raise UnpackedError(f"it unpacks to more than {self.most:,} bytes; unpack it first if that is meant")

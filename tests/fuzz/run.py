@@ -28,7 +28,7 @@ from .reader import written
 from .readers import READERS
 
 MEMORY = 1 << 30  # bytes that reading an input may take, beside what the process has
-STUCK = 60.0  # seconds on the clock after which a child is ended: it hangs where no signal reaches it
+STUCK = 600.0  # seconds on the clock after which a child is ended: it hangs where no signal reaches it
 CHUNK = 500  # inputs of a child
 FAILURES = Path("fuzz-failures")
 OWN = f"{os.sep}taskloom{os.sep}"

@@ -474,7 +474,7 @@ def test_the_papers_that_come_with_taskloom_are_what_their_readme_says() -> None
 def written_zip(path: Path, *members: tuple[zipfile.ZipInfo, bytes]) -> bytes:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for info, data in members:
-            archive.writestr(info, data)
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     return path.read_bytes()
 
 
