@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from taskloom.cli import main
+from taskloom.cli.interrupts import SIGNALS
 from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.errors import TaskloomError
 from taskloom.messages import Note
@@ -107,8 +109,11 @@ def taskloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
     def run(*arguments: object) -> Ran:
         monkeypatch.setattr("sys.argv", ["taskloom", *map(str, arguments)])
+        before = {number: signal.getsignal(number) for number in SIGNALS}
         with pytest.raises(SystemExit) as ended:
             main()
+        for number, handler in before.items():  # or children of other tests would ignore them
+            signal.signal(number, handler)
         printed = capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return Ran(ended.value.code, printed.out, printed.err)

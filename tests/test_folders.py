@@ -4,12 +4,23 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from taskloom.folders import OLD, exchange, replace_folder, restore, scratch_beside, write_whole
+from taskloom.folders import (
+    OLD,
+    exchange,
+    make_private,
+    output_file,
+    replace_folder,
+    restore,
+    scratch_beside,
+    write_output,
+    write_whole,
+)
 
 
 def test_a_file_that_several_write_at_once_is_whole(tmp_path: Path):
@@ -28,6 +39,75 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path):
         write_whole(path, "\ud800")
     assert path.read_bytes() == "old: 标\n".encode()
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("write", [write_whole, write_output])
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path, write: Callable[[Path, str], None]):
+    (tmp_path / "mine.txt").write_text("mine")
+    for name, target in (("report.html", "mine.txt"), ("dangling.html", "nowhere")):
+        (tmp_path / name).symlink_to(target)
+        write(tmp_path / name, "new")
+        assert not (tmp_path / name).is_symlink()
+        assert (tmp_path / name).read_text() == "new"
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_who_may_read_a_file_may_read_the_one_that_replaces_it(tmp_path: Path):
+    (tmp_path / "report.html").touch(0o600)
+    write_whole(tmp_path / "report.html", "new")
+    write_whole(tmp_path / "other.html", "new")
+    (tmp_path / "plain").touch()
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("report.html", "other.html", "plain")]
+    assert modes == [0o600, modes[2], modes[2]]
+
+
+def test_an_output_that_can_not_be_finished_leaves_the_old_one(tmp_path: Path):
+    (tmp_path / "items.csv").write_text("old")
+
+    def write_half() -> None:
+        with output_file(tmp_path / "items.csv") as file:
+            file.write(b"half of the new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_half()
+    assert (tmp_path / "items.csv").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
+
+
+def test_devices_and_pipes_are_written_to_and_not_replaced(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    read: list[str] = []
+    reader.start()
+    write_output(tmp_path / "pipe", "through")
+    reader.join()
+    assert read == ["through"]
+    (tmp_path / "null").symlink_to(os.devnull)
+    write_output(tmp_path / "null", "gone")
+    assert (tmp_path / "null").is_symlink()
+    command = (
+        "from pathlib import Path; from taskloom.folders import write_output; write_output(Path('/dev/stdout'), 'x')"
+    )
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", command], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "x"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_a_folder_is_no_output(tmp_path: Path):
+    with pytest.raises(IsADirectoryError):
+        write_output(tmp_path, "x")
+
+
+def test_a_private_file_is_its_owners_and_one_that_is_there_stays(tmp_path: Path):
+    make_private(tmp_path / "new" / "ledger.db")
+    assert (tmp_path / "new" / "ledger.db").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "shared.db").write_text("x")
+    (tmp_path / "shared.db").chmod(0o664)
+    make_private(tmp_path / "shared.db")
+    assert ((tmp_path / "shared.db").stat().st_mode & 0o777, (tmp_path / "shared.db").read_text()) == (0o664, "x")
 
 
 # --- folders that are replaced ---------------------------------------------------------------------------------------

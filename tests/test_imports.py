@@ -15,14 +15,14 @@ ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {
         "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
-        "retries", "limits", "yaml_files",
+        "retries", "masking", "http_client", "limits", "yaml_files",
     },
     {"ids", "schema"},
     {"user_code"},
     {"core"},
     {"sources"},
     {"suites"},
-    {"sampler", "stocks", "presets", "prevalence"},
+    {"sampler", "stocks", "presets", "prevalence", "label_shots"},
     {"episodes", "priors", "word_counts", "prompts", "choices", "scores", "models"},
     {"templates"},
     {"encodings"},

@@ -247,7 +247,16 @@ def test_no_cell_of_a_csv_sheet_is_a_formula(tmp_path: Path):
     assert "'=cmd|' /C calc'!A0" in cells
 
 
-@given(st.text())
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_no_part_of_a_csv_sheet_is_a_formula_wherever_it_is_split(tmp_path: Path, separator: str):
+    texts = ["Say yes;=cmd|' /C calc'!A0", "a\t=1", "a|+1+x", "one\n=2+3", 'a;"=1"', "b; @SUM(1)"]
+    sheets.write_comparisons(questions.draw(results({"a": texts}), items=6), tmp_path / "sheet.csv")
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        cells = [cell.strip(' "') for row in csv.reader(file, delimiter=separator) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝"))]
+
+
+@given(st.text() | st.text(alphabet="a5'\" =+-@,;|\t\r\n"))
 def test_inert_texts_come_alive_again(text: str):
     assert alive(inert(text)) == text
     assert not inert(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
@@ -258,7 +267,7 @@ def test_the_same_run_gives_the_same_bytes(run: Results, tmp_path: Path):
         sheets.write_comparisons(questions.draw(run), tmp_path / folder / "sheet.csv")
     for name in ("sheet.csv", "sheet.key.jsonl"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    assert (tmp_path / "one" / "sheet.csv").read_bytes().startswith(b"\xef\xbb\xbfid,task")  # so that Excel knows
+    assert (tmp_path / "one" / "sheet.csv").read_bytes().startswith(b'\xef\xbb\xbf"id","task"')  # so that Excel knows
 
 
 def test_a_sheet_is_not_replaced_unless_it_is_meant(run: Results, tmp_path: Path):
@@ -402,7 +411,7 @@ def test_columns_tell_what_may_be_said_and_are_read_by_either_name(run: Results,
     sheets.write_ratings([text_task("t")], tmp_path / "r.csv")
     assert ',"choice (first, second or tie)",' in (tmp_path / "c.csv").read_text(encoding="utf-8")
     assert '"choice": ""' in (tmp_path / "c.jsonl").read_text(encoding="utf-8")
-    assert ",rating (1 to 5)," in (tmp_path / "r.csv").read_text(encoding="utf-8")
+    assert ',"rating (1 to 5)",' in (tmp_path / "r.csv").read_text(encoding="utf-8")
     told = '"choice (first, second or tie)"'
     for header in (f"id,{told}", "id,choice"):
         assert compared(sheet(tmp_path / "s.csv", "q1,tie", header=header)).said == (Comparison("q1", "s", "tie"),)
@@ -455,7 +464,7 @@ def test_ratings_are_whole_numbers_of_the_scale(tmp_path: Path):
 def test_a_task_whose_id_looks_like_a_formula_comes_back(tmp_path: Path):
     sheets.write_ratings([text_task("=a+b")], tmp_path / "s.csv")
     text = (tmp_path / "s.csv").read_text(encoding="utf-8")
-    (tmp_path / "s.csv").write_text(text.replace(",,,,\n", ",5,-,'@,ann\n"), encoding="utf-8")
+    (tmp_path / "s.csv").write_text(text.replace(',"","","",""\n', ",5,-,'@,ann\n"), encoding="utf-8")
     found = answers.ratings(answers.read_sheets([tmp_path / "s.csv"]))
     assert found.said == (Rating("=a+b", "ann", 5, "-", "@"),)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from taskloom.core import Example, Item, Labels, Suite, Task
-from taskloom.episodes import Draw, Sampler, draws
+from taskloom.episodes import Between, Draw, Sampler, draw_id, draws
 from taskloom.presets import PRESETS
 from taskloom.studies.study import StudyProtocol, parse
 from taskloom.suites import rows
@@ -57,6 +58,20 @@ def test_flex_draws_five_classes_or_more_and_one_to_five_shots_of_each():
     assert all(len(one.rows["query"]) == 110 * len(one.labels) for one in found)
 
 
+@pytest.mark.parametrize("classes", [2, 5, 6])
+def test_flex_takes_all_classes_of_a_task_that_has_six_or_fewer(classes: int):
+    """As the paper's table 4 has it: {6} for TREC, which has too many for all to take part because there are fewer."""
+    assert {len(one.labels) for one in drawn("flex", classes=classes, each=20, count=20)} == {classes}
+
+
+@pytest.mark.parametrize("classes", [5, 7])
+def test_where_all_up_to_changes_nothing_draws_keep_their_names(classes: int):
+    of, sampler = suite(classes, each=20), PRESETS["flex"].sampler
+    plain = replace(sampler, ways=Between(least=5))
+    assert next(draws(of, "t", sampler)) == next(draws(of, "t", plain))
+    assert draw_id(of, "t", sampler) == draw_id(of, "t", plain) == next(draws(of, "t", plain)).id
+
+
 def test_flex_leaves_half_of_a_small_class_for_support_and_nothing_where_nothing_is_shown():
     found = drawn("flex", classes=6, each=20, count=5)
     assert [len(one.rows["query"]) // len(one.labels) for one in found] == [10] * 5 + [20] * 5
@@ -103,7 +118,7 @@ def test_presets_are_listed_with_what_they_draw(taskloom):
     told = {row["name"]: row for row in json.loads(taskloom("list", "presets", "--json").out)}
     assert told.keys() == PRESETS.keys()
     assert [told["flex"][name] for name in ("classes", "shots", "query", "episodes")] == [
-        "5 to all", "1 to 5", 110, "drawn: 90, 0: 90",
+        "5 to all, or all of 6 or fewer", "1 to 5", 110, "drawn: 90, 0: 90",
     ]  # fmt: skip
     assert told["bansal"]["shots"] == "4, 8 or 16, balanced"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,26 +16,19 @@ from rich import progress as bars
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from .texts import duration, human
+from .texts import duration, human, safe
 
 Value = str | int | float | None
 LINE_EVERY = 30.0  # seconds between lines about training, where there is no terminal
 SPEED_OVER = 3600  # seconds over which the speed is measured: one step may take minutes
 
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-
-def safe(text: str) -> str:
-    r"""Show characters that would steer a terminal instead of sending them to it.
-
-    >>> safe("\x1b[2J")
-    '\\u001b[2J'
-    """
-    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+def plain(text: str, style: str = "") -> Text:
+    """Make a text that is shown as it is: nothing in it is markup, an emoji's name or a terminal's command."""
+    return Text(safe(text), style=style)
 
 
 def out() -> Console:
@@ -45,17 +38,23 @@ def out() -> Console:
 
 def note(message: str) -> None:
     """Print a message that is not a result."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(escape(safe(message)))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(plain(message))
 
 
 def error(message: str) -> None:
     """Print an error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {escape(safe(message))}")
+    shown = Text.assemble(("error:", "bold red"), " ", plain(message))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(shown)
 
 
 def line(text: str = "") -> None:
     """Print a line of plain text."""
-    sys.stdout.write((safe(text) if sys.stdout.isatty() else text) + "\n")
+    write(text + "\n")
+
+
+def write(text: str) -> None:
+    """Print a text that ends its own lines; what it holds does not steer a terminal."""
+    sys.stdout.write(safe(text) if sys.stdout.isatty() else text)
 
 
 def as_json(value: Any) -> None:
@@ -74,19 +73,18 @@ def table(
     """Print rows: a table on a terminal, tab-separated values elsewhere; figures and `whole` wrap last, or never."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
-            line("\t".join(_plain(cell) for cell in row))
+            line("\t".join(_tabbed(cell) for cell in row))
         return
-    shown = Table(
-        title=escape(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
-    )
-    cells = [[safe(human(cell)) for cell in row] for row in rows]
+    heading = plain(title) if title else None
+    shown = Table(title=heading, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    cells = [[human(cell) for cell in row] for row in rows]
     tight = _width(columns, cells) > out().width
     for number, name in enumerate(columns):
         numeric = name in figures or (bool(rows) and all(isinstance(row[number], int | float) for row in rows))
         kept = name in whole or (numeric and not tight) or (tight and number == 0 and bool(figures))
-        shown.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=kept)
+        shown.add_column(plain(name), justify="right" if numeric else "left", overflow="fold", no_wrap=kept)
     for row in cells:
-        shown.add_row(*(escape(cell) for cell in row))
+        shown.add_row(*map(plain, row))
     out().print(shown)
 
 
@@ -100,7 +98,7 @@ def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 def _width(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
     """Measure a table that wraps nothing: where it is too wide, figures may wrap, and the names beside them don't."""
-    widest = [max(cell_len(text) for text in column) for column in zip(columns, *cells, strict=True)]
+    widest = [max(cell_len(safe(text)) for text in column) for column in zip(columns, *cells, strict=True)]
     return sum(widest) + 3 * len(widest)
 
 
@@ -113,7 +111,7 @@ def pairs(values: Mapping[str, Value]) -> None:
     shown.add_column(no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in values.items():
-        shown.add_row(f"[bold]{escape(name)}[/]", escape(safe(human(value))))
+        shown.add_row(plain(name, "bold"), plain(human(value)))
     out().print(shown)
 
 
@@ -130,6 +128,9 @@ class _Detail(bars.ProgressColumn):
         return Text(safe(self.detail()), overflow="ellipsis", no_wrap=True)
 
 
+WHAT = bars.TextColumn("{task.description}", markup=False)  # its braces and brackets are shown as they are
+
+
 @contextmanager
 def progress(
     what: str, *, of_bytes: bool = False, detail: Callable[[], str] = str
@@ -144,11 +145,11 @@ def progress(
         yield lambda done, total: None  # noqa: ARG005 (nothing is shown)
         return
     columns = (
-        bars.TextColumn(escape(what)), bars.BarColumn(bar_width=20), counted, bars.TimeRemainingColumn(),
+        WHAT, bars.BarColumn(bar_width=20), counted, bars.TimeRemainingColumn(),
         _Detail(detail),
     )  # fmt: skip
     with bars.Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(safe(what), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -160,11 +161,11 @@ def training(what: str) -> Iterator[Callable[[int, float, float], None]]:
         yield _training_lines(what)
         return
     columns = (
-        bars.TextColumn(f"{escape(what)}, step {{task.fields[step]:,}}, loss {{task.fields[loss]:.3f}}"),
+        WHAT, bars.TextColumn("step {task.fields[step]:,}, loss {task.fields[loss]:.3f}"),
         bars.BarColumn(), bars.TaskProgressColumn(), bars.TimeRemainingColumn(),
     )  # fmt: skip
     with bars.Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER) as bar:
-        task = bar.add_task(what, total=1.0, step=0, loss=math.nan)
+        task = bar.add_task(safe(what), total=1.0, step=0, loss=math.nan)
         yield lambda step, share, loss: bar.update(task, completed=share, step=step, loss=loss)
 
 
@@ -199,11 +200,24 @@ def size(count: int) -> str:
     return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
 
 
+def open_streams() -> None:
+    """Make the standard streams fit for any text, and open: the next file would take the place of a closed one."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (as long as the process)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a program reads UTF-8; a terminal may know fewer characters
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+
+
 def silence_broken_pipe() -> None:
     """Discard the rest of the output once its reader is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _plain(cell: Value) -> str:
+def _tabbed(cell: Value) -> str:
     text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -19,6 +19,7 @@ import numpy as np
 from .core import Example, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
 from .errors import EpisodeError, SuiteError
 from .ids import Json, fingerprint
+from .label_shots import few_labels, names_of_many, pick_by_label
 from .messages import Note
 from .prevalence import shared_sizes, unshuffled_fold
 from .sampler import ALL, DRAWN, Between, NamedShots, Sampler, Shots, shots_from, shots_order, shots_text
@@ -31,6 +32,7 @@ __all__ = [
 
 Role: TypeAlias = Part
 Rows: TypeAlias = dict[Role, tuple[int, ...]]
+FOLDS = 2  # the version of draws that are folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class Draw:
     least: int = 0  # examples that a class must have
     sizes: tuple[int, ...] = ()  # support examples of each label; none where the task has none
     chance: float = 1.0  # the probability of these sizes, given the labels
+    few: Mapping[str, int] = field(default_factory=dict)  # labels with fewer shots, with their examples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,8 @@ class Deck:
 
     def draw(self, sampler: Sampler, *, seed: int = 0, index: int = 0) -> Draw:
         """Draw one episode."""
-        return _draw(_Drawing(self.task, self.homes, self.stocks, sampler, Key(seed, index)))
+        own = sampler.of_classes(len(_names(self.task)))
+        return _draw(_Drawing(self.task, self.homes, self.stocks, own, Key(seed, index)))
 
     def groups(self, drawn: Draw) -> set[int]:
         """Give the records of a draw, by numbers that are the same in every pool of every task."""
@@ -98,9 +102,9 @@ def draw(
 
 def draw_id(suite: Suite, task: str, sampler: Sampler, *, seed: int = 0, index: int = 0) -> str:
     """Name a draw without making it: no example is read."""
-    pools = suite.pools[suite.task(task).id]
-    homes = _homes(suite.tasks[task], pools)
-    return _id(suite.tasks[task], homes, pools, sampler, Key(seed, index), frozenset())
+    of, pools = suite.task(task), suite.pools[task]
+    own = sampler.of_classes(len(_names(of)))
+    return _id(of, _homes(of, pools), pools, own, Key(seed, index), frozenset())
 
 
 def episode(suite: Suite, drawn: Draw) -> Episode:
@@ -137,6 +141,11 @@ class _Drawing:
         return self.homes[role] == self.homes["support"]
 
     @property
+    def many(self) -> tuple[str, ...]:
+        """Give the labels that have shots of their own though an example may have several."""
+        return names_of_many(self.task) if self.sampler.per_label else ()
+
+    @property
     def least(self) -> int:
         """Give the examples that a class must have: one to ask about among them, where they share a pool."""
         dev = self.sampler.dev if self.sampler.share and self.shares("dev") else 0
@@ -156,6 +165,9 @@ def _draw(of: _Drawing) -> Draw:
     kept, short = _classes(of, names)
     if names and len(kept) < min(2, len(names)):
         raise EpisodeError(_too_few_classes(of, names))
+    few = few_labels(of.many, support, of.least)
+    if few and of.sampler.short_class == "refuse":
+        raise EpisodeError(Note.of("class-too-small", least=of.least, classes=list(few.items())))
     rows, chance = _dealt(of, kept) if of.sampler.share else _set_aside(of, kept)
     pools = {home: stock.pool for home, stock in of.stocks.items()}
     shown = support.labels[list(rows["support"])].tolist()
@@ -170,6 +182,7 @@ def _draw(of: _Drawing) -> Draw:
         least=of.least,
         sizes=tuple(shown.count(label) for label in kept),
         chance=chance,
+        few=few,
     )
 
 
@@ -182,7 +195,9 @@ def _id(
 ) -> str:
     content = [[home, pools[home].digest] for home in homes.values()]
     avoided: Sequence[Json] = sorted(avoid)
-    return fingerprint("draw", task.id, list(_names(task)), content, declared(sampler), avoided, key.seed, key.index)
+    how = declared(sampler) | ({"folds": FOLDS} if sampler.total == "folds" else {})
+    names = [*_names(task), *(names_of_many(task) if sampler.per_label else ())]
+    return fingerprint("draw", task.id, names, content, how, avoided, key.seed, key.index)
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -345,6 +360,9 @@ def _taken(of: _Drawing, used: set[int], kept: Sequence[int]) -> tuple[list[list
     """Pick what is set aside for support: of each class, or in all."""
     if kept and of.sampler.total == "folds" and of.sampler.shots not in (0, ALL, DRAWN):
         return _folded(of, used, kept), 1.0
+    if of.many:
+        left = int(of.shares("query"))
+        return pick_by_label(of.many, of.stock("support"), used, of.sampler.set_aside, left=left, key=of.key), 1.0
     sizes, chance = _aside_sizes(of, kept)
     taken = (
         _pick_by_class(of, used, "support", sizes, kept)
@@ -360,7 +378,7 @@ def _folded(of: _Drawing, used: set[int], kept: Sequence[int]) -> list[list[int]
     stock, shots = of.stock("support"), of.sampler.shots
     assert isinstance(shots, int)
     rows = stock.every[np.isin(stock.labels[stock.every], list(kept))]
-    folds = len(rows) // shots
+    folds = -(-len(rows) // shots)
     if of.key.index >= folds or folds < 2:
         raise EpisodeError(Note.of("too-few-folds", task=of.task.id, shots=shots, folds=folds, index=of.key.index))
     found = rows[unshuffled_fold(stock.labels[rows], folds, of.key.index)]
@@ -407,6 +425,8 @@ def _shown(of: _Drawing, used: set[int], taken: Sequence[list[int]], kept: Seque
     if isinstance(shots, int) and kept and total == "stratified":
         sizes = _shared(of, kept, shots)
         return itertools.chain.from_iterable(rows[:size] for rows, size in zip(taken, sizes, strict=True))
+    if isinstance(shots, int) and of.many:
+        return itertools.chain.from_iterable(taken[:shots])
     if isinstance(shots, int) and not (kept and total):
         return itertools.chain.from_iterable(rows[:shots] for rows in taken)
     aside = itertools.chain.from_iterable(taken)

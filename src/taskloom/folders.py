@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import glob
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2  # of Linux; the last one of macOS
+STREAM = re.compile(r"/dev/(stdin|stdout|stderr|fd/)|/proc/")  # names of what is open already
 OLD = "old"  # in a scratch folder: what it replaces
 
 
@@ -109,8 +112,49 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically, whoever else writes it at the same time."""
+    """Write a file atomically, whoever else writes it at the same time; a link in its place is replaced, not followed.
+
+    What may read the old file may read the new one.
+    """
+    with file_beside(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def file_beside(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes its place atomically when it is complete; after an error, what was there stays."""
     with scratch_beside(path) as scratch:
-        aside = scratch / path.name
-        aside.write_text(text, encoding="utf-8", newline="\n")
+        aside = scratch / "new"
+        with aside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if path.is_file() and not path.is_symlink():
+            shutil.copymode(path, aside)
         aside.replace(path)
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that a user has named for output; a device, a pipe or an open file is written to as it is."""
+    if STREAM.match(str(path.absolute())) or (path.exists() and not path.is_file() and not path.is_dir()):
+        with path.open("wb") as file:
+            yield file
+        return
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with file_beside(path) as file:
+        yield file
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write a text to a file that a user has named for output."""
+    with output_file(path) as file:
+        file.write(text.encode())
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read, unless there is one: what models reply may be confidential."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -26,7 +26,12 @@ GENERAL = {
     "suite-is-a-file": "a file, not a suite's folder; `taskloom build` makes a suite of a table: {path}",
     "not-a-suite": "not a suite (it has no {file}); `taskloom build` makes one: {path}",
     "not-a-run": "not a run (it has no {file}): {path}",
+<<<<<<< HEAD
     "ledger-damaged": "the ledger is damaged ({what} can't be read: {reason}); run the study again (-o): {path}",
+=======
+    "report-unwritten": "no report written ({reason}); write it elsewhere with `taskloom report --to html -o`: {path}",
+    "merge-into-nothing": "no such run; copy one of the others (cp -r), and merge into the copy: {path}",
+>>>>>>> main
     "not-a-ledger": "not a ledger of taskloom: {path}",
     "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
@@ -116,6 +121,10 @@ LABELLED = {  # data sets
         "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
         "or `drop`"
     ),
+    "labels-in-two-phases": (
+        "data set {name!r} has labels in several phases, and rows that do not say their split: {labels:sizes 12}; name "
+        "each label in one phase, or, where train and dev share it, add a column `split` and say `splits`"
+    ),
     "labels-without-examples": (
         "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
         "`labels`"
@@ -132,13 +141,17 @@ LABELLED = {  # data sets
     "declaration-unfit": "the declaration of a data set has errors: {place}",
     "configuration-unfit": "not a line of a configuration of SciRepEval ({reason}): {place}",
     "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
-    "leak-data-set": "{task} and {other} have the same classes of data set {name!r}: it has no split of classes",
+    "leak-data-set": (
+        "{task} and {other} have the same classes of data set {name!r}: name other classes in `labels`, or do not "
+        "train on it"
+    ),
     "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
     "leak-text": "{task} and {other} share {count:text}",
     "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
 }
 DOCUMENTS = {  # tasks over documents
     "document-again": "documents that come again with another text, of which the first is kept",
+    "label-again": "documents that come again with another label, of which the last is kept",
     "document-missing": "documents that are named and missing",
     "row-document-missing": "rows whose document is missing, or all of whose candidates are",
     "row-of-rare-label": "rows of labels that fewer than {least:,} documents have",
@@ -149,7 +162,11 @@ DOCUMENTS = {  # tasks over documents
     "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
     "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
     "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
-    "queries-without-relevant": "{name}: {count:,} queries without a relevant candidate: {ids:first 5}",
+    "queries-without-relevant": "{name}: queries without a relevant candidate, {count:,} in all: {ids:first 5}",
+    "queries-below-level": (
+        "{name}: queries without a candidate of grade {level:g} or more, left out of scores at that level, "
+        "{count:,} in all: {ids:first 5}"
+    ),
     "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
     "documents-renamed": (
         "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
@@ -471,6 +488,7 @@ EPISODES = {
     "shots-out-of-order": "least must be <= most: {least}, {most}",
     "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
     "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "per-label-with": "per_label can't be set together with {other}",
     "share-and-total": "share is of each class, and total of all; set one of them: {share:g}",
     "too-few-folds": (
         "too few folds for so many draws of task {task!r}: {folds:fold} of {shots:example}, and draw {index} is wanted"
@@ -487,6 +505,10 @@ EPISODES = {
     "classes-dropped": (
         "task {task!r} at {shots:settings}: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
         "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
+    ),
+    "labels-few": (
+        "task {task!r} at {shots:settings}: {count:,} of {of:,} labels have fewer than {least:example}, and "
+        "thus fewer shots; their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
@@ -576,6 +598,7 @@ WEIGHTS = {
         "{said_by} names weights that are not *.safetensors files beside it, which the model's digest would not cover "
         "({file}): {path}"
     ),
+    "weights-cut": "the file is shorter than its header says; fetch or copy it again ({file}): {path}",
     "weights-index-unreadable": "not an index of weights (it has no `weight_map` of file names): {path}",
     "weights-adapter": "adapters are not supported; merge it into its model ({file}): {path}",
     "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",

@@ -25,7 +25,7 @@ HALF = Sampler(per_class=True, share=0.5, label_order="shuffled")  # of each cla
 PRESETS: Mapping[str, Preset] = {
     "flex": Preset(
         about="Bragg et al. 2021: 5 or more classes, 1 to 5 shots of each, and zero-shot episodes of their own",
-        sampler=replace(HALF, shots=DRAWN, ways=Between(least=5), least=1, most=5, query=110),
+        sampler=replace(HALF, shots=DRAWN, ways=Between(least=5, all_up_to=6), least=1, most=5, query=110),
         shots={DRAWN: EPISODES, 0: EPISODES},
         own_episodes=True,
     ),
@@ -51,11 +51,12 @@ def ways_text(sampler: Sampler) -> str:
     """Write how many classes an episode has.
 
     >>> ways_text(PRESETS["flex"].sampler), ways_text(Sampler(ways=(5, 10))), ways_text(Sampler())
-    ('5 to all', '5 or 10', 'all')
+    ('5 to all, or all of 6 or fewer', '5 or 10', 'all')
     """
     ways = sampler.ways
     if isinstance(ways, Between):
-        return f"{ways.least} to {ways.most or ALL}"
+        few = f", or all of {ways.all_up_to} or fewer" if ways.all_up_to else ""
+        return f"{ways.least} to {ways.most or ALL}{few}"
     return _either(ways) if isinstance(ways, tuple) else str(ways or ALL)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from .folders import is_alive
 
 SAFE_PATH = "PYTHONSAFEPATH"
+DRIVERS = (signal.SIGINT, signal.SIGTERM)  # signals that workers leave to the process that started them
 
 
 def new_owner() -> str:
@@ -32,6 +34,23 @@ def safe_path() -> Iterator[None]:
         yield
     finally:
         restore(before)
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Hold signals back while workers are started: they hold them too, until they say that they ignore them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, DRIVERS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_signals() -> None:
+    """Leave signals to the process that started this one."""
+    for number in DRIVERS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, DRIVERS)
 
 
 def own_safe_path() -> str:

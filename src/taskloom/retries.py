@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from .messages import Note
@@ -46,9 +48,21 @@ def limited(given: httpx.Response, most: int = LARGEST) -> bytes:
 
 
 def told_to_wait(given: httpx.Response) -> float:
-    """Read how long to wait, where the endpoint says so in seconds."""
+    """Read how long to wait, where the endpoint says so: in seconds, or until a date by its own clock."""
     told = given.headers.get("retry-after", "")
-    return min(float(told), WAIT) if re.fullmatch(r"\d+(\.\d+)?", told) else 0.0
+    if re.fullmatch(r"\d+(\.\d+)?", told):
+        return min(float(told), WAIT)
+    until, now = _date(told), _date(given.headers.get("date", "")) or datetime.now(UTC)
+    return min(max(0.0, (until - now).total_seconds()), WAIT) if until else 0.0
+
+
+def _date(text: str) -> datetime | None:
+    """Read a date of HTTP; whatever is none says nothing."""
+    try:
+        found = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def pause(backoff: float, attempt: int, wait: float) -> float:

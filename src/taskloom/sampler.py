@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from .errors import EpisodeError, UnknownNameError, UsageError
@@ -63,6 +63,7 @@ class Between:
 
     least: int = 2
     most: int = 0  # 0: all
+    all_up_to: int = 0  # a task of at most so many classes takes part with all of them
 
     def __post_init__(self) -> None:
         if self.most and self.least > self.most:
@@ -102,6 +103,7 @@ class Sampler:
     share: float = 0.0  # of a class that is left for support: query is at most so many, equally many of each class
     label_order: LabelOrder = "auto"  # auto: shuffled, but where all classes take part
     total: Total = ""  # whether a number of shots is in all: classes by their frequencies, or SciRepEval's folds
+    per_label: bool = False  # where examples have several labels: whether shots are of each label, else in all
 
     def __post_init__(self) -> None:
         sizes = [*self._sizes()]
@@ -123,12 +125,16 @@ class Sampler:
         yield from (self.reserve, self.dev, self.least, self.most, self.base, *self.among)
         yield from () if self.shots in (ALL, DRAWN) else (self.shots,)
         yield from () if self.query == ALL else (self.query,)
-        ways = (self.ways.least, self.ways.most) if isinstance(self.ways, Between) else self.ways
+        ways = (self.ways.least, self.ways.most, self.ways.all_up_to) if isinstance(self.ways, Between) else self.ways
         yield from ways if isinstance(ways, tuple) else (ways,)
 
     def _contradictions(self) -> Iterator[Note]:
         if self.share and not self.per_class:
             yield Note.of("share-in-all", share=self.share)
+        if self.per_label and (other := [name for name in ("share", "total") if getattr(self, name)]):
+            yield Note.of("per-label-with", other=other[0])
+        if self.per_label and self.shots == DRAWN:
+            yield Note.of("per-label-with", other="shots: drawn")
         if self.share and self.total:
             yield Note.of("share-and-total", share=self.share)
         if self.base and self.among:
@@ -146,6 +152,17 @@ class Sampler:
         if self.among:
             return sorted({*self.among})
         return powers(self.base, self.least, self.most) if self.base > 1 else range(self.least, self.most + 1)
+
+    def of_classes(self, count: int) -> Sampler:
+        """Give the sampler of a task with so many classes; where `all_up_to` changes nothing, names of draws stay.
+
+        >>> Sampler(ways=Between(least=5, all_up_to=6)).of_classes(6).ways
+        0
+        """
+        ways = self.ways
+        if not isinstance(ways, Between) or not ways.all_up_to:
+            return self
+        return replace(self, ways=0 if ways.least < count <= ways.all_up_to else replace(ways, all_up_to=0))
 
     @property
     def set_aside(self) -> int:

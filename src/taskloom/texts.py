@@ -27,7 +27,10 @@ TIME = re.compile("".join(rf"(?:(\d{{1,9}}(?:\.\d{{1,9}})?){unit})?" for unit in
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows it, UTF-8 does not
 FIRST_BITS = 25  # of the numbers of runs
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
-FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # how a cell begins that a spreadsheet would work out
+FORMULA = re.compile(r"""(?:^|(?<=[,;|\t\r\n]))[ "]*'*(?=[=+\-@＝＋－＠])""")  # comes before a formula
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # steer a terminal
+BLANK = re.compile("'*[\t\r\n]")  # how a cell begins of which a spreadsheet might drop the first character
+NUMBER = re.compile(r"[+-]\d+([.,]\d+)?([eE][+-]?\d+)? *([,;|\t\r\n]|$)")  # a part of a cell that is one
 
 Tokens: TypeAlias = tuple[str, ...]
 Openings: TypeAlias = dict[int, dict[Tokens, list[tuple[int, Tokens]]]]  # by length: how short texts begin -> which
@@ -125,22 +128,41 @@ def title_of(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def inert(text: str) -> str:
-    """Keep a spreadsheet from taking a cell for a formula; `alive` undoes it.
+def safe(text: str) -> str:
+    r"""Show characters that would steer a terminal instead of sending them to it.
 
-    >>> inert("=1+1"), inert("one"), inert("'tis")
-    ("'=1+1", 'one', "'tis")
+    >>> safe("\x1b[2J")
+    '\\u001b[2J'
     """
-    return f"'{text}" if FORMULA.match(text) else text
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def inert(text: str) -> str:
+    """Keep a spreadsheet from taking a cell for a formula, or a part of it where it splits rows at `;`, tabs or lines.
+
+    `alive` undoes it.
+
+    >>> inert("=1+1"), inert("one"), inert("'tis"), inert("Say yes;=1+1"), inert("3, -5")
+    ("'=1+1", 'one', "'tis", "Say yes;'=1+1", '3, -5')
+    """
+    parts = FORMULA.sub(_marked, text)
+    return f"'{parts}" if BLANK.match(text) else parts
+
+
+def _marked(found: re.Match[str]) -> str:
+    """Put a mark before the first letter of a cell, or of a part that is no number."""
+    is_number = found.start() > 0 and not found[0].endswith("'") and NUMBER.match(found.string, found.end())
+    return found[0] if is_number else f"{found[0]}'"
 
 
 def alive(cell: str) -> str:
     """Give a text back that was made inert, letter by letter.
 
-    >>> alive(inert("=1+1")), alive(inert("'=1+1")), alive("'tis")
-    ('=1+1', "'=1+1", "'tis")
+    >>> alive(inert("=1+1")), alive(inert("'=1+1")), alive("'tis"), alive(inert("Say yes;=1+1"))
+    ('=1+1', "'=1+1", "'tis", 'Say yes;=1+1')
     """
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+    whole = cell[1:] if cell.startswith("'") and BLANK.match(cell) else cell
+    return FORMULA.sub(lambda found: found[0].removesuffix("'"), whole)
 
 
 def without_surrogates(text: str) -> str:

@@ -139,6 +139,7 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
     assert at_once < later
     assert "1/8" not in printed[:at_once]
     assert "interrupted; finished cells" in printed
+    assert not (folder / "runs" / "small" / "report.html").exists()  # which takes long where many cells are done
 
 
 def test_compare_finds_what_differs_and_not_what_does_not(taskloom, folder: Path):
@@ -190,6 +191,49 @@ def test_ledgers_are_merged(taskloom, folder: Path):
     taskloom("run", "study.yaml", "-o", "two", "--only", "nearest", "--only", "again", "--only", "tfidf-linear")
     assert "8 new cells" in taskloom("ledger", "merge", "one", "two").out
     assert "0 cells run" in taskloom("run", "study.yaml", "-o", "one").err
+
+
+def test_results_are_not_merged_into_a_run_that_is_not_there(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    for into in ("oen", "oen/ledger.db", "suite"):
+        ran = taskloom("ledger", "merge", into, "one")
+        assert (ran.code, "no such run; copy one of the others" in ran.err) == (2, True)
+    assert not (folder / "oen").exists()
+    assert not (folder / "suite" / "ledger.db").exists()
+
+
+def test_a_finished_run_is_reported_where_nothing_can_be_written(taskloom, folder: Path, monkeypatch):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    (folder / "one" / "report.html").unlink()
+    (folder / "one" / "report.html").mkdir()  # as good as read-only, for those who may write anywhere
+    (folder / "one" / "report.html" / "x").touch()
+    may = os.access
+    closed = {folder / "one", folder / "one" / "ledger.db"}
+
+    def access(path: Path | str, mode: int) -> bool:
+        return may(path, mode) and not (mode & os.W_OK and Path(path).absolute() in closed)
+
+    monkeypatch.setattr(os, "access", access)
+    ran = taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    assert (ran.code, "majority" in ran.out) == (0, True)
+    assert "0 cells run" in ran.err
+    assert "no report written" in ran.err
+    assert taskloom("report", "one").code == 0
+    refused = taskloom("run", "study.yaml", "-o", "one")
+    assert (refused.code, "can't write the ledger" in refused.err) == (1, True)
+
+
+def test_a_report_replaces_a_link_and_is_whole_or_not_there(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    (folder / "mine.txt").write_text("mine")
+    for name in ("one/report.html", "out.html", "items.csv"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(folder / "mine.txt")
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    taskloom("report", "one", "--to", "html", "-o", "out.html")
+    taskloom("report", "one", "--to", "items", "-o", "items.csv")
+    assert (folder / "mine.txt").read_text() == "mine"
+    assert not any((folder / name).is_symlink() for name in ("one/report.html", "out.html", "items.csv"))
 
 
 def test_damaged_results_are_told_and_run_again(taskloom, folder: Path):

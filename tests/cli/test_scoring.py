@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from taskloom.cli import shell_completion
 from taskloom.core import Example, Item, Ranking, Stored, Suite, Task
 from taskloom.suites import linked, store
 from taskloom.suites.documents import documents
@@ -34,10 +35,15 @@ def test_a_run_is_scored_by_judgements(taskloom):
     done = taskloom("score", "--qrels", "q.qrels", "--run", "r.run", "--metric", "mrr", "--metric", "ndcg%50")
     assert done.code == 0
     assert "50.00" in done.out  # (1 + 1/2 + 0) / 2, for q3 has no ranking and nothing to rank
-    assert "1 query without a relevant candidate, left out except by `published` metrics: q3" in done.err
+    assert ": 1 query without a relevant candidate, left out except by `published` metrics: q3" in done.err
     found = json.loads(taskloom("score", "--qrels", "q.qrels", "--run", "r.run", "--json").out)
     assert found["metrics"]["map"]["micro"]["value"] == 0.75
     assert list(found["metrics"]) == ["map", "ndcg", "ndcg@10", "p@10", "mrr"]
+
+
+def test_metrics_and_measures_are_completed():
+    assert shell_completion.metrics("ndc") == ["ndcg"]
+    assert shell_completion.measures("c") == ["cosine"]
 
 
 @pytest.mark.usefixtures("folder")

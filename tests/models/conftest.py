@@ -6,12 +6,14 @@ import json
 import re
 import threading
 import time
+from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -31,6 +33,7 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     wait: float = 0.0
     cut: bool = False
+    drip: Literal["", "head", "body"] = ""  # what is sent byte by byte
 
 
 FAULTS = {
@@ -45,9 +48,21 @@ FAULTS = {
     "moved": Fault(307, b"", {"Location": "http://127.0.0.1:9/v1/completions"}),
     "slow": Fault(wait=1.5),
     "cut": Fault(cut=True),
+    "drip": Fault(drip="body"),
+    "drip from the first line": Fault(drip="head"),
+    "repeats the key": Fault(
+        body=json.dumps({"choices": [{"text": f"well, {KEY} it is", "finish_reason": "stop"}]}).encode()
+    ),
+    "repeats the key escaped": Fault(
+        body=b'{"choices": [{"text": "%s"}]}' % "".join(f"\\u{ord(c):04x}" for c in KEY).encode()
+    ),
+    "repeats the key in base64": Fault(
+        body=json.dumps({"choices": [{"text": b64encode(f"Bearer {KEY}".encode()).decode()}], KEY: KEY}).encode()
+    ),
     "huge": Fault(body=b'{"choices": [' + b" " * (17 << 20) + b"]}"),
     "no JSON": Fault(body=b"<html>gateway</html>"),
     "deep JSON": Fault(body=b"[" * 200_000),
+    "deep choice": Fault(body=b'{"choices": [{"text": ' + b"[" * 900 + b"]" * 900 + b"}]}"),
     "no choices": Fault(body=b'{"id": "x"}'),
     "odd choices": Fault(body=b'{"choices": ["text"]}'),
     "filtered": Fault(body=b'{"choices": [{"message": {"content": null}, "finish_reason": "content_filter"}]}'),
@@ -194,13 +209,27 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             return json.dumps(server.reply(self.path, body)).encode()
 
         def _send(self, fault: Fault, content: bytes) -> None:
+            if fault.drip == "head":
+                self._drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 100)
+                return
             self.send_response(fault.status)
             for name, value in fault.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
+            if fault.drip:
+                self._drip(content)
+                return
             self.wfile.write(content[: len(content) // 2] if fault.cut else content)
             self.close_connection = fault.cut
+
+        def _drip(self, content: bytes) -> None:
+            """Send a byte often enough for a limit on the time between two."""
+            self.close_connection = True
+            with suppress(OSError):  # once the other side has hung up
+                for byte in content:
+                    self.wfile.write(bytes([byte]))
+                    time.sleep(0.05)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Keep quiet."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import io
 import json
@@ -161,12 +162,22 @@ def test_what_is_only_called_gguf_is_refused_and_nothing_is_kept(tmp_path: Path,
     assert list(cache.rglob("*.*")) == []
 
 
-@pytest.mark.parametrize("size", [0, 4, 200])
-def test_truncated_safetensors_are_refused(folder: Path, tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize("size", [0, 4, 200, -1])
+def test_truncated_safetensors_are_refused_before_they_are_loaded(folder: Path, refused: Refused, size: int) -> None:
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:size])
-    with pytest.raises(ModelError, match="can't be loaded as a language model"):
-        weights(f"path:{folder}").open(tmp_path)
+    with refused(ModelError, "weights-cut", file="model.safetensors"):
+        weights(f"path:{folder}").get()
+    assert "shorter than its header says" in why_refused(folder)
+
+
+def test_converted_weights_that_were_cut_are_converted_again(folder: Path, tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"no GGUF at all")
+    name = hashlib.sha256(b"no GGUF at all").hexdigest()[:12]
+    target = Path(shutil.copytree(folder, cache / "models" / f"model-{name}"))
+    assert weights(f"path:{tmp_path}/model.gguf").get() == target
+    (target / "model.safetensors").write_bytes((target / "model.safetensors").read_bytes()[:-1])
+    assert "GGUF file can't be read" in why_refused(tmp_path / "model.gguf")
 
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"model_type": "nonesuch"}', '{"model_type": "vit"}'])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -30,9 +31,10 @@ from taskloom.models.replies import Price, Replies
 replies, won = Replies(Path(sys.argv[1])), 0
 try:
     while True:
-        replies.set_aside("m", Price(1, 0.0), Price(200, 0.0))
-        replies.keep(f"{sys.argv[2]}-{won}", "m", (200, {}), Price(1, 0.0), Price(1, 0.0))
-        won += 1
+        key = f"{sys.argv[2]}-{won}"
+        if replies.set_aside(key, "m", Price(1, 0.0), Price(200, 0.0)):
+            replies.keep(key, "m", (200, {}), Price(1, 0.0), Price(1, 0.0))
+            won += 1
 except ModelUnavailableError:
     print(won)
 """
@@ -55,7 +57,7 @@ def replies(tmp_path: Path) -> Iterator[Replies]:
 
 def test_a_reply_is_found_again_and_costs_what_it_did(replies: Replies):
     assert replies.find("k") is None
-    replies.set_aside("m", MOST, NONE)
+    assert replies.set_aside("k", "m", MOST, NONE)
     assert replies.spent("m") == MOST
     assert replies.keep("k", "m", GOOD, COST, MOST) == GOOD
     assert replies.find("k") == GOOD
@@ -63,37 +65,79 @@ def test_a_reply_is_found_again_and_costs_what_it_did(replies: Replies):
     assert replies.spent("other") == NONE
 
 
-def test_the_first_reply_is_the_one_that_is_kept_and_both_are_paid_for(replies: Replies):
-    for status in (200, 400):
-        replies.set_aside("m", MOST, NONE)
-        assert replies.keep("k", "m", (status, {}), COST, MOST) == (200, {})
-    assert replies.spent("m") == Price(6, 0.5)
+def test_what_another_process_has_under_way_is_waited_for(replies: Replies, tmp_path: Path):
+    other = Replies(tmp_path / NAME)
+    assert replies.set_aside("k", "m", MOST, NONE)
+    assert not other.set_aside("k", "m", MOST, NONE)
+    assert other.set_aside("another", "m", MOST, NONE)
+    replies.keep("k", "m", GOOD, COST, MOST)
+    assert not other.set_aside("k", "m", MOST, NONE)
+    assert other.find("k") == GOOD
+    other.close()
+
+
+@pytest.mark.parametrize("end", ["given back", "written off", "gone", "late"])
+def test_what_ended_without_a_reply_is_asked_again(replies: Replies, tmp_path: Path, end: str):
+    other = Replies(tmp_path / NAME)
+    assert replies.set_aside("k", "m", MOST, NONE, seconds=-1 if end == "late" else 600)
+    if end == "gone":
+        replies.db.execute("UPDATE under_way SET owner = ?", (f"{os.uname().nodename}-{2**22 + 1}-0",))
+    elif end == "given back":
+        replies.give_back("k", "m", MOST)
+    elif end == "written off":
+        replies.write_off("k")
+    assert other.set_aside("k", "m", MOST, NONE)
+    assert other.spent("m") == (MOST if end == "given back" else Price(20, 1.0))  # it may have been paid for
+    other.close()
+
+
+def test_a_budget_waits_for_what_is_under_way_and_may_cost_less(replies: Replies, refused: Refused):
+    budget = Price(12, 0.0)
+    assert replies.set_aside("a", "m", MOST, budget)
+    assert not replies.set_aside("b", "m", MOST, budget)
+    replies.keep("a", "m", GOOD, Price(1, 0.0), MOST)
+    assert replies.set_aside("b", "m", MOST, budget)
+    assert not replies.set_aside("c", "m", MOST, budget)
+    replies.keep("b", "m", GOOD, Price(2, 0.0), MOST)
+    with refused(ModelUnavailableError, "token-budget-spent", budget=12, spent=3, most=10):
+        replies.set_aside("c", "m", MOST, budget)
+
+
+def test_replies_are_for_their_owner_alone(replies: Replies, tmp_path: Path):
+    replies.set_aside("k", "m", MOST, NONE)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert set(modes) >= {NAME, f"{NAME}-wal"}
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_file_that_its_owner_shares_stays_shared(tmp_path: Path):
+    (tmp_path / NAME).touch()
+    (tmp_path / NAME).chmod(0o640)
+    Replies(tmp_path / NAME).close()
+    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o640
 
 
 def test_what_is_given_back_was_not_spent(replies: Replies):
-    replies.set_aside("m", MOST, NONE)
-    replies.give_back("m", MOST)
+    replies.set_aside("k", "m", MOST, NONE)
+    replies.give_back("k", "m", MOST)
     assert replies.spent("m") == NONE
 
 
 def test_a_budget_is_used_up_to_the_last_token_and_cent(replies: Replies, refused: Refused):
     budget = Price(20, 1.0)
-    replies.set_aside("m", MOST, budget)
-    replies.set_aside("m", MOST, budget)
+    for key in ("a", "b"):
+        assert replies.set_aside(key, "m", MOST, budget)
+        replies.keep(key, "m", GOOD, MOST, MOST)
     with refused(ModelUnavailableError, "budget-spent", budget=1.0, spent=1.0, most=0.001):
-        replies.set_aside("m", Price(0, 0.001), budget)
+        replies.set_aside("c", "m", Price(0, 0.001), budget)
     with refused(ModelUnavailableError, "token-budget-spent", budget=20, spent=20, most=1):
-        replies.set_aside("m", Price(1, 0.0), budget)
+        replies.set_aside("c", "m", Price(1, 0.0), budget)
     assert replies.spent("m") == Price(20, 1.0)
 
 
 def test_threads_share_a_budget(replies: Replies):
-    def spend(_: int) -> int:
-        try:
-            replies.set_aside("m", Price(1, 0.0), Price(20, 0.0))
-        except ModelUnavailableError:
-            return 0
-        return 1
+    def spend(number: int) -> int:
+        return replies.set_aside(str(number), "m", Price(1, 0.0), Price(20, 0.0))
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(spend, range(60))) == 20
@@ -150,7 +194,7 @@ def fill(replies: Replies) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_what_was_kept(replies: Replies, refused: Refused):
-    replies.set_aside("m", MOST, NONE)
+    replies.set_aside("k", "m", MOST, NONE)
     fill(replies)
     with refused(ModelUnavailableError, "replies-not-kept", reason="database or disk is full"):
         replies.keep("k", "m", (200, {"text": "x" * 100_000}), COST, MOST)
@@ -162,7 +206,7 @@ def test_a_full_disk_is_told_and_leaves_what_was_kept(replies: Replies, refused:
 def test_a_reply_that_can_not_be_kept_was_paid_for_all_the_same(api: Callable[..., Api], endpoint: Server):
     endpoint.answer = lambda _: "x" * 100_000
     model = api(token_budget=1000)
-    model.replies.set_aside(model.model, Price(1, 0.0), NONE)
+    model.replies.set_aside("k", model.model, Price(1, 0.0), NONE)
     fill(model.replies)
     with pytest.raises(ModelUnavailableError, match="disk is full"):
         model.generate(["a"], Decoding(tokens=8))

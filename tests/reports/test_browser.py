@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from taskloom.core import Example, Item, Labels, Suite, Task
-from taskloom.reports import How, Summary, card, render, summarise
+from taskloom.messages import Note
+from taskloom.reports import How, Summary, budget, card, pages, render, summarise
 from taskloom.reports.challenge_board import board_page, challenge_boards
+from taskloom.reports.figures import Figure
+from taskloom.reports.plot_files import standalone
 from taskloom.reports.training import training
+from taskloom.reports.transfer_plots import Arrow, gain_graph, gain_matrix
 from taskloom.reports.views.ladder import Ladder
 from taskloom.reports.views.learning import Learning
+from taskloom.sample_sizes import SampleSize, SampleSizes
 from taskloom.scores import metric, score
+from taskloom.stats import Estimate
+from taskloom.studies.budget import Share, StudyBudget
 from taskloom.studies.costs import Cost
 from taskloom.studies.curves import LossSet, LossTrace
 from taskloom.studies.results import Look, Outcome, Results
@@ -44,13 +54,14 @@ def visit(browser: Any, tmp_path: Any) -> Iterator[Callable[..., Any]]:
     """Open a page; nothing may go wrong in it."""
     opened, faults = [], []
 
-    def visited(text: str, **settings: Any) -> Any:
-        path = tmp_path / "page.html"
+    def visited(text: str, name: str = "page.html", **settings: Any) -> Any:
+        path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         page = browser.new_page(**{"viewport": SCREEN, **settings})
         opened.append(page)
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: faults.append(request.url) if request.url[:5] != "file:" else None)
         page.goto(path.as_uri())
         return page
@@ -304,6 +315,102 @@ def test_nothing_of_the_data_runs(visit, hostile):
     assert page.locator("img, svg[onload], script:not([type])").count() == 1  # our own script
     shown = page.locator("body").inner_text()
     assert shown.count(hostile) > 10
+
+
+def drawn_map(hostile: str) -> str:
+    """Draw a map of transfer, and arrows, between tasks with hostile names."""
+    names = [f"{hostile}{n}" for n in range(3)]
+    arrows = [Arrow(a, b, 1.0, hostile, "significant") for a in names for b in names]
+    return gain_matrix(arrows, names, names, hostile, width=900) + gain_graph(arrows, names, names, hostile, width=900)
+
+
+def transfer_page(hostile: str) -> str:
+    figure = Figure(title=hostile, columns=(hostile,), rows=((hostile,),), notes=(hostile,), plot=drawn_map(hostile))
+    return render(replace(summarise(hostile_results(hostile), How(count=20)), figures=(figure,)), "html")
+
+
+def planning_page(hostile: str) -> str:
+    size = SampleSize(
+        episodes=9, items=9, seconds=9.0, width=0.1, coverage=Estimate(0.95, 0.94, 0.96, 9), detectable=0.1,
+        overall_width=0.1, overall_detectable=0.1,
+    )  # fmt: skip
+    share = Share(name=hostile, fit=1.0, item=1.0, seconds=1.0, width=0.1, detectable=0.1)
+    return budget.page(
+        StudyBudget(
+            study=hostile, seconds=9.0, training=0.0, loading=0.0, sizes=SampleSizes(seconds=9.0, choices=(size,)),
+            others={}, learners=(share,), tasks=(share,), lines=hostile, notes=(Note.of("error", text=hostile),),
+        )
+    )  # fmt: skip
+
+
+def challenge_page(hostile: str, submitted: Results) -> str:
+    renamed = {name: f"{hostile}{at}" for at, name in enumerate(submitted.learners)}
+    outcomes = tuple(replace(o, learner=renamed[o.learner]) for o in submitted.outcomes)
+    found = replace(
+        submitted, name=hostile, command=hostile, outcomes=outcomes,
+        learners=dict.fromkeys(renamed.values(), hostile), baselines=(),
+        settings={renamed[name]: {**of, "model": hostile} for name, of in submitted.settings.items()},
+    )  # fmt: skip
+    return board_page(found, challenge_boards(found, How(count=20)))
+
+
+@pytest.mark.parametrize("hostile", [ATTACK, BREAKOUT])
+@pytest.mark.parametrize("kind", ["card", "transfer", "planning", "challenge"])
+def test_nothing_of_the_data_runs_in_any_page(visit, submitted, hostile, kind):
+    pages_of = {
+        "card": lambda: card.page(card.sheet(hostile_results(hostile).suite)),
+        "transfer": lambda: transfer_page(hostile),
+        "planning": lambda: planning_page(hostile),
+        "challenge": lambda: challenge_page(hostile, submitted),
+    }
+    page = visit(pages_of[kind]())
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.locator('meta[http-equiv="Content-Security-Policy"]').count() == 1
+    assert page.locator("img, iframe, [onload], [onerror], body script:not([type])").count() == (kind == "transfer")
+    assert "attacked" not in page.title().removeprefix(hostile)
+    assert hostile in page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize("hostile", [ATTACK, BREAKOUT])
+def test_nothing_of_the_data_runs_in_a_plot_that_stands_alone(visit, hostile):
+    page = visit(standalone(drawn_map(hostile)), "plot.svg")
+    assert page.evaluate("document.querySelectorAll('script, img, image, a, foreignObject, [onload]').length") == 0
+    assert page.evaluate("document.documentElement.getAttribute('aria-label')").startswith(hostile)
+
+
+@pytest.mark.parametrize("policy", [True, False])
+def test_the_policy_stops_what_would_not_be_escaped(browser, tmp_path, policy):
+    """The second line: no script, picture, frame or style is loaded or run; without the policy, all are."""
+    with asked_server() as (url, asked):
+        parts = ["<script>document.title='attacked'</script>", f"<img src='{url}/image'><iframe src='{url}/frame'>"]
+        parts = [f"<style>body{{background:url('{url}/style')}}</style>", *parts]
+        text = pages.document("x", parts)
+        (tmp_path / "page.html").write_text(text if policy else text.replace("Content-Security-Policy", "none"))
+        page = browser.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_load_state("networkidle")
+        assert page.title() == ("x · taskloom" if policy else "attacked")
+        page.close()
+    assert {*asked} == (set() if policy else {"/image", "/frame", "/style"})
+
+
+@contextmanager
+def asked_server() -> Iterator[tuple[str, list[str]]]:
+    """Serve nothing on this machine, and note what is asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
 
 
 def hostile_results(hostile: str) -> Results:

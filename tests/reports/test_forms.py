@@ -45,6 +45,12 @@ def test_failures_show_the_last_line_of_their_traceback(summary, form):
     assert "--to json" in text.replace("\\", "")
 
 
+def test_of_an_error_with_a_list_of_faults_the_error_is_shown(summary):
+    listed = "Traceback:\n  File x\nSourceError: lines that are no vectors: v.jsonl\n  v.jsonl:1: no id\n  and 2 more\n"
+    failed = replace(summary, failures=(replace(summary.failures[0], traceback=listed),))
+    assert tables.failures(failed)[0][1] == "SourceError: lines that are no vectors: v.jsonl"
+
+
 def test_markdown_has_tables_and_no_html(summary):
     text = render(summary, "md")
     assert "| strong |" in text

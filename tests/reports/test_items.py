@@ -20,7 +20,19 @@ from taskloom.studies.results import Outcome, Results
 from taskloom.suites import rows
 from taskloom.texts import alive
 
-ANSWERS = ['two\nlines, "quoted"', "=1+1", "-5", "'tis", "tab\there\r\nend", None, "'=2", "+12.5", "@home"]
+ANSWERS = [
+    'two\nlines, "quoted"',
+    "=1+1",
+    "-5",
+    "'tis",
+    "tab\there\r\nend",
+    None,
+    "'=2",
+    "+12.5",
+    "@home",
+    "Say yes;=1+1",
+    "3, -5",
+]
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +80,7 @@ def test_a_file_is_read_back(results: Results, tmp_path: Path, ending: str):
 def test_a_spreadsheet_takes_no_text_for_a_formula_and_numbers_for_numbers(results: Results):
     found = list(csv.DictReader(io.StringIO(items_csv(results), newline="")))
     assert [row["answer"] for row in found][1:4] == ["'=1+1", "-5", "'tis"]
+    assert [row["answer"] for row in found][-2:] == ["Say yes;'=1+1", "3, -5"]
     assert found[7]["answer"] == "+12.5"
     assert found[8]["answer"] == "'@home"
     assert found[0]["input.a"] == "'=in 0"

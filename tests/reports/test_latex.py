@@ -7,7 +7,7 @@ import re
 import pytest
 
 from taskloom.reports import How, summarise
-from taskloom.reports.latex import latex
+from taskloom.reports.latex import escaped, latex
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,23 @@ def test_everything_is_escaped_and_braces_are_balanced(text):
         assert depth >= 0
     assert depth == 0
     assert all(ord(c) >= 32 or c == "\n" for c in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
+        ("a\n\n% b", r"a \% b"),
+        ("$x_1^2$ & #~", r"\$x\_1\textasciicircum{}2\$ \& \#\textasciitilde{}"),
+        ("^^5cinput", r"\textasciicircum{}\textasciicircum{}5cinput"),
+        ("[4bit] *x", "{[}4bit{]} {*}x"),
+        ("\x1b[31m\x00", r"\textbackslash{}u001b{[}31m\textbackslash{}u0000"),
+        ("a---b `c", r"a-{}-{}-b \textasciigrave{}c"),
+        ("道路 <é>", r"道路 \textless{}é\textgreater{}"),
+    ],
+)
+def test_hostile_texts_are_shown_as_they_are(text, shown):
+    assert escaped(text) == shown
 
 
 def test_the_best_are_bold_and_baselines_below_a_line(text, summary):

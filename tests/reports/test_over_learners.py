@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import f_oneway, pearsonr, spearmanr, tukey_hsd
 
-from taskloom.core import Example, Item, Labels, Suite, Task
+from taskloom.core import Example, Item, Labels, Number, Suite, Task
 from taskloom.reports import How, render, summarise
 from taskloom.reports.figures import Figure
 from taskloom.reports.views.anova import MARK, Anova
@@ -167,12 +168,39 @@ def test_the_group_of_the_best_is_that_of_tukeys_test():
 def test_what_does_not_vary_is_not_tested_and_single_seeds_are_left_out():
     same = {"a": {"x": [3, 3]}, "b": {"x": [4, 4]}, "c": {"x": [5]}}
     found = shown(Anova(metric="accuracy"), same)
+    assert [cells[-1] for cells in found.rows] == ["", ""]  # nothing is said of what was not tested
     assert found.notes == (
         "no test: the scores of each learner are the same at all seeds",
         "left out, having fewer than two seeds with all values: c",
     )
     assert "not drawn" in shown(Anova(), {"a": {"x": [3]}, "b": {"x": [4]}}).notes[0]
     assert "not drawn" in shown(Anova(over="seed"), SEEDS).notes[0]  # all are of one draw
+
+
+def test_a_seed_that_lacks_a_task_is_left_out_and_told():
+    found = shown(Anova(), {**SEEDS, "close": {"x": [17, 18, 17], "y": [16, 15]}})
+    assert [cells[3] for cells in found.rows if cells[0] == "close"] == [2]
+    assert found.notes[-1] == "seeds left out, as some value is missing there: close (1)"
+
+
+def test_of_errors_the_least_is_the_best():
+    task = Task(id="n", instruction="", output=Number(), metrics=("mse",))
+    examples = [Example(Item(f"i{n}", {"q": str(n)}), (0.0,), str(n)) for n in range(SIZE)]
+    of = Suite(id="s", tasks={"n": task}, pools={"n": {"test": rows.pool(task, examples)}})
+    gold: Any = ((0.0,),) * SIZE
+    given = [("good", 0, 1.0), ("good", 1, 1.1), ("poor", 0, 3.0), ("poor", 1, 3.1)]
+    outcomes = [
+        replace(
+            outcome(suite(["n"]), name, "n", seed, 0), answers=(error,) * SIZE, gold=gold,
+            scores=score_task(task, gold, (error,) * SIZE),
+        )
+        for name, seed, error in given
+    ]  # fmt: skip
+    made = replace(results(Anova(metric="mse"), {"good": {}, "poor": {}}), suite=of, outcomes=tuple(outcomes))
+    (found,) = summarise(made, How(count=100)).figures
+    assert [cells[0] for cells in found.rows] == ["good", "poor"]
+    assert [cells[-1] for cells in found.rows] == [MARK, ""]
+    assert not found.points
 
 
 def test_an_unknown_kind_of_seed_is_refused_before_any_work():

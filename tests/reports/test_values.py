@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -96,6 +97,17 @@ def test_a_task_counts_as_often_as_it_has_values():
 def test_a_value_is_the_mean_over_settings_of_shots():
     found = shown(Values(), ("one", "search", [0] * 6, 0), ("one", "search", [1] * 6, 5))
     assert value(found.rows[0][1]) == pytest.approx((1 + 1 / 2) / 2)
+
+
+def test_a_learner_that_lacks_a_setting_of_shots_lacks_the_value():
+    """Its mean over the others would be of other questions; what baselines alone are asked does not count."""
+    given = [("one", "search", [0] * 6, 0), ("one", "search", [1] * 6, 5), ("two", "search", [1] * 6, 5)]
+    found = shown(Values(), *given)
+    assert found.rows[1] == ("two", None)
+    assert "no mean where values are missing: two (1)" in found.notes
+    made = replace(results(Values(), given[1], given[2], ("low", "search", [2] * 6, 0)), baselines=("low",))
+    (found,) = summarise(made, How(count=200)).figures
+    assert [value(cells[1]) for cells in found.rows[:2]] == [pytest.approx(1 / 2)] * 2
 
 
 def test_a_learner_that_lacks_values_has_no_mean_of_them():

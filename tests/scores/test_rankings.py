@@ -34,3 +34,12 @@ def test_queries_that_are_missing_unknown_or_have_nothing_relevant_are_told():
     found = score_predictions(judged_suite("web", qrels), predictions_of_run(Path("a.run"), run), ["mrr"])
     assert found.metrics["mrr"].micro.value == (1 / 2 + 0) / 2
     assert (found.missing, found.unknown, found.nothing_relevant) == ({"web": 1}, 1, {"web": ("c",)})
+
+
+def test_queries_that_a_level_leaves_without_a_relevant_candidate_are_told_with_the_metric():
+    qrels = {"a": {"d": 3.0}, "b": {"d": 2.0}, "c": {"d": 0.0}}
+    run = {query: {"d": 1.0} for query in qrels}
+    typed = ["p@1:level=3", "p@1:level=2", "p@1:published,level=3", "map"]
+    found = score_predictions(judged_suite("web", qrels), predictions_of_run(Path("a.run"), run), typed)
+    assert [found.metrics[name].micro.value for name in typed] == [1.0, 1.0, pytest.approx(1 / 3), 1.0]
+    assert found.nothing_relevant == {"web": ("c",), "web, p@1:level=3": ("b", "c")}

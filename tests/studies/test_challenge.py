@@ -90,10 +90,8 @@ def test_items_stand_in_the_order_of_their_hashes_task_by_task(made_topics):
     assert descents == 1  # where the second task begins
 
 
-def test_an_item_is_named_by_its_task_its_pool_and_its_id():
-    assert (
-        len({item_key(*names) for names in (("a", "b", "c"), ("a", "b", "d"), ("a", "c", "c"), ("b", "b", "c"))}) == 4
-    )
+def test_an_item_is_named_by_its_task_its_pool_with_all_in_it_and_its_id():
+    assert len({item_key(*names) for names in ("abcd", "abce", "abed", "aecd", "ebcd")}) == 5
 
 
 def test_a_program_with_nothing_but_the_folder_can_answer(own_topics):

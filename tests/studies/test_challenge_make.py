@@ -61,8 +61,8 @@ def test_the_digests_of_lines_are_known(made_topics):
         list(digest.of(read_lines(made_topics.folder / name)))
         found[name] = digest.hex
     assert found == {
-        "items.jsonl": "8d7ed2d1acd51870738c1b79d9d4c566",
-        "questions.jsonl": "57bfd873e5ad77b5777b23153f683a06",
+        "items.jsonl": "efbeaa83764c92c1df891128ed78d0d2",
+        "questions.jsonl": "6cdc0d6fa13eec4bc81084ed5df5bd49",
     }
 
 
@@ -98,11 +98,24 @@ def test_classes_that_are_dropped_and_labels_that_other_episodes_show_are_noted(
     assert {note.code for note in made.notes} == {"challenge-classes-dropped", "questions-told"}
     (dropped,) = [note for note in made.notes if note.code == "challenge-classes-dropped"]
     assert dropped == Note.of("challenge-classes-dropped", task="t", classes=[("c", 1)])
-    taught = {(e.id, example.item.id) for e in made.challenge.episodes() for example in e.support}
-    asked = [(e.id, item.id.partition("/")[2]) for e in made.challenge.episodes() for item in e.query]
+    taught = {(row.episode, item) for row in made.challenge.rows() for item in row.taught}
+    asked = [(row.episode, item) for row in made.challenge.rows() for item in row.query.values()]
     told = sum(any(item == other and episode != where for where, other in taught) for episode, item in asked)
     (shown,) = [dict(note.values) for note in made.notes if note.code == "questions-told"]
     assert (shown["told"], shown["asked"]) == (told, 12)
+
+
+def test_ids_cannot_be_guessed_from_names_that_tell_the_class(tmp_path: Path):
+    """Rows sorted by class have such names; with another gold answer anywhere in the pool, all ids are others."""
+    ids: list[set[str]] = []
+    for name, golds in (("one", "a " * 10 + "b " * 10), ("other", "a " * 11 + "b " * 9)):
+        (tmp_path / name).mkdir()
+        made = make_challenge(
+            study(tmp_path / name, [labelled("t", golds)], "{seeds: 3, query: 4, shots: [2]}"), tmp_path / name / "c"
+        )
+        questions = {question.partition("/")[2] for row in made.challenge.rows() for question in row.query}
+        ids.append({*made.challenge.items, *questions})
+    assert not ids[0] & ids[1]
 
 
 def test_two_pools_leave_no_label_in_another_episode(made_topics, tmp_path: Path):

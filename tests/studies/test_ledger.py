@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -276,6 +278,55 @@ def test_a_cell_that_is_done_without_a_result_can_be_skipped(ledger: Ledger):
     lose_result(ledger, "a")
     ledger.skip(["a"], WHY)
     assert ledger.states() == {"a": "skipped"}
+
+
+def spoil(path: Path, table: str) -> None:
+    """Overwrite the first page of a table."""
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(content)
+
+
+def test_of_two_ledgers_the_damaged_one_is_blamed(tmp_path: Path, ledger: Ledger):
+    with Ledger(tmp_path / "other.db") as other:
+        other.finish(cell("a"), finished())
+    spoil(tmp_path / "other.db", "results")
+    with pytest.raises(LedgerError, match=r"damaged .*other\.db"):
+        merge(ledger, tmp_path / "other.db")
+    assert ledger.states() == {}
+
+
+def test_a_ledger_is_for_its_owner_alone(tmp_path: Path):
+    with Ledger(tmp_path / "new" / "ledger.db") as made:
+        made.finish(cell("a"), finished())
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()}
+    assert {"ledger.db", "ledger.db-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+
+
+def test_what_a_killed_run_left_in_its_log_is_read_where_nothing_can_be_written(tmp_path: Path, monkeypatch):
+    with Ledger(tmp_path / "ledger.db") as killed:
+        killed.finish(cell("a"), finished())
+        (tmp_path / "received").mkdir()
+        for name in ("ledger.db", "ledger.db-wal"):
+            shutil.copy(tmp_path / name, tmp_path / "received" / name)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "received").iterdir()}
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with Ledger(tmp_path / "received" / "ledger.db") as read:
+        assert not read.writable
+        assert read.states() == {"a": "done"}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "received").iterdir()} == before
+
+
+def test_keys_in_errors_are_masked(ledger: Ledger, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
+    ledger.claim(["a"], "me")
+    ledger.fail("a", "me", "failed", Note.of("error", text="no: sk-0123456789"), "Traceback: sk-0123456789")
+    ((why, trace),) = ledger.ended("failed").values()
+    assert (str(why), trace) == ("no: (key)", "Traceback: (key)")
 
 
 def test_a_state_without_a_result_is_not_taken_over(tmp_path: Path, ledger: Ledger):

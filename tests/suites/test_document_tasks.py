@@ -14,7 +14,8 @@ from taskloom.core import DROPPED, Labels, Number, Ranking, Suite, Terms
 from taskloom.errors import SourceError
 from taskloom.messages import Note
 from taskloom.scores.tasks import is_known
-from taskloom.sources.document_rows import Content
+from taskloom.sources.document_rows import Columns, Content, read_rows
+from taskloom.sources.files import RowFaults
 from taskloom.suites import store
 from taskloom.suites.check import check
 from taskloom.suites.document_tasks import (
@@ -124,6 +125,15 @@ def test_a_query_without_a_relevant_candidate_and_a_label_that_only_test_has_are
     assert "labels that only test has: fish" in str(made(topic).about["note"])
 
 
+def test_a_submission_without_a_reviewer_of_a_high_grade_is_named_by_the_level():
+    of = replace(judged(elms={"r": 3.0}, owls={"r": 2.0}, cod={"r": 1.0}), members={"r": ("ants",)})
+    found = examples_of(DocumentTask(name="match", kind="reviewers"), of)
+    assert found.notes == (
+        Note.of("queries-below-level", name="match", level=2.0, count=1, ids=["cod"]),
+        Note.of("queries-below-level", name="match", level=3.0, count=2, ids=["owls", "cod"]),
+    )
+
+
 def test_a_document_without_a_text_is_named():
     of = topics()
     of.documents["owls"] = {}
@@ -208,3 +218,25 @@ def test_what_has_no_split_is_split_by_its_text_alone(labels: dict[str, Any], sh
 def test_about_the_share_that_is_asked_for_is_held_out():
     held = sum(is_held_out(str(n), 0.3) for n in range(2000))
     assert 540 < held < 660
+
+
+def test_rows_without_a_label_or_a_split_and_second_labels_are_counted():
+    """A cell that is empty is no class of its own, and nothing is lost without a count."""
+    of = Content()
+    rows: list[dict[str, Any]] = [
+        {"id": "elms", "kind": "plant", "part": "train"}, {"id": "owls", "kind": "animal", "part": "test"},
+        {"id": "cod", "kind": " ", "part": "test"}, {"id": "ants", "kind": None, "part": "train"},
+        {"id": "elms", "kind": "animal", "part": "train"}, {"id": "hens", "kind": "animal", "part": ""},
+        {"id": "oaks", "kind": float("nan"), "part": ""},
+    ]  # fmt: skip
+    for part in ("train", "test", ""):
+        own = [("", {**row, "title": str(row["id"])}) for row in rows if row["part"] == part]
+        read_rows(own, Columns(label="kind"), RowFaults(), of, pool=part)
+    found = examples_of(replace(TOPIC, few_shot={}), of)
+    assert {pool: [one.gold for one in own] for pool, own in found.pools.items()} == {
+        "train": [("animal",)], "test": [("animal",)],
+    }  # fmt: skip
+    assert found.dropped == {
+        Note.of("label-again"): 1, Note.of("row-split-unknown"): 1, Note.of("row-unlabelled"): 3,
+    }  # fmt: skip
+    assert Note.of("row-unlabelled") not in examples_of(replace(NEAR, name="n"), of).dropped

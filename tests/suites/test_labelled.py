@@ -66,6 +66,12 @@ def test_labels_that_do_not_fit_are_named_all_at_once(refused: Any):
         suite(sets, id="s", fold="f")
 
 
+def test_a_label_of_two_phases_whose_rows_have_no_split_is_named_as_that():
+    of = DataSet(name="x", labels={"train": ("a", "b"), "test": ("b", "c")})
+    found = gather(of, [row("1", "a"), row("2", "b"), row("3", "c"), row("4", "b")])
+    assert found.faults == (Note.of("labels-in-two-phases", name="x", labels=[("b", 2)]),)
+
+
 def test_labels_that_are_not_named_can_be_dropped():
     of = DataSet(name="x", labels={"test": ("a",)}, drop=("*",))
     assert gather(of, [row("1", "a"), row("2", "b")]).dropped == {Note.of("row-of-label"): 1}

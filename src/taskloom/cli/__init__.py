@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import os
 import signal
 import sys
@@ -9,6 +10,10 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
+=======
+import sys
+from collections.abc import Callable
+>>>>>>> main
 from typing import Annotated, NoReturn
 
 import typer
@@ -17,6 +22,7 @@ from .. import __version__, console
 from ..errors import TaskloomError
 from . import ask, challenge, data, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
+from .interrupts import Interrupted, end_quietly, handle_signals
 
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
 app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=EPILOG, pretty_exceptions_enable=False)
@@ -215,12 +221,9 @@ _verb(
 _verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
 
 
-class Interrupted(BaseException):
-    """Ctrl-C, which typer would turn into an ending of its own; with a message where there is more to say."""
-
-
 def main() -> NoReturn:
     """Run the command line and end with a code that means something."""
+<<<<<<< HEAD
     _settle_streams()
     signal.signal(signal.SIGINT, _interrupted)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -243,6 +246,20 @@ def _settle_streams() -> None:
 
 def _ended() -> int:
     """Run the command line, and give the code to end with."""
+=======
+    console.open_streams()
+    try:
+        code = _ended()
+    except Interrupted:  # while another ending was being told
+        code = 130
+    end_quietly()
+    sys.exit(code)
+
+
+def _ended() -> int:
+    """Run the command line, say why it ended, and give the exit code."""
+    handle_signals()
+>>>>>>> main
     try:
         code = app(prog_name="taskloom", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -275,6 +292,7 @@ def _usage(error: Exception) -> int:
     help_of = f" (see: {context.command_path} --help)" if context else ""
     console.error(f"{message[:1].lower()}{message[1:]}{help_of}")
     return 2
+<<<<<<< HEAD
 
 
 def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
@@ -284,3 +302,5 @@ def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
     sys.exit(128 + number)  # so that what is half done is cleaned up
+=======
+>>>>>>> main

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import console
+from ..folders import write_output
 from ..texts import counted
 from . import shell_completion as complete
 from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
@@ -153,7 +154,7 @@ def board(
     boards = challenge_boards(found)
     rows = list(board_rows(boards))
     if output:
-        output.write_text(board_page(found, boards), encoding="utf-8")
+        write_output(output, board_page(found, boards))
         console.note(f"board: {output}")
     if as_json:
         console.as_json(rows)

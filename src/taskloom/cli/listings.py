@@ -12,6 +12,7 @@ from typing import Any
 from .. import console, prompts
 from ..core import Example, Fields, Labels, Output, Suite, store_of
 from ..errors import UnknownNameError
+from ..folders import write_output
 from ..scores.tasks import split_name
 from ..suites.bridges import Partition
 from ..suites.bridges import bridge as bridge_of
@@ -19,7 +20,7 @@ from ..suites.bridges import propose as propose_partitions
 from ..suites.cards import Spread, records_of
 from ..suites.faults import Fault
 from ..suites.fields import parse_task_id
-from ..texts import counted
+from ..texts import counted, without_surrogates
 from .listings_names import show_rows
 
 SHOWN = 20  # tasks
@@ -119,7 +120,7 @@ def show_card(suite: Suite, *, everything: bool, as_json: bool, to: Path | None 
 
     sheet = cards.sheet(suite)
     if to:
-        to.write_text(cards.page(sheet), encoding="utf-8", errors="replace")
+        write_output(to, without_surrogates(cards.page(sheet)))
         console.note(str(to))
     if as_json:
         console.as_json(sheet.data)

@@ -83,9 +83,9 @@ def _note_faults(found: PredictionScores) -> None:
     if found.aside:
         kind = "is not a test task" if len(found.aside) == 1 else "are not test tasks"
         console.note(f"skipped {counted(len(found.aside), 'task')} that {kind}, without any prediction")
-    if irrelevant := [item for items in found.nothing_relevant.values() for item in items]:
-        without = f"{counted(len(irrelevant), 'query')} without a relevant candidate"
-        console.note(f"{without}, left out except by `published` metrics: {_first_few(irrelevant)}")
+    for name, queries in found.nothing_relevant.items():
+        without = f"{name}: {counted(len(queries), 'query')} without a relevant candidate"
+        console.note(f"{without}, left out except by `published` metrics: {_first_few(queries)}")
     if found.unknown:
         console.note(f"{counted(found.unknown, 'prediction')} for items that the suite does not have, ignored")
     if found.doubled:

@@ -81,7 +81,7 @@ def pretrain(
     from ..models import corpus
     from ..models.pretrain import Pretraining, part_of, usual_recipe
     from ..models.pretrain import pretrain as make
-    from . import Interrupted
+    from .interrupts import Interrupted
 
     budget = {"steps": steps, "tokens": tokens or None, "epochs": epochs or None}
     if len(given := [of for of, size in budget.items() if size is not None]) > 1:

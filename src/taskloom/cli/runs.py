@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from .. import console
-from ..messages import money
+from ..folders import write_output, write_whole
+from ..messages import Note, money
 from ..texts import counted
 from . import budget
 from . import shell_completion as complete
 from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
+from .interrupts import Interrupted, ignore_signals
 
 if TYPE_CHECKING:
-    from ..messages import Note
     from ..models.load import Source
     from ..reports import Summary
     from ..studies.api import Prepared
     from ..studies.cells import Cell
     from ..studies.plan import Plan
     from ..studies.results import Results
+    from ..studies.run import Done
     from ..studies.tokens import TokenEstimate
 
 REPORT = "report.html"
@@ -191,28 +193,20 @@ def note_changed(prepared: Prepared) -> None:
 
 def carry_out(prepared: Prepared, workers: int) -> Results:
     """Run what is missing, print the scores and write the report; end where something failed."""
-    from ..reports import render, summarise
-
     found, folder = prepared.plan, prepared.folder
     try:
         with console.progress(found.study.name, detail=lambda: _training(folder)) as progress:
-            done, gathered = prepared.run(workers=workers, progress=progress, stopping=_note_stopping)
-    except KeyboardInterrupt:  # a second Ctrl-C
-        _end_interrupted()
-    if done.damaged:
-        shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
-        console.note(f"ran {counted(len(done.damaged), 'cell')} again, damaged in the ledger: {shown}")
-    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {len(found.to_run):,} in all")
+            done = prepared.work(workers=workers, progress=progress, stopping=_note_stopping)
+    except (KeyboardInterrupt, Interrupted):  # a second Ctrl-C
+        _end_interrupted(folder)
+    _note_done(done, len(found.to_run))
+    if done.interrupted:  # whoever ends a large run does not wait for a report of it
+        _end_interrupted(folder)
+    gathered = prepared.results()
     if gathered.outcomes or gathered.failures:
-        summary = summarise(gathered)
-        sys.stdout.write(render(summary, "terminal"))
-        page = folder / (f"trial-{prepared.limit}.html" if prepared.limit else REPORT)
-        page.write_text(render(summary, "html"), encoding="utf-8")
-        console.note(f"report: {page}")
+        _write_report(gathered, folder / (f"trial-{prepared.limit}.html" if prepared.limit else REPORT))
     for name, reason in done.waiting.items():
         console.note(f"{name} stopped: {reason}")
-    if done.interrupted:
-        _end_interrupted()
     if gathered.failures:
         console.error(
             f"{counted(len(gathered.failures), 'cell')} failed; see the report for tracebacks; the same command retries"
@@ -221,9 +215,33 @@ def carry_out(prepared: Prepared, workers: int) -> Results:
     return gathered
 
 
-def _end_interrupted() -> NoReturn:
+def _note_done(done: Done, total: int) -> None:
+    if done.damaged:
+        shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
+        console.note(f"ran {counted(len(done.damaged), 'cell')} again, damaged in the ledger: {shown}")
+    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {total:,} in all")
+
+
+def _write_report(gathered: Results, page: Path) -> None:
+    """Print the scores and write the page."""
+    from ..reports import render, summarise
+
+    summary = summarise(gathered)
+    sys.stdout.write(render(summary, "terminal"))
+    try:
+        write_whole(page, render(summary, "html"))
+        console.note(f"report: {page}")
+    except OSError as error:  # a full disk, or a folder that is only read: the scores above stand all the same
+        console.note(str(Note.of("report-unwritten", reason=error.strerror or error, path=page)))
+
+
+def _end_interrupted(folder: Path) -> NoReturn:
     """Say that nothing is lost, and end as shells expect it."""
-    console.error("interrupted; finished cells and checkpoints are kept; the same command resumes the run")
+    ignore_signals()
+    console.error(
+        "interrupted; finished cells and checkpoints are kept; the same command resumes the run, and "
+        f"`taskloom report {shlex.quote(str(folder))}` shows it so far"
+    )
     raise typer.Exit(130)
 
 
@@ -272,17 +290,17 @@ def report(
 
 def show_report(summary: Summary, to: str, output: Path | None, plots: Path | None) -> None:
     """Write a report, and its plots where a folder for them is named."""
-    from ..reports import FORMS, render
+    from ..reports import FORMS, TERMINAL, render
     from ..reports.plot_files import write_plots
 
     if plots:
         console.note(f"{plots}: {counted(len(write_plots(summary, plots)), 'plot')}")
     text = render(summary, to) if to in FORMS else ""
     if output and text:
-        output.write_text(text, encoding="utf-8")
+        write_output(output, text)
         console.note(str(output))
     elif text:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        (sys.stdout.write if to == TERMINAL else console.write)(text if text.endswith("\n") else text + "\n")
 
 
 def show_items(gathered: Results, output: Path | None) -> None:
@@ -292,7 +310,7 @@ def show_items(gathered: Results, output: Path | None) -> None:
     if output:
         console.note(f"{output}: {counted(write_items(gathered, output), 'row')}")
     else:
-        sys.stdout.write(items_csv(gathered))
+        console.write(items_csv(gathered))
 
 
 def compare(

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import UsageError
 from ..messages import Note
+from . import shell_completion as complete
 from .arguments import AsJson
 
 if TYPE_CHECKING:
@@ -35,9 +36,19 @@ def score(
         Path | None, typer.Option(metavar="FILE", help="Vectors, {doc_id, embedding}, that rank a suite's documents.")
     ] = None,
     measure: Annotated[
-        str, typer.Option(metavar="NAME", help="How vectors are compared: euclidean (the default) or cosine.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How vectors are compared: euclidean (the default) or cosine.",
+            autocompletion=complete.measures,
+        ),
     ] = "",
-    metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of those of the tasks.")] = [],  # noqa: B006
+    metric: Annotated[
+        list[str],
+        typer.Option(
+            metavar="METRIC", help="A metric, instead of those of the tasks.", autocompletion=complete.metrics
+        ),
+    ] = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Score predictions, rankings or vectors of another program."""

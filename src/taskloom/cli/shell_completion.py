@@ -137,6 +137,20 @@ def protocols(incomplete: str) -> list[str]:
     return [name for name in PROTOCOLS if name.startswith(incomplete)]
 
 
+def metrics(incomplete: str) -> list[str]:
+    """Complete names of metrics; depths and options are typed."""
+    from ..scores import METRICS
+
+    return [name for name in METRICS if name.startswith(incomplete)]
+
+
+def measures(incomplete: str) -> list[str]:
+    """Complete ways to compare vectors."""
+    from ..learners.near import MEASURES
+
+    return [name for name in MEASURES if name.startswith(incomplete)]
+
+
 def forms(incomplete: str) -> list[str]:
     """Complete forms of reports."""
     from ..reports import FORMS, ITEMS

@@ -165,6 +165,7 @@ def build(
 
 def _write_first_study(suite: Suite, name: str, folder: Path) -> None:
     """Write a study to start from, unless there is a file of its name."""
+    from ..folders import write_whole
     from ..studies.first_study import first_study, first_tasks
 
     path = Path(f"{name}.yaml")
@@ -173,7 +174,7 @@ def _write_first_study(suite: Suite, name: str, folder: Path) -> None:
     elif path.exists():
         console.note(f"the study {path} exists and is kept; run it: taskloom run {shlex.quote(str(path))}")
     else:
-        path.write_text(first_study(suite, name=name, folder=str(folder), file=str(path)), encoding="utf-8")
+        write_whole(path, first_study(suite, name=name, folder=str(folder), file=str(path)))
         console.note(f"wrote {path}, a study to start from; run it: taskloom run {shlex.quote(str(path))}")
 
 

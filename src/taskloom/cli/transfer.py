@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -102,7 +101,7 @@ def transfer(
     for note in fitted.notes:
         console.note(str(note))
     if dry_run:
-        sys.stdout.write(written(study))
+        console.write(written(study))
         return
     prepared = prepare(study, output, limit=limit, get=get_model)
     note_skipped(prepared.plan, briefly=True)

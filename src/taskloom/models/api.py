@@ -18,10 +18,12 @@ from typing import Any, ClassVar
 import httpx2 as httpx
 
 from ..errors import ModelError, ModelUnavailableError, UsageError
+from ..http_client import HttpClient
 from ..ids import Json, canonical, fingerprint
+from ..masking import key_of, masked, masked_all
 from ..messages import Note
 from ..progress import Progress
-from ..retries import TryAgainError, is_passing, limited, pause, told_to_wait
+from ..retries import TryAgainError, is_passing, pause, told_to_wait
 from . import (
     Ability,
     Decoding,
@@ -44,6 +46,8 @@ KEY = "OPENAI_API_KEY"
 JSON = {"Content-Type": "application/json"}
 OVERHEAD = 64  # tokens that a chat's frame may add to a prompt
 EMBEDDINGS = "embeddings"
+POLL = 0.1  # seconds between looks at whether a request may be sent
+LEEWAY = 30.0  # seconds after which a request that took all its time is surely ended
 OURS = frozenset({"model", "messages", "prompt", "stream", "input"})  # what `body` must leave alone
 TOO_LONG = re.compile(r"context.{0,3}length|context.{0,3}window|too (long|many tokens)|maximum.{0,20}tokens", re.I)
 
@@ -57,7 +61,7 @@ class Endpoint:
     body: Mapping[str, Any] = field(default_factory=dict)  # more of each request's; null leaves a field out
     revision: str = ""  # whatever tells apart what the same address served at another time
     concurrency: int = 8  # requests under way
-    timeout: float = 60.0  # seconds
+    timeout: float = 60.0  # seconds that a whole request may take
     tries: int = 6
     backoff: float = 0.5  # seconds before the second try; then twice as long each time
     price_in: float = 0.0  # dollars for a million tokens
@@ -124,7 +128,7 @@ class Endpoint:
     def lacks(self) -> Sequence[Note]:
         """Tell of a key that is not set; an endpoint on this machine or network needs none, unless one is named."""
         _, url = self.address
-        if not self.key or _key(self.key) or (self.key == KEY and _is_local(httpx.URL(url).host)):
+        if not self.key or key_of(self.key) or (self.key == KEY and _is_local(httpx.URL(url).host)):
             return ()
         return (Note.of("key-not-set", key=self.key, url=url),)
 
@@ -167,11 +171,7 @@ class Api:
         self.name, self.url = endpoint.address
         self.model = fingerprint(endpoint.identity())[:16]
         self.threads = max(1, endpoint.concurrency // workers)
-        self.client = httpx.Client(
-            timeout=endpoint.timeout,
-            headers=_headers(endpoint.key),
-            limits=httpx.Limits(max_connections=self.threads, max_keepalive_connections=self.threads),
-        )
+        self.client = HttpClient(endpoint.timeout, _headers(endpoint.key))
         self.lock = threading.Lock()
 
     def fits(self, prompt: Prompt, decoding: Decoding) -> bool:  # noqa: ARG002 (as all models)
@@ -252,11 +252,8 @@ class Api:
         """Try until there is a reply worth keeping, and keep it."""
         most = self._price(*_most(body))
         for attempt in itertools.count(1):
-            if stop.is_set():
-                raise _StoppedError
-            if (known := self.replies.find(key)) is not None:  # by now: another process asked the same
+            if (known := self._set_aside(key, most, stop)) is not None:
                 return known
-            self.replies.set_aside(self.model, most, Price(self.endpoint.token_budget, self.endpoint.budget))
             with self.lock:
                 self.usage.requests += 1
             try:
@@ -264,18 +261,31 @@ class Api:
             except TryAgainError as error:
                 failed = error
             except ModelError:  # refused, and so not paid for
-                self.replies.give_back(self.model, most)
+                self.replies.give_back(key, self.model, most)
                 raise
             else:
                 cost = self._cost(reply, body)
                 self._note_sent(reply, cost)
                 return self.replies.keep(key, self.model, reply, cost, most)
-            if not failed.paid:
-                self.replies.give_back(self.model, most)
+            if failed.paid:
+                self.replies.write_off(key)
+            else:
+                self.replies.give_back(key, self.model, most)
             if attempt >= self.endpoint.tries:
                 raise self._given_up(attempt, failed)
             stop.wait(pause(self.endpoint.backoff, attempt, failed.wait))
         raise AssertionError
+
+    def _set_aside(self, key: str, most: Price, stop: threading.Event) -> tuple[int, Any] | None:
+        """Wait until a request may be sent; give its reply where another process got one meanwhile."""
+        budget = Price(self.endpoint.token_budget, self.endpoint.budget)
+        while not stop.is_set():
+            if (known := self.replies.find(key)) is not None:
+                return known
+            if self.replies.set_aside(key, self.model, most, budget, seconds=self.endpoint.timeout + LEEWAY):
+                return None
+            stop.wait(POLL)
+        raise _StoppedError
 
     def _given_up(self, tries: int, last: TryAgainError) -> ModelError:
         """Take an error of the server for a fault of this request alone; after any other, all can only wait."""
@@ -285,8 +295,7 @@ class Api:
     def _post(self, path: str, body: dict[str, Json]) -> tuple[int, Any]:
         try:
             content = canonical(body).encode()  # ASCII: a text may have half a character
-            with self.client.stream("POST", f"{self.url}/{path}", content=content, headers=JSON) as given:
-                content = limited(given)
+            given, content = self.client.post(f"{self.url}/{path}", content=content, headers=JSON)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise TryAgainError(Note.of("unreachable", reason=error), paid=False) from None
         except httpx.HTTPError as error:  # cut, or too slow: it may have been answered, and paid for
@@ -298,7 +307,7 @@ class Api:
         if status != httpx.codes.OK:
             return status, self._refused(status, content)
         try:
-            found = json.loads(content)
+            found = masked_all(json.loads(content))
         except (ValueError, RecursionError):
             found = None
         if not (embeddings.is_embeddings(found) if path == EMBEDDINGS else completions.is_completion(found)):
@@ -310,7 +319,7 @@ class Api:
         said, url, key = self._told(content), self.url, self.endpoint.key
         if status in REFUSED and TOO_LONG.search(said):
             return {"refused": said}
-        if status in (401, 403) and not _key(key):
+        if status in (401, 403) and not key_of(key):
             raise ModelUnavailableError(Note.of("key-missing", url=url, key=key, status=status, said=said))
         if status in (401, 403):
             raise ModelUnavailableError(Note.of("key-refused", url=url, key=key, status=status, said=said))
@@ -319,9 +328,8 @@ class Api:
         raise ModelUnavailableError(Note.of("model-refused", url=url, status=status, model=self.name, said=said))
 
     def _told(self, content: bytes) -> str:
-        """Give the beginning of what an endpoint said, and never the key, which it may repeat."""
-        text, key = content.decode("utf-8", "replace"), _key(self.endpoint.key)
-        return (text.replace(key, "(key)") if key else text)[:300].strip()
+        """Give the beginning of what an endpoint said, and never a key, which it may repeat."""
+        return masked(content.decode("utf-8", "replace"))[:300].strip()
 
     def _price(self, read: int, written: int) -> Price:
         dollars = (read * self.endpoint.price_in + written * self.endpoint.price_out) / 1e6
@@ -353,10 +361,6 @@ class _StoppedError(Exception):
     """Not sent, or not again, for another request was in vain."""
 
 
-def _key(variable: str) -> str:
-    return os.environ.get(variable, "").strip()
-
-
 def _is_local(host: str) -> bool:
     """Tell an address of this machine or of a private network.
 
@@ -370,7 +374,7 @@ def _is_local(host: str) -> bool:
 
 
 def _headers(variable: str) -> dict[str, str]:
-    key = _key(variable)
+    key = key_of(variable)
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ModelUnavailableError(Note.of("key-malformed", key=variable))
     return {"Authorization": f"Bearer {key}"} if key else {}

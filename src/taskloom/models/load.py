@@ -29,7 +29,11 @@ from ..sources import packages
 from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import POOLINGS, sentence_settings
+<<<<<<< HEAD
 from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_misfit, refuse_uncovered
+=======
+from .weight_files import CONFIG, FILES, WEIGHTS, content, cut_weights, parameters_in, refuse_uncovered
+>>>>>>> main
 
 if TYPE_CHECKING:
     from .lm import LM
@@ -410,7 +414,12 @@ def _refuse_other(place: Path) -> None:
     if not (place / CONFIG).is_file():
         raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
     refuse_uncovered(place)
+<<<<<<< HEAD
     refuse_misfit(place)
+=======
+    if cut := cut_weights(place):
+        raise ModelError(Note.of("weights-cut", file=cut, path=place))
+>>>>>>> main
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------
@@ -477,7 +486,7 @@ def _hub_errors(load: str) -> Iterator[None]:
 def _from_gguf(file: Path, sha256: str) -> Path:
     """Convert a GGUF file to a folder of safetensors in the cache, once."""
     target = packages.cache_folder() / "models" / f"{file.stem}-{sha256[:12]}"
-    if (target / CONFIG).is_file():
+    if _is_converted(target):
         return target
     need_torch()
     from .gguf import convert
@@ -486,11 +495,16 @@ def _from_gguf(file: Path, sha256: str) -> Path:
         with scratch_beside(target) as scratch:
             made = scratch / "made"
             convert(file, made)
-            if not (target / CONFIG).is_file():  # another process may have been quicker
+            if not _is_converted(target):  # another process may have been quicker
                 replace_folder(made, target)
     except OSError as error:
         raise ModelError(f"{file} can't be converted into {target} ({error.strerror or error})") from error
     return target
+
+
+def _is_converted(target: Path) -> bool:
+    """Tell whether a folder of converted weights is there, and whole: a full disk or a copy may have cut a file."""
+    return (target / CONFIG).is_file() and any(target.glob(f"*{WEIGHTS}")) and not cut_weights(target)
 
 
 def need_torch() -> None:

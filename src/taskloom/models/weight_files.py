@@ -61,6 +61,31 @@ def _read(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def cut_weights(folder: Path) -> str:
+    """Name a file of safetensors that is shorter than its own header says, as a copy that was interrupted is."""
+    return next((file.name for file in sorted(folder.glob(f"*{WEIGHTS}")) if file.is_file() and _is_cut(file)), "")
+
+
+def _is_cut(file: Path) -> bool:
+    """Compare a file with where its last tensor ends; a header that can't be read is told by those who load it."""
+    there = file.stat().st_size
+    size, head = _header(file)
+    if size > LONGEST_HEAD or there < 8 + size:
+        return size <= LONGEST_HEAD
+    try:
+        ends = [of["data_offsets"][1] for name, of in json.loads(head).items() if name != "__metadata__"]
+        return bool(there < 8 + size + max(ends, default=0))
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        return False
+
+
+def _header(file: Path) -> tuple[int, bytes]:
+    """Read the size of a file's header, and the header as far as it is there."""
+    with file.open("rb") as handle:
+        size = int.from_bytes(handle.read(8), "little")
+        return size, handle.read(min(size, LONGEST_HEAD))
+
+
 def parameters_in(folder: Path) -> int | None:
     """Count the parameters of a folder's safetensors from the headers of the files; None where no file can be read."""
     try:
@@ -73,6 +98,7 @@ def shapes_in(folder: Path) -> list[list[int]]:
     """Give the shapes of the tensors of a folder's safetensors, by their headers; what is none raises."""
     found: list[list[int]] = []
     for file in sorted(folder.glob(f"*{WEIGHTS}")):
+<<<<<<< HEAD
         with file.open("rb") as handle:
             size = int.from_bytes(handle.read(8), "little")
             head = handle.read(min(size, LONGEST_HEAD))
@@ -94,6 +120,15 @@ def refuse_misfit(folder: Path) -> None:
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise ModelError(Note.of("weights-unreadable", reason=repr(error)[:100], path=folder)) from None
     refuse_implausible(settings, folder / CONFIG, **sizes)
+=======
+        _, head = _header(file)
+        try:
+            tensors = json.loads(head)
+            found += sum(math.prod(of["shape"]) for name, of in tensors.items() if name != "__metadata__")
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return None  # whoever loads it says what is wrong
+    return found or None
+>>>>>>> main
 
 
 def content(place: Path) -> str:

@@ -111,7 +111,7 @@ def _text(path: Path, rows: Rows) -> str:
 def _csv(rows: Rows) -> str:
     """Write cells that no spreadsheet works out; the mark in front says UTF-8 to those that would guess."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow([TOLD.get(name, name) for name in rows[0]])
     writer.writerows([inert(cell) for cell in row.values()] for row in rows)
     return "\ufeff" + text.getvalue()

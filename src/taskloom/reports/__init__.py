@@ -18,8 +18,9 @@ from .draws import How
 from .leaderboards import Leaderboard, Standing
 from .summary import Comparison, Summary, comparisons, summarise
 
+TERMINAL = "terminal"  # the form that is styled already where it goes to a terminal
 FORMS: Mapping[str, str] = {
-    "terminal": "tables:terminal",
+    TERMINAL: "tables:terminal",
     "md": "tables:markdown",
     "csv": "score_table:as_csv",
     "tex": "latex:latex",

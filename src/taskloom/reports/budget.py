@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
+from ..folders import write_output
 from ..messages import Note
 from ..sample_sizes import LEVEL, POWER, SampleSize, SampleSizes
 from ..stats import Estimate
@@ -136,12 +137,12 @@ def write_plots(found: StudyBudget, path: Path) -> list[Path]:
     """Write a page with plots and tables, or both plots as SVG files that are named after the path."""
     check_plot_file(path)
     if path.suffix == ".html":
-        path.write_text(page(found), encoding="utf-8")
+        write_output(path, page(found))
         return [path]
     drawn = {"width": width_plot(by_budget(found)), "coverage": coverage_plot(by_budget(found))}
     written = {path.with_name(f"{path.stem}-{name}.svg"): standalone(plot) for name, plot in drawn.items()}
     for file, text in written.items():
-        file.write_text(text, encoding="utf-8")
+        write_output(file, text)
     return list(written)
 
 

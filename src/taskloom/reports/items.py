@@ -18,11 +18,13 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from ..errors import UnknownNameError
+from ..folders import output_file
 from ..studies.items import ItemRow, item_batches, item_rows, item_schema
 from ..studies.results import Results
-from ..texts import FORMULA
+from ..texts import inert
 
 __all__ = ["WRITERS", "ItemRow", "item_rows", "items_csv", "write_items"]
+RISKY = r"""(^|[,;|\t\r\n])[ "]*'*[=+\-@＝＋－＠]|^'*[\t\r\n]"""  # as `inert` has it, which then looks closer
 NUMBER = r"^[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?$"  # what a spreadsheet may take for a number, for it is one
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
@@ -41,7 +43,7 @@ def write_items(results: Results, path: Path, tasks: Collection[str] = ()) -> in
             written += batch.num_rows
             yield batch
 
-    with path.open("wb") as file:
+    with output_file(path) as file:
         WRITERS[ending](counted(), schema, file)
     return written
 
@@ -55,6 +57,7 @@ def items_csv(results: Results, tasks: Collection[str] = ()) -> str:
 
 def _separated(batches: Batches, schema: pa.Schema, file: IO[bytes], *, delimiter: str = ",") -> None:
     """Write texts in quotes, so that lines and separators within them are kept; no value is an empty cell."""
+    schema = pa.schema([pa.field(inert(column.name), column.type) for column in schema])
     options = pyarrow.csv.WriteOptions(delimiter=delimiter)
     with pyarrow.csv.CSVWriter(file, schema, write_options=options) as writer:
         for batch in batches:
@@ -66,10 +69,12 @@ def _inert(column: pa.Array) -> pa.Array:
     if not pa.types.is_string(column.type):
         return column
     risky = pc.and_(
-        pc.match_substring_regex(column, f"^(?:{FORMULA.pattern})"),
-        pc.invert(pc.match_substring_regex(column, NUMBER)),
-    )
-    return pc.if_else(risky, pc.binary_join_element_wise("'", column, ""), column)
+        pc.match_substring_regex(column, RISKY), pc.invert(pc.match_substring_regex(column, NUMBER))
+    ).to_pylist()
+    if not any(risky):
+        return column
+    texts = zip(column.to_pylist(), risky, strict=True)
+    return pa.array([inert(text) if is_risky else text for text, is_risky in texts], column.type)
 
 
 def _lines(batches: Batches, _: pa.Schema, file: IO[bytes]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..episodes import shots_text
 from ..stats import Estimate
-from ..texts import counted
+from ..texts import counted, safe
 from . import numbers
 from .figures import Figure
 from .leaderboards import Leaderboard, Standing
@@ -21,7 +21,7 @@ RULE = r"\midrule"
 CHARACTERS: Mapping[str, str] = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "[": "{[}", "]": "{]}", '"': "''",
+    "|": r"\textbar{}", "[": "{[}", "]": "{]}", '"': "''", "*": "{*}", "`": r"\textasciigrave{}",
 }  # fmt: skip
 
 
@@ -134,4 +134,5 @@ def escaped(text: str) -> str:
     >>> escaped("50 % of {a_b}")
     '50 \\% of \\{a\\_b\\}'
     """
-    return "".join(CHARACTERS.get(c, c) for c in " ".join(text.split()))
+    shown = "".join(CHARACTERS.get(c, c) for c in safe(" ".join(text.split())))
+    return re.sub("-(?=-)", "-{}", shown)  # or two of them are shown as one dash

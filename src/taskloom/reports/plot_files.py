@@ -8,6 +8,7 @@ from html import escape, unescape
 from pathlib import Path
 
 from ..episodes import shots_text
+from ..folders import write_whole
 from ..texts import without_surrogates
 from . import board_plots, loss_plots
 from .summary import Summary
@@ -48,7 +49,7 @@ def write_plots(summary: Summary, folder: Path) -> list[Path]:
     written = []
     for name, drawn in named_plots(summary):
         path = folder / f"{name}.svg"
-        path.write_text(standalone(drawn), encoding="utf-8")
+        write_whole(path, standalone(drawn))
         written.append(path)
     return written
 

@@ -205,10 +205,14 @@ def dropped(summary: Summary) -> Rows:
 
 
 def failures(summary: Summary) -> Rows:
-    """Give a row for each cause of failures: the last line of its traceback, and the first cell that it ended."""
+    """Give a row for each cause of failures: what the traceback ends with, and the first cell that it ended.
+
+    That is its last line that is not indented: below it an error may list its faults.
+    """
     causes: dict[tuple[str, str], list[Failure]] = {}
     for failure in summary.failures:
-        last = (failure.traceback.strip().splitlines() or [str(failure.why)])[-1]
+        whole = [line for line in failure.traceback.strip().splitlines() if not line.startswith(" ")]
+        last = (whole or [str(failure.why)])[-1]
         causes.setdefault((failure.learner, last), []).append(failure)
     return [
         [learner, last, f"{len(found):,}", f"{found[0].task}, {shots_text(found[0].shots)}, seed {found[0].seed}"]

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..core import Example, Item, Ranking, Suite, Task
 from ..sources.trec import Graded
 from ..suites import rows
@@ -35,9 +37,19 @@ def predictions_of_run(path: Path, run: Graded) -> tuple[Prediction, ...]:
 
 
 def nothing_relevant(suite: Suite, marked: Mapping[str, Marked]) -> dict[str, tuple[str, ...]]:
-    """Name the queries of each task that have no relevant candidate: no ranking of them is better than another."""
-    named = [name for name in marked if isinstance(suite.tasks[name].output, Ranking)]
-    found = {name: tuple(e.item.id for e in marked[name].examples if not any(_relevant(e))) for name in named}
+    """Name the queries of each task that have no relevant candidate: no ranking of them is better than another.
+
+    Where a metric asks for higher grades, queries that have none so high are named with it.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name, of in marked.items():
+        if isinstance(suite.tasks[name].output, Ranking):
+            found[name] = tuple(e.item.id for e in of.examples if not any(_relevant(e)))
+            for typed, scored in of.scored.items():
+                without = tuple(
+                    e.item.id for e, unit in zip(of.examples, scored.units, strict=True) if np.isnan(unit[0])
+                )
+                found[f"{name}, {typed}"] = without if len(without) > len(found[name]) else ()
     return {name: queries for name, queries in found.items() if queries}
 
 

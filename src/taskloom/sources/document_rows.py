@@ -65,6 +65,7 @@ class Content:
     clusters: dict[str, str] = field(default_factory=dict)  # of signatures
     parts: dict[str, str] = field(default_factory=dict)  # fields of study, of queries
     related: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of the link column
+    unlabelled: set[str] = field(default_factory=set)  # documents whose column of labels is empty
     dropped: Counter[Note] = field(default_factory=Counter)
     space: str = ""  # of the ids of signatures, which are unique within one of S2AND's sources alone
 
@@ -72,6 +73,13 @@ class Content:
         """Keep a document; of one that comes again with another text, the first counts."""
         if self.documents.setdefault(id_, dict(fields)) != fields:
             self.dropped[Note.of("document-again")] += 1
+
+    def add_label(self, pool: str, id_: str, gold: Gold) -> None:
+        """Keep the label of a document; of one that comes again with another label, the last counts."""
+        own = self.labelled.setdefault(pool, {})
+        if own.get(id_, gold) != gold:
+            self.dropped[Note.of("label-again")] += 1
+        own[id_] = gold
 
     def judge(self, pool: str, query: str, document: str, grade: float) -> None:
         """Keep a judgement; of several of one pair, the highest counts."""
@@ -143,9 +151,11 @@ def _read_labelled(row: Row, columns: Columns, into: Content, pool: str) -> None
         into.add_document(id_, texts)
     if columns.link:
         into.related[id_] = tuple(map(str, _several(row.get(columns.link))))
-    label = next((name for name in ((columns.label,) if columns.label else LABELS) if row.get(name) is not None), "")
-    if label:
-        into.labelled.setdefault(pool, {})[id_] = gold_of(row[label], columns)
+    labels = [name for name in ((columns.label,) if columns.label else LABELS) if name in row]
+    if label := next((name for name in labels if not _is_blank(row[name], columns)), ""):
+        into.add_label(pool, id_, gold_of(row[label], columns))
+    elif labels:
+        into.unlabelled.add(id_)
     elif not texts and not any(name in row for name in columns.fields):
         raise _UnfitError(
             f"neither a document ({', '.join(columns.fields)}) nor a label; found: {', '.join(row)[:200]}"
@@ -287,6 +297,12 @@ def _several(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
     return [] if value is None else [part.strip() for part in str(value).split(";") if part.strip()]
+
+
+def _is_blank(value: Any, columns: Columns) -> bool:
+    """Tell an empty cell, which NaN stands for in tables; where a number is wanted, NaN is a fault."""
+    is_nan = isinstance(value, float) and math.isnan(value) and not columns.number
+    return value is None or is_nan or (isinstance(value, str) and not value.strip())
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,10 +17,11 @@ import httpx2 as httpx
 
 from ..errors import SourceError, UsageError
 from ..folders import write_whole
+from ..http_client import HttpClient
 from ..ids import fingerprint
 from ..messages import Note
 from ..options import check_integers, settle_number
-from ..retries import TryAgainError, is_passing, limited, pause, told_to_wait
+from ..retries import TryAgainError, is_passing, pause, told_to_wait
 from . import packages
 from .facts import ORDERED, Cells, in_order
 
@@ -113,8 +115,8 @@ class SparqlEndpoint:
     def _post(self, query: str) -> list[list[str | None]]:
         headers = {"Accept": RESULTS, "User-Agent": AGENT}
         try:
-            with httpx.stream("POST", self.url, data={"query": query}, headers=headers, timeout=self.timeout) as given:
-                content = limited(given, LARGEST)
+            with closing(HttpClient(self.timeout, headers)) as client:
+                given, content = client.post(self.url, data={"query": query}, most=LARGEST)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise TryAgainError(Note.of("unreachable", reason=error)) from None
         except httpx.HTTPError as error:

@@ -137,10 +137,9 @@ def run(
     The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
     prepared = prepare(study, folder, overrides=overrides, only=only, limit=limit, get=lambda _, model: model.get())
-    done, found = prepared.run(workers=workers, progress=progress)
-    if done.interrupted:
+    if prepared.work(workers=workers, progress=progress).interrupted:
         raise KeyboardInterrupt
-    return found
+    return prepared.results()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +175,8 @@ class Prepared:
             write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
         plan, study = self.plan, self.plan.study
+        if not ledger.writable and not self.left():  # there is nothing to add to a finished run
+            return ledger
         ledger.keep_about(
             study_folder=str(study.folder.absolute()),
             suite_folder=str(plan.folder.absolute()) if study.suite else SUITE,
@@ -189,14 +190,24 @@ class Prepared:
         keep_plan(plan, ledger, self.limit)
         return ledger
 
-    def run(
-        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
-    ) -> tuple[Done, Results]:
+    def run(self, *, workers: int = 1, progress: Progress | None = None) -> tuple[Done, Results]:
         """Run what is missing; say how that ended, and give all that the run has found so far."""
+        return self.work(workers=workers, progress=progress), self.results()
+
+    def work(
+        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
+    ) -> Done:
+        """Run what is missing, and say how that ended."""
         with self.opened() as ledger:
-            done = run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
-            study = self.plan.study
-            return done, read_results(
+            if not ledger.writable and not self.left():
+                return Done(0, 0, 0, interrupted=False)
+            return run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
+
+    def results(self) -> Results:
+        """Give all that the run has found so far."""
+        study = self.plan.study
+        with Ledger(self.folder / LEDGER) as ledger:
+            return read_results(
                 ledger, self.plan.suite, command=self.again(), trial=self.limit, views=study.views,
                 metrics=study.metrics,
             )  # fmt: skip
@@ -407,8 +418,8 @@ def merge_runs(into: Path, other: Path) -> Merged:
     ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
-    with Ledger(theirs):  # refuses what is none, before anything is made
-        pass
+    if not ours.is_file():  # mistyped, and not to be made of what is merged
+        raise UsageError(Note.of("merge-into-nothing", path=into))
     with Ledger(ours) as ledger:
         found = merge(ledger, theirs)
         artifacts.copy_missing(theirs.parent, ours.parent, lambda cell: (ledger.result(cell) or {}).get("artifact", ""))

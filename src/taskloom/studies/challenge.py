@@ -30,21 +30,24 @@ FORMAT = 1
 MANIFEST, ITEMS, QUESTIONS, README = "challenge.json", "items.jsonl", "questions.jsonl", "README.md"
 DIGITS = 16  # hexadecimal digits of an episode's id, and of an item's
 ITEM = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
+QUESTION = re.compile(rf"([0-9a-f]{{{DIGITS}}})/[0-9a-f]{{{DIGITS}}}")  # its first part is the episode's id
 MAX_MANIFEST = 256 << 20  # bytes
 
 
-def item_key(task: str, pool: str, item: str) -> str:
-    """Name an item of a suite by a hash: names that tell the class of an item do not show.
+def item_key(task: str, pool: str, digest: str, item: str) -> str:
+    """Name an item by a hash that can't be guessed from its name, which may tell its class.
 
-    >>> item_key("topic", "test", "sport/17")
-    'e7849dfa9ef1b244'
+    The digest of its pool covers all texts and gold answers, and is not known to participants.
+
+    >>> item_key("topic", "test", "75cfaa0d7c216027938ba51baae559c0", "sport/17")
+    'd5aef3b5b0eb4c51'
     """
-    return fingerprint("item", task, pool, item)[:DIGITS]
+    return fingerprint("item", task, pool, digest, item)[:DIGITS]
 
 
-def question_id(draw: str, item: str) -> str:
-    """Name a question by its draw and its item."""
-    return f"{draw[:DIGITS]}/{item}"
+def question_id(draw: str, pool: str, item: str) -> str:
+    """Name a question by its draw and its item; only the first half of a draw's name is known to participants."""
+    return f"{draw[:DIGITS]}/{fingerprint('question', draw, pool, item)[:DIGITS]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +90,9 @@ class EpisodeRow:
         made = cls(**{**row, **pairs, "labels": _texts(row["labels"]), "query": query})
         if not all(ITEM.fullmatch(item) for item in made.items) or list(query) != sorted(query):
             raise ValueError("ids of items, or the order of the questions")
-        if any(question != question_id(made.episode, item) for question, item in query.items()):
-            raise ValueError("ids of questions")
+        episodes = {found[1] if (found := QUESTION.fullmatch(question)) else "" for question in query}
+        if episodes - {made.episode} or len({*query.values()}) < len(query):
+            raise ValueError("ids of questions, or an item that is asked about twice")
         if not {label for _, label in (*made.support, *made.dev)} <= {*made.labels}:
             raise ValueError("labels of examples")
         return made

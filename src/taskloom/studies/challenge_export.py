@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ChallengeError, UnknownNameError
 from ..messages import Note
 from .api import LEDGER, open_run
-from .challenge import DIGITS, Challenge, EpisodeRow, item_key, question_id
+from .challenge import DIGITS, Challenge, EpisodeRow, question_id
 from .ledger import Ledger
 from .results import Outcome
 from .submissions import Given, Protocol, Submission
@@ -39,8 +39,8 @@ def export_predictions(
             raise UnknownNameError("learner of the run", name, found.learners)
     rows = {row.episode: row for row in challenge.rows()}
     with Ledger(Path(run) / LEDGER) as ledger:
-        draws = {o.cell: str(ledger.key(o.cell).get("draw", ""))[:DIGITS] for o in found.outcomes}
-        if not any(draw in rows for draw in draws.values()):
+        draws = {o.cell: str(ledger.key(o.cell).get("draw", "")) for o in found.outcomes}
+        if not any(draw[:DIGITS] in rows for draw in draws.values()):
             raise ChallengeError(Note.of("draws-differ", run=run, name=challenge.name))
         for name in learners or found.learners:
             for title, outcomes in _replicas(name, [o for o in found.outcomes if o.learner == name], draws):
@@ -79,13 +79,12 @@ def _exported(
     answers: dict[str, Given] = {}
     outside = 0
     for o in outcomes:
-        row = rows.get(draws[o.cell])
-        if row is None:
-            outside += len(o.items)
-            continue
+        row = rows.get(draws[o.cell][:DIGITS])
         for item, answer in zip(o.items, o.answers, strict=True):
-            question = question_id(row.episode, item_key(o.task, o.pool, item))
-            if question in row.query:
+            question = question_id(draws[o.cell], o.pool, item)
+            if row is None or question not in row.query:
+                outside += 1
+            else:
                 answers[question] = Given(answer if answer in row.labels else None)
     return Exported(about=about, answers=answers, outside=outside)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..core import Example, Labels, Suite, Task
 from ..episodes import Deck, Draw, Role, Shots
@@ -39,6 +39,8 @@ from .plan import refuse_large
 from .results import records_of
 from .study import Study
 from .yaml_writer import protocol_json
+
+Questions: TypeAlias = Sequence[tuple[str, tuple[str, int]]]  # each with the place of its item: pool and row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,32 +153,36 @@ class _TaskItems:
             places = [(name, row) for row in order]
             examples |= zip(places, read, strict=True)
             records |= zip(places, records_of(task, read, home.groups()[order]), strict=True)
-        keys = {place: item_key(task, place[0], example.item.id) for place, example in examples.items()}
+        digests = {name: suite.pools[task][name].digest for name in rows}
+        keys = {at: item_key(task, at[0], digests[at[0]], example.item.id) for at, example in examples.items()}
         if len(set(keys.values())) < len(keys):
             raise ChallengeError(Note.of("challenge-items-doubled", task=task))
         return cls(examples, keys, records)
 
-    def row(self, one: _Frozen) -> EpisodeRow:
+    def row(self, one: _Frozen, questions: Questions) -> EpisodeRow:
         """Write an episode as a participant may see it."""
         draw = one.draw
-        query = (self.keys[place] for place in _places(draw, "query"))
         return EpisodeRow(
             episode=draw.id[:DIGITS], task=draw.task, shots=one.shots, seed=one.seed, index=draw.index,
             labels=draw.labels, support=self._taught(draw, "support"), dev=self._taught(draw, "dev"),
-            query=dict(sorted((question_id(draw.id, key), key) for key in query)),
+            query={question: self.keys[place] for question, place in questions},
         )  # fmt: skip
 
     def _taught(self, draw: Draw, role: Role) -> tuple[tuple[str, str], ...]:
         return tuple((self.keys[place], str(self.examples[place].gold[0])) for place in _places(draw, role))
 
-    def answers(self, one: _Frozen) -> dict[str, Json]:
+    def questions(self, draw: Draw) -> Questions:
+        """Give the questions of a draw with the places of their items, in the order of their ids."""
+        places = _places(draw, "query")
+        return sorted((question_id(draw.id, place[0], self.examples[place].item.id), place) for place in places)
+
+    def answers(self, one: _Frozen, questions: Questions) -> dict[str, Json]:
         """Write what is right in an episode, with ids and records of the suite, in the order of the questions."""
-        found = sorted((question_id(one.draw.id, self.keys[place]), place) for place in _places(one.draw, "query"))
         return {
             "episode": one.draw.id[:DIGITS],
-            "gold": {question: list(map(str, self.examples[place].gold)) for question, place in found},
-            "items": [self.examples[place].item.id for _, place in found],
-            "records": [self.records[place] for _, place in found],
+            "gold": {question: list(map(str, self.examples[place].gold)) for question, place in questions},
+            "items": [self.examples[place].item.id for _, place in questions],
+            "records": [self.records[place] for _, place in questions],
             "sizes": list(one.draw.sizes),
             "chance": one.draw.chance,
         }
@@ -229,12 +235,13 @@ class _Writer:
         for key, place in sorted((key, place) for place, key in items.keys.items()):
             self._line("items", {"item": key, "fields": dict(items.examples[place].item.fields)})
         for one in drawn:
-            row = items.row(one)
+            questions = items.questions(one.draw)
+            row = items.row(one, questions)
             if row.episode in self.sizes:
                 raise ChallengeError(Note.of("challenge-draws-doubled", task=task, episode=row.episode))
             self.sizes[row.episode] = len(row.query)
             self._line("questions", row.to_json())
-            self._line("answers", items.answers(one))
+            self._line("answers", items.answers(one, questions))
             taught |= row.taught
             asked += row.query.values()
         _refuse_telling(task, [items.examples[place] for one in drawn for place in _places(one.draw, "query")])

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
+<<<<<<< HEAD
 from ..limits import inflated, parse_json
+=======
+from ..masking import masked
+>>>>>>> main
 from ..scores.reduce import Array
 from .costs import Cost
 
@@ -60,8 +64,8 @@ def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
 
 
 def packed(body: Mapping[str, Any]) -> bytes:
-    """Pack what is kept as JSON: equal contents give equal bytes."""
-    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """Pack what is kept as JSON, without keys: equal contents give equal bytes."""
+    text = masked(json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
@@ -24,8 +26,13 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LedgerError
+<<<<<<< HEAD
 from ..ids import Json
 from ..limits import inflated, parse_json
+=======
+from ..folders import make_private
+from ..masking import masked
+>>>>>>> main
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
@@ -112,7 +119,11 @@ class Ledger:
             self.path.parent, os.W_OK
         )
         if self.writable:
+            make_private(self.path)
             return sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if _is_filled(log):
+            return _in_memory(self.path, log)
         where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
         return sqlite3.connect(where, uri=True, isolation_level=None)
 
@@ -126,8 +137,11 @@ class Ledger:
 
     def _check(self) -> None:
         """Look all pages through after a run that was killed; while another one works here, that is no sign."""
-        if any(not is_gone(owner) for owner in self._owners()):
-            return
+        if all(is_gone(owner) for owner in self._owners()):
+            self.refuse_damaged()
+
+    def refuse_damaged(self) -> None:
+        """Look all pages through, and refuse a ledger of which some can't be read."""
         (found,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise LedgerError(f"{_damaged(' '.join(str(found).split()))}: {self.path}")
@@ -443,6 +457,21 @@ def _is_filled(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
+def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
+    """Read a ledger with what a killed run left in its log, which SQLite would have to write into the file first."""
+    with TemporaryDirectory(prefix="taskloom-") as aside:
+        shutil.copy(path, Path(aside) / path.name)
+        shutil.copy(log, Path(aside) / log.name)
+        read = sqlite3.connect(":memory:", isolation_level=None)
+        with closing(sqlite3.connect(Path(aside) / path.name)) as whole:
+            try:
+                whole.backup(read)
+            except sqlite3.DatabaseError as error:
+                read.close()
+                raise LedgerError(f"{_damaged(error)}: {path}") from None
+    return read
+
+
 def _damaged(problem: object) -> str:
     return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
 
@@ -452,5 +481,5 @@ def _written(why: Note) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Write half characters out: SQLite takes none."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Write half characters out, for SQLite takes none, and mask keys."""
+    return masked(text).encode("utf-8", "backslashreplace").decode()

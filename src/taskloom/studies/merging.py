@@ -27,8 +27,8 @@ def merge(ledger: Ledger, other: Path) -> Merged:
     """Copy what another ledger has finished; where both have a cell, ours is kept, with its scores."""
     if not other.is_file() or other.samefile(ledger.path):
         raise LedgerError(f"a ledger can't be merged with itself, or is missing: {other}")
-    with Ledger(other):  # refuses what is none
-        pass
+    with Ledger(other) as theirs:  # refuses what is none
+        theirs.refuse_damaged()  # or what it lacks would be blamed on ours
     discard_damaged(ledger, [cell for (cell,) in ledger.db.execute("SELECT cell FROM results")])
     ledger.db.execute("ATTACH DATABASE ? AS other", (str(other),))
     try:

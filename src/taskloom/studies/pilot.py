@@ -44,10 +44,10 @@ def run_pilot(
     cells = pilot_cells(prepared.plan)
     before, start = _spent(prepared), perf_counter()
     small = replace(prepared, plan=replace(prepared.plan, to_run=cells))
-    done, found = small.run(progress=progress, stopping=stopping)
+    done = small.work(progress=progress, stopping=stopping)
     loading = perf_counter() - start - (_spent(prepared) - before)
     if done.failed:
-        reason = next((one.why for one in found.failures), "")
+        reason = next((one.why for one in small.results().failures), "")
         raise StudyError(Note.of("pilot-failed", count=done.failed, reason=reason, folder=prepared.folder))
     if done.ran and not done.interrupted:
         with Ledger(prepared.folder / LEDGER) as ledger:

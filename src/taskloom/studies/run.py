@@ -24,7 +24,7 @@ from ..ids import fingerprint
 from ..learners import Learner, identity
 from ..messages import Note
 from ..models import WORKER
-from ..processes import new_owner, own_safe_path, restore, safe_path
+from ..processes import leave_signals, new_owner, own_safe_path, restore, safe_path, signals_held
 from ..progress import Progress
 from ..suites import store
 from . import artifacts
@@ -87,8 +87,7 @@ def _start_worker(
     global _bench  # noqa: PLW0603 (a worker process has one bench)
     restore(path)
     os.dup2(2, 1)  # what learners print is no result, nor what libraries of theirs do
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    leave_signals()
     _limit_threads(max(1, (os.cpu_count() or 1) // workers))
     with numbers.get_lock():
         os.environ[WORKER] = str(numbers.value)
@@ -168,7 +167,7 @@ class _Pool:
             return ProcessPoolExecutor(self.workers, self.context, initializer=_start_worker, initargs=self.arguments)
 
     def submit(self, cell: Cell) -> Future[_Outcome]:
-        with safe_path():  # of workers, which are started when there is work for them
+        with safe_path(), signals_held():  # of workers, which are started when there is work for them
             try:
                 return self.pool.submit(_work_here, cell)
             except BrokenProcessPool:  # a worker died, for want of memory say: its cells failed, the others go on
@@ -321,14 +320,17 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 @contextmanager
 def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
-    """Turn Ctrl-C and SIGTERM into an event; a second Ctrl-C is not waited for."""
-    stop = threading.Event()
+    """Turn Ctrl-C and SIGTERM into an event; a second one stops at once, and more are ignored meanwhile."""
+    stop, at_once = threading.Event(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
     def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (a signal handler's arguments)
+        if at_once.is_set():
+            return  # what is being cleaned up would be left half done
         if stop.is_set():
+            at_once.set()
             raise KeyboardInterrupt
         stop.set()
         if notify:  # by another thread: this one may hold what printing needs

@@ -9,7 +9,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+<<<<<<< HEAD
 from ..limits import parse_json
+=======
+from ..folders import write_whole
+>>>>>>> main
 from ..texts import duration
 
 FILE, EVERY = "progress.json", 1.0  # seconds between two notes
@@ -55,8 +59,7 @@ class TrainingNote:
         left = (now - begun) * (1 - share) / (share - before) if share > before else None
         note = Progressing(model=self.model, task=self.task, step=step, share=share, loss=loss, seconds=left)
         with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / FILE).write_text(json.dumps(asdict(note)), encoding="utf-8")
+            write_whole(self.folder / FILE, json.dumps(asdict(note)))
 
 
 def progressing(artifacts: Path) -> Iterator[Progressing]:

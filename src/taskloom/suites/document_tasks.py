@@ -12,7 +12,7 @@ from ..core import DROPPED, POOLS, Answer, Example, Item, Labels, Number, Output
 from ..errors import SourceError
 from ..ids import Json, fingerprint
 from ..messages import Note, counted_notes
-from ..sources.document_rows import Content, Gold
+from ..sources.document_rows import LEVELS, Content, Gold
 from . import linked
 from .documents import Documents, documents
 from .labelled import group
@@ -86,7 +86,8 @@ class DocumentTask:
         """Make the task."""
         row = KINDS[self.kind]
         metrics = self.metrics or row.metrics
-        shots = tuple(f"{k} x {draws}" for k, draws in self.few_shot.items())
+        each = " of each label" if self.kind == "multi-label" else ""  # the sampler's per_label
+        shots = tuple(f"{k}{each} x {draws}" for k, draws in self.few_shot.items())
         tags = {FORMAT: (row.format,), VALUES: self.values or row.values or metrics, TRAINING: (self.training,)}
         return Task(
             id=self.name,
@@ -137,7 +138,7 @@ def examples_of(of: DocumentTask, content: Content, missing: Missing = "refuse")
     known = _stored(content)
     found = {pool: list(_examples(of, content, pool)) for pool in _pools(of, content)}
     lost = list(dict.fromkeys(id_ for pool in found.values() for example in pool for id_ in _lost(of, example, known)))
-    dropped = Counter(content.dropped)
+    dropped = Counter(content.dropped) + _unused(of, content)
     if lost and missing == "drop":
         before = sum(map(len, found.values()))
         found = {pool: [kept for one in own if (kept := _without(of, one, known))] for pool, own in found.items()}
@@ -162,11 +163,21 @@ def _stored(content: Content) -> dict[str, Stored]:
 
 def _pools(of: DocumentTask, content: Content) -> list[str]:
     """Name the pools that there are examples for; where some are named, those without a split are not used."""
-    by_pool: Mapping[str, Any] = (
-        content.labelled if of.kind in LABELLED else content.judged if of.kind in RANKED else content.blocks
-    )
-    named = [pool for pool in by_pool if pool]
-    return named or list(by_pool)
+    by_pool = _by_pool(of, content)
+    return [pool for pool in by_pool if pool] or list(by_pool)
+
+
+def _by_pool(of: DocumentTask, content: Content) -> Mapping[str, Mapping[str, Any]]:
+    """Give what is asked about, by pool and id."""
+    return content.labelled if of.kind in LABELLED else content.judged if of.kind in RANKED else content.blocks
+
+
+def _unused(of: DocumentTask, content: Content) -> Counter[Note]:
+    """Count what is asked about in no pool: rows without a split where others have one, and rows without a label."""
+    used = {id_ for pool in _pools(of, content) for id_ in _by_pool(of, content)[pool]}
+    unlabelled = content.unlabelled - used if of.kind in LABELLED else ()
+    counts = {"row-split-unknown": {*_by_pool(of, content).get("", ())} - used, "row-unlabelled": unlabelled}
+    return Counter({Note.of(code): len(ids) for code, ids in counts.items() if ids})
 
 
 def _examples(of: DocumentTask, content: Content, pool: str) -> Iterator[Example]:
@@ -289,6 +300,9 @@ def _notes(made: DocumentExamples) -> Iterator[Note]:
         golds: list[tuple[str, Any]] = [(one.item.id, one.gold[0]) for own in made.pools.values() for one in own]
         if bare := [query for query, pairs in golds if not any(grade > 0 for _, grade in pairs)]:
             yield Note.of("queries-without-relevant", name=name, count=len(bare), ids=bare)
+        for level in sorted(LEVELS.values()) if made.of.kind == "reviewers" else ():
+            if low := [query for query, pairs in golds if 0 < max(grade for _, grade in pairs) < level]:
+                yield Note.of("queries-below-level", name=name, level=level, count=len(low), ids=low)
     if empty := [one.id for one in made.documents.values() if not one.fields and not one.members]:
         yield Note.of("documents-without-text", name=name, count=len(empty), ids=empty)
 

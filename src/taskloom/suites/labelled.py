@@ -129,6 +129,7 @@ def gather(of: DataSet, rows: Iterable[tuple[Place, Row]]) -> Gathered:
     left_out = {spelling(raw) for raw in of.drop}
     found: dict[str, list[Example]] = {phase: [] for phase in PHASES}
     dropped, unknown, seen, sizes = Counter[Note](), Counter[str](), set[tuple[str, ...]](), Counter[str]()
+    unsplit = Counter[str]()
     for number, (_, row) in enumerate(rows, 1):
         fields = {name: row[name] for name in FIELDS[of.form]}
         raw, key = row[LABEL], spelling(row[LABEL] or "")
@@ -143,6 +144,7 @@ def gather(of: DataSet, rows: Iterable[tuple[Place, Row]]) -> Gathered:
             dropped[Note.of("row-empty")] += 1
         elif not (phase := _phase(of, label, split := row.get(SPLIT, ""))):
             dropped[Note.of("row-of-split", value=split) if split else Note.of("row-split-unknown")] += 1
+            unsplit[label] += not split
         elif (content := (*fields.values(), label)) in seen:
             dropped[Note.of("row-duplicate")] += 1
         elif of.most and sizes[label] == of.most:
@@ -151,7 +153,7 @@ def gather(of: DataSet, rows: Iterable[tuple[Place, Row]]) -> Gathered:
             seen.add(content)
             sizes[label] += 1
             found[phase].append(Example(Item(f"{of.name}-{number}", fields), (label,), group(fields)))
-    return Gathered(of, found, dropped, tuple(_faults(of, unknown, sizes, found)))
+    return Gathered(of, found, dropped, tuple(_faults(of, unknown, sizes, found, unsplit)))
 
 
 def _phase(of: DataSet, label: str, split: str) -> str:
@@ -172,15 +174,21 @@ def group(fields: Mapping[str, str]) -> str:
 
 
 def _faults(
-    of: DataSet, unknown: Counter[str], sizes: Counter[str], found: Mapping[str, Sequence[Example]]
+    of: DataSet,
+    unknown: Counter[str],
+    sizes: Counter[str],
+    found: Mapping[str, Sequence[Example]],
+    unsplit: Counter[str],
 ) -> Iterator[Note]:
-    """Name labels of the files that are not declared, and labels of a phase in use that have no example."""
+    """Name labels of the files that are not declared, and labels of a phase in use that have no example, and why."""
     declared = {label: None for labels in of.labels.values() for label in labels}
     if unknown:
         near = [str(nearest(label, declared)) for label in list(unknown)[:1]]
         yield Note.of("labels-unknown", name=of.name, labels=unknown.most_common(), hint=near[0])
     used = {label: None for phase, labels in of.labels.items() if found[phase] for label in labels}
-    if missing := [label for label in used if not sizes[label]]:
+    if shared := [(label, unsplit[label]) for label in used if not sizes[label] and unsplit[label]]:
+        yield Note.of("labels-in-two-phases", name=of.name, labels=shared)
+    if missing := [label for label in used if not sizes[label] and not unsplit[label]]:
         here = sorted(label for label in declared if sizes[label])
         yield Note.of("labels-without-examples", name=of.name, labels=missing, here=here)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal, TypeAlias, get_args
 
+from ...episodes import Shots
 from ...errors import UnknownNameError
 from ...stats import Anova as Analysis
 from ...stats import Contrast, anova, student_interval
@@ -16,10 +17,12 @@ from ...studies.results import Outcome
 from ...studies.views import Settings, naming
 from ...texts import counted
 from .. import numbers
-from ..figures import Figure, ReportData, Value
+from ..figures import Figure, ReportData
 from .values import wanted_values
 
 Over: TypeAlias = Literal["training", "seed"]
+Place: TypeAlias = tuple[str, str, Shots]  # task, metric and setting
+Scored: TypeAlias = dict[Place, list[float]]
 LEVEL = 0.05
 COLUMNS = ("learner", "mean", "standard deviation", "seeds", "difference from the best", "p", "")
 MARK = "not significantly different from the best"
@@ -43,12 +46,17 @@ class Anova:
         wanted = self._wanted(data)
         baselines = () if self.learners else data.results.baselines
         names = [n for n in self.learners or data.results.learners if n not in baselines]
-        found = {name: self._means(data, name, wanted) for name in names}
+        scored = {name: self._scored(data, name, wanted) for name in names}
+        whole = {at for seeds in scored.values() for values in seeds.values() for at in values}
+        found = {name: _means(seeds, whole) for name, seeds in scored.items()}
         groups = {name: values for name, values in found.items() if len(values) > 1}
-        lacking = [name for name in names if name not in groups]
         if len(groups) < 2:
             return
-        yield _figure(groups, lacking, self.over, self.metric or "mean over values")
+        higher = not self.metric or next(b.higher for b in data.leaderboards if b.metric == self.metric)
+        lost = {name: len(scored[name]) - len(own) for name, own in groups.items()}
+        notes = (*_left_out([name for name in names if name not in groups]), *_fewer_seeds(lost))
+        points = not self.metric or data.in_points(self.metric)
+        yield _figure(groups, self, notes, higher=higher, points=points)
 
     def _wanted(self, data: ReportData) -> dict[str, list[str]]:
         if not self.metric:
@@ -56,43 +64,52 @@ class Anova:
         having = dict.fromkeys(o.task for o in data.results.outcomes if self.metric in o.scores)
         return {task: [self.metric] for task in having}
 
-    def _means(self, data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> list[float]:
-        """Give a learner's mean over values at each seed; none at a seed that lacks some."""
-        scored: dict[int, dict[tuple[str, str], dict[object, list[float]]]] = defaultdict(dict)
+    def _scored(self, data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> dict[int, Scored]:
+        """Give a learner's scores at each seed, by task, metric and setting of shots."""
+        scored: dict[int, Scored] = defaultdict(dict)
         for o in data.results.outcomes:
-            if o.learner == learner:
-                for metric in wanted.get(o.task, ()):
-                    if metric in o.scores:
-                        by_shots = scored[self._seed(o)].setdefault((o.task, metric), {})
-                        by_shots.setdefault(o.shots, []).append(o.scores[metric].value)
-        count = sum(map(len, wanted.values()))
-        means = (
-            fmean(fmean(map(fmean, settings.values())) for settings in values.values())
-            for _, values in sorted(scored.items())
-            if len(values) == count
-        )
-        return [mean for mean in means if not math.isnan(mean)]
+            for metric in wanted.get(o.task, ()) if o.learner == learner else ():
+                if metric in o.scores:
+                    scored[self._seed(o)].setdefault((o.task, metric, o.shots), []).append(o.scores[metric].value)
+        return scored
 
     def _seed(self, of: Outcome) -> int:
         return of.training if self.over == "training" else of.seed
 
 
-def _figure(groups: Mapping[str, Sequence[float]], lacking: Sequence[str], over: str, what: str) -> Figure:
+def _means(seeds: Mapping[int, Scored], whole: Collection[Place]) -> list[float]:
+    """Give the mean over values at each seed; none at a seed that lacks one, or a setting of shots of one."""
+    means = []
+    for _, scored in sorted(seeds.items()):
+        settings: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for (task, metric, _), values in scored.items():
+            settings[task, metric].append(fmean(values))
+        means += [fmean(map(fmean, settings.values()))] if scored.keys() == whole else []
+    return [mean for mean in means if not math.isnan(mean)]
+
+
+def _figure(
+    groups: Mapping[str, Sequence[float]], of: Anova, notes: Sequence[str], *, higher: bool, points: bool
+) -> Figure:
     found = anova(groups)
-    order = sorted(groups, key=lambda name: -fmean(groups[name]))
-    rows = [_row(name, groups[name], _from_best(found, order[0], name)) for name in order]
+    order = sorted(groups, key=lambda name: fmean(groups[name]), reverse=higher)
+    is_tested = not math.isnan(found.f)
+    rows = []
+    for name in order:
+        apart = _from_best(found, order[0], name)
+        is_marked = is_tested and (apart is None or not apart.p < LEVEL)
+        spread = f"{100 * stdev(groups[name]):.2f}" if points else f"{stdev(groups[name]):.3g}"
+        p = "" if apart is None else numbers.p_value(apart.p)
+        mean = student_interval(groups[name])
+        rows.append((name, mean, spread, len(groups[name]), apart, p, MARK if is_marked else ""))
+    seeds = "training" if of.over == "training" else "draws"
     return Figure(
-        title=f"Analysis of variance over seeds of {'training' if over == 'training' else 'draws'}: {what}",
+        title=f"Analysis of variance over seeds of {seeds}: {of.metric or 'mean over values'}",
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=tuple(_notes(found, groups, lacking)),
+        notes=(*_notes(found, groups), *notes),
+        points=points,
     )
-
-
-def _row(name: str, values: Sequence[float], apart: Contrast | None) -> tuple[Value, ...]:
-    mark = MARK if apart is None or not apart.p < LEVEL else ""
-    p = "" if apart is None else numbers.p_value(apart.p)
-    return name, student_interval(values), f"{100 * stdev(values):.2f}", len(values), apart, p, mark
 
 
 def _from_best(found: Analysis, best: str, name: str) -> Contrast | None:
@@ -105,7 +122,7 @@ def _from_best(found: Analysis, best: str, name: str) -> Contrast | None:
     return None
 
 
-def _notes(found: Analysis, groups: Mapping[str, Sequence[float]], lacking: Sequence[str]) -> Iterator[str]:
+def _notes(found: Analysis, groups: Mapping[str, Sequence[float]]) -> Iterator[str]:
     within = sum(map(len, groups.values())) - len(groups)
     if math.isnan(found.f):
         yield "no test: the scores of each learner are the same at all seeds"
@@ -116,8 +133,16 @@ def _notes(found: Analysis, groups: Mapping[str, Sequence[float]], lacking: Sequ
             f"Tukey's honest significant differences of {counted(len(groups), 'learner')}; p and 95 % intervals are of "
             f"all pairs together; marked: {MARK} at {LEVEL:g}"
         )
+
+
+def _left_out(lacking: Sequence[str]) -> Iterator[str]:
     if lacking:
         yield f"left out, having fewer than two seeds with all values: {', '.join(lacking)}"
+
+
+def _fewer_seeds(lost: Mapping[str, int]) -> Iterator[str]:
+    if told := [f"{name} ({count:,})" for name, count in lost.items() if count]:
+        yield f"seeds left out, as some value is missing there: {', '.join(told)}"
 
 
 def _sign(p: float) -> str:

@@ -75,17 +75,23 @@ def wanted_values(data: ReportData) -> dict[str, list[str]]:
 
 
 def values_of(data: ReportData, learner: str, wanted: Mapping[str, Sequence[str]]) -> Found:
-    """Give a learner's values; of a task with several settings of shots, the mean over them."""
+    """Give a learner's values: of a task with several settings of shots the mean over them, none where it lacks one."""
     found: dict[str, dict[str, Estimate]] = {}
     for task, metrics in wanted.items():
         for metric in metrics:
-            settings = [
-                e for board in data.leaderboards
-                if board.metric == metric and (e := board.tasks.get(task, {}).get(learner)) and not math.isnan(e.value)
-            ]  # fmt: skip
-            if settings:
-                found.setdefault(task, {})[metric] = mean_of_values([settings])
+            settings = _settings(data, task, metric)
+            known = [e for own in settings if (e := own.get(learner)) and not math.isnan(e.value)]
+            if known and len(known) == len(settings):
+                found.setdefault(task, {})[metric] = mean_of_values([known])
     return found
+
+
+def _settings(data: ReportData, task: str, metric: str) -> list[Mapping[str, Estimate]]:
+    """Give the scores of a task at each setting of shots that counts: those that more than baselines have."""
+    every = [board.tasks[task] for board in data.leaderboards if board.metric == metric and task in board.tasks]
+    baselines = data.results.baselines
+    asked = [own for own in every if any(n not in baselines and not math.isnan(e.value) for n, e in own.items())]
+    return asked or every
 
 
 def mean_of(of: Found, tasks: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> Estimate | None:

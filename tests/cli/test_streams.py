@@ -1,0 +1,96 @@
+"""Standard streams that are closed, full or know few characters, and signals that come in bursts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from taskloom.sources.table import Field
+from taskloom.suites import fields
+from taskloom.suites.store import write
+
+TASKLOOM = f"{sys.executable} -m taskloom"
+FEW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # a locale that knows ASCII alone
+
+
+def ran(command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, encoding="utf-8", env={**os.environ, **more}
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&-"])
+def test_a_closed_standard_output_is_an_output_that_is_discarded(closed: str):
+    done = ran(f"{TASKLOOM} list benchmarks {closed}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_no_file_takes_the_place_of_a_closed_output(tmp_path: Path, made_topics):
+    """What a learner prints must not land in the ledger."""
+    (tmp_path / "study.yaml").write_text(
+        made_topics.study.read_text().replace("suite: suite", f"suite: {made_topics.study.parent}/suite")
+    )
+    done = ran(f"cd {tmp_path} && {TASKLOOM} run study.yaml >&- 2>&- && {TASKLOOM} report runs/topics --to json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["leaderboards"]
+
+
+def test_a_full_output_is_an_error_in_one_line():
+    done = ran(f"{TASKLOOM} list benchmarks > /dev/full")
+    assert (done.returncode, done.stderr) == (1, "error: can't go on: [Errno 28] No space left on device\n")
+
+
+def test_chinese_is_printed_where_the_locale_knows_ascii_alone(tmp_path: Path):
+    made = [{"id": "a", "标题": "道路绿化 🌲", "年": 1.0}, {"id": "b", "标题": "森林", "年": 2.0}]
+    write(fields.suite(fields.records((Field("标题", "text"), Field("年", "number")), made), id="中文"), tmp_path / "s")
+    piped = ran(f"{TASKLOOM} show {tmp_path}/s --json", **FEW)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    assert [task["id"] for task in json.loads(piped.stdout)["tasks"]] == ["标题->年", "年->标题"]
+    told = ran(f"{TASKLOOM} show {tmp_path}/s none", **FEW)
+    assert (told.returncode, "标题->年" in told.stderr) == (2, True)
+
+
+SLOW = """
+import time
+from dataclasses import dataclass
+from taskloom import Learner
+@dataclass(frozen=True)
+class Slow(Learner):
+    version = 1
+    outputs = frozenset({'labels'})
+    unaided = outputs
+    def fit(self, task, support, dev, *, seed, tools):
+        open("begun", "w").close()
+        time.sleep(0.3)
+        return self
+    def predict(self, items):
+        return [None for _ in items]
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_burst_of_ctrl_c_ends_without_a_traceback(tmp_path: Path, made_topics, until, workers: int):
+    study = made_topics.study.read_text().replace("suite: suite", f"suite: {made_topics.study.parent}/suite")
+    (tmp_path / "study.yaml").write_text(study.replace("{nearest: {}, majority: {}}", '{slow: {"slow.py:Slow": {}}}'))
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "taskloom", "run", "study.yaml", "-w", str(workers)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
+        until((tmp_path / "begun").exists)
+        while child.poll() is None:
+            os.killpg(child.pid, signal.SIGINT)
+            time.sleep(0.005)
+        assert child.stderr is not None
+        told = child.stderr.read()
+    assert child.returncode == 130
+    assert told.splitlines()[0].startswith("finishing the current cell")
+    assert told.splitlines()[1:] == [
+        "error: interrupted; finished cells and checkpoints are kept; the same command resumes the run, and "
+        "`taskloom report runs/topics` shows it so far"
+    ]
