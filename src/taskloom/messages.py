@@ -26,12 +26,9 @@ GENERAL = {
     "suite-is-a-file": "a file, not a suite's folder; `taskloom build` makes a suite of a table: {path}",
     "not-a-suite": "not a suite (it has no {file}); `taskloom build` makes one: {path}",
     "not-a-run": "not a run (it has no {file}): {path}",
-<<<<<<< HEAD
     "ledger-damaged": "the ledger is damaged ({what} can't be read: {reason}); run the study again (-o): {path}",
-=======
     "report-unwritten": "no report written ({reason}); write it elsewhere with `taskloom report --to html -o`: {path}",
     "merge-into-nothing": "no such run; copy one of the others (cp -r), and merge into the copy: {path}",
->>>>>>> main
     "not-a-ledger": "not a ledger of taskloom: {path}",
     "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
     "name-unknown": "unknown {what}: {name!r}; {hint}",

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import os
-import signal
 import sys
 from collections.abc import Callable
-from io import TextIOWrapper
-from pathlib import Path
-from types import FrameType
-=======
-import sys
-from collections.abc import Callable
->>>>>>> main
 from typing import Annotated, NoReturn
 
 import typer
@@ -223,30 +213,6 @@ _verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cac
 
 def main() -> NoReturn:
     """Run the command line and end with a code that means something."""
-<<<<<<< HEAD
-    _settle_streams()
-    signal.signal(signal.SIGINT, _interrupted)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)
-    code = _ended()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what comes now would end in the middle of Python's own ending
-    sys.exit(code)
-
-
-def _settle_streams() -> None:
-    """Make standard output and error take any text: what they can't show is escaped; what is closed takes all."""
-    if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
-    if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _ended() -> int:
-    """Run the command line, and give the code to end with."""
-=======
     console.open_streams()
     try:
         code = _ended()
@@ -259,7 +225,6 @@ def _ended() -> int:
 def _ended() -> int:
     """Run the command line, say why it ended, and give the exit code."""
     handle_signals()
->>>>>>> main
     try:
         code = app(prog_name="taskloom", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -292,15 +257,3 @@ def _usage(error: Exception) -> int:
     help_of = f" (see: {context.command_path} --help)" if context else ""
     console.error(f"{message[:1].lower()}{message[1:]}{help_of}")
     return 2
-<<<<<<< HEAD
-
-
-def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not end the cleaning up after the first
-    raise Interrupted
-
-
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    sys.exit(128 + number)  # so that what is half done is cleaned up
-=======
->>>>>>> main

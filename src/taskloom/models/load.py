@@ -29,11 +29,16 @@ from ..sources import packages
 from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import POOLINGS, sentence_settings
-<<<<<<< HEAD
-from .weight_files import CONFIG, FILES, WEIGHTS, content, parameters_in, refuse_misfit, refuse_uncovered
-=======
-from .weight_files import CONFIG, FILES, WEIGHTS, content, cut_weights, parameters_in, refuse_uncovered
->>>>>>> main
+from .weight_files import (
+    CONFIG,
+    FILES,
+    WEIGHTS,
+    content,
+    cut_weights,
+    parameters_in,
+    refuse_misfit,
+    refuse_uncovered,
+)
 
 if TYPE_CHECKING:
     from .lm import LM
@@ -414,12 +419,9 @@ def _refuse_other(place: Path) -> None:
     if not (place / CONFIG).is_file():
         raise ModelError(f"not a model's folder, it has no {CONFIG}: {place}")
     refuse_uncovered(place)
-<<<<<<< HEAD
-    refuse_misfit(place)
-=======
     if cut := cut_weights(place):
         raise ModelError(Note.of("weights-cut", file=cut, path=place))
->>>>>>> main
+    refuse_misfit(place)
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------

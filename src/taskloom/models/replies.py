@@ -19,11 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, ModelUnavailableError
-<<<<<<< HEAD
-from ..limits import parse_json
-=======
 from ..folders import make_private
->>>>>>> main
+from ..limits import parse_json
 from ..messages import Note
 from ..processes import is_gone, new_owner
 from ..transactions import transaction, write_ahead

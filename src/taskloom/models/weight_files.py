@@ -73,7 +73,7 @@ def _is_cut(file: Path) -> bool:
     if size > LONGEST_HEAD or there < 8 + size:
         return size <= LONGEST_HEAD
     try:
-        ends = [of["data_offsets"][1] for name, of in json.loads(head).items() if name != "__metadata__"]
+        ends = [of["data_offsets"][1] for name, of in parse_json(head).items() if name != "__metadata__"]
         return bool(there < 8 + size + max(ends, default=0))
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         return False
@@ -98,10 +98,7 @@ def shapes_in(folder: Path) -> list[list[int]]:
     """Give the shapes of the tensors of a folder's safetensors, by their headers; what is none raises."""
     found: list[list[int]] = []
     for file in sorted(folder.glob(f"*{WEIGHTS}")):
-<<<<<<< HEAD
-        with file.open("rb") as handle:
-            size = int.from_bytes(handle.read(8), "little")
-            head = handle.read(min(size, LONGEST_HEAD))
+        _, head = _header(file)
         shapes = [of["shape"] for name, of in parse_json(head).items() if name != "__metadata__"]
         if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for shape in shapes for n in shape):
             raise ValueError("shapes must be integers >= 0")
@@ -120,15 +117,6 @@ def refuse_misfit(folder: Path) -> None:
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise ModelError(Note.of("weights-unreadable", reason=repr(error)[:100], path=folder)) from None
     refuse_implausible(settings, folder / CONFIG, **sizes)
-=======
-        _, head = _header(file)
-        try:
-            tensors = json.loads(head)
-            found += sum(math.prod(of["shape"]) for name, of in tensors.items() if name != "__metadata__")
-        except (ValueError, TypeError, AttributeError, KeyError):
-            return None  # whoever loads it says what is wrong
-    return found or None
->>>>>>> main
 
 
 def content(place: Path) -> str:

@@ -9,11 +9,8 @@ from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-<<<<<<< HEAD
 from ..limits import inflated, parse_json
-=======
 from ..masking import masked
->>>>>>> main
 from ..scores.reduce import Array
 from .costs import Cost
 

@@ -26,13 +26,10 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LedgerError
-<<<<<<< HEAD
+from ..folders import make_private
 from ..ids import Json
 from ..limits import inflated, parse_json
-=======
-from ..folders import make_private
 from ..masking import masked
->>>>>>> main
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array

@@ -9,11 +9,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-<<<<<<< HEAD
-from ..limits import parse_json
-=======
 from ..folders import write_whole
->>>>>>> main
+from ..limits import parse_json
 from ..texts import duration
 
 FILE, EVERY = "progress.json", 1.0  # seconds between two notes
