@@ -417,37 +417,3 @@ def test_a_hub_out_of_reach_is_told_in_one_line(tmp_path: Path):
     assert done.returncode == 1
     assert "can't get 'hf:org/none'" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-PROGRAM = [sys.executable, "-c", "from taskloom.cli import main; main()"]
-
-
-def test_texts_that_an_encoding_does_not_have_are_escaped(tmp_path: Path, small_suite):
-    write(small_suite, tmp_path / "s")
-    asked = [*PROGRAM, "show", str(tmp_path / "s"), "title->keywords"]
-    done = subprocess.run(asked, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\\u6807\\u9898" in done.stdout
-
-
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
-def test_a_closed_standard_output_is_no_fault(tmp_path: Path, small_suite, closed: str):
-    write(small_suite, tmp_path / "s")
-    done = subprocess.run(
-        f"{shlex.join([*PROGRAM, 'show', str(tmp_path / 's')])} {closed}", shell=True, capture_output=True
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_a_burst_of_interrupts_ends_with_one_message():
-    program = (
-        "import os, signal, typer, taskloom.cli as cli\n"
-        "def show():\n"
-        "    try:\n        os.kill(os.getpid(), signal.SIGINT)\n"
-        "    finally:\n        [os.kill(os.getpid(), signal.SIGINT) for _ in range(20)]\n"
-        "cli.app = typer.Typer()\ncli.app.command()(show)\n"
-        "import atexit, sys\nsys.argv = ['taskloom']\n"
-        "atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(20)])\ncli.main()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, "error: interrupted; no partial files were kept\n")

@@ -18,7 +18,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,7 +30,7 @@ from .readers import READERS
 
 MEMORY = 1 << 30  # bytes that reading an input may take, beside what the process has
 STUCK = 600.0  # seconds on the clock after which a child is ended: it hangs where no signal reaches it
-CHUNK = 500  # inputs of a child
+CHUNK = 100  # inputs of a child
 FAILURES = Path("fuzz-failures")
 OWN = f"{os.sep}taskloom{os.sep}"
 
@@ -120,24 +121,33 @@ def _told(status: int) -> str:
     return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit code {os.WEXITSTATUS(status)}"
 
 
-def run(work: Sequence[tuple[str, range]], jobs: int, log: Path) -> None:
-    """Read all inputs; what follows an input that ended its child is read by another one."""
-    waiting = [(name, part) for name, numbers in work for part in _parts(numbers)][::-1]
+def run(work: Sequence[tuple[str, range]], jobs: int, log: Path, until: float) -> Counter[str]:
+    """Read all inputs, each reader in turn; what follows an input that ended its child is read by another one.
+
+    Nothing is begun after a time; what was read is counted by reader.
+    """
+    parts = [(at / len(numbers), name, part) for name, numbers in work for at, part in _parts(numbers)]
+    waiting = [(name, part) for _, name, part in sorted(parts, key=lambda one: one[0])][::-1]
     children: list[Child] = []
-    while waiting or children:
-        while waiting and len(children) < jobs:
+    read: Counter[str] = Counter()
+    while (waiting and time.monotonic() < until) or children:
+        while waiting and len(children) < jobs and time.monotonic() < until:
             children.append(start(Child(*waiting.pop(), log)))
         child, ending = next(watched(children), (None, ""))
-        if child and ending:
-            number = child.number()
+        if child is None:
+            continue
+        number = child.number() if ending else child.numbers.stop - 1
+        read[child.name] += number + 1 - child.numbers.start
+        if ending:
             with log.open("a") as out:
                 out.write(json.dumps([child.name, number, ending, 0]) + "\n")
             waiting.append((child.name, range(number + 1, child.numbers.stop)))
+    return read
 
 
-def _parts(numbers: range) -> Iterator[range]:
+def _parts(numbers: range) -> Iterator[tuple[int, range]]:
     for first in range(numbers.start, numbers.stop, CHUNK):
-        yield range(first, min(first + CHUNK, numbers.stop))
+        yield first - numbers.start, range(first, min(first + CHUNK, numbers.stop))
 
 
 def shares(names: Sequence[str], total: int) -> list[tuple[str, range]]:
@@ -147,15 +157,15 @@ def shares(names: Sequence[str], total: int) -> list[tuple[str, range]]:
     return [(name, range(1, 1 + max(1, round(total * weight / whole)))) for name, weight in weights.items()]
 
 
-def told(log: Path, work: Sequence[tuple[str, range]]) -> int:
+def told(log: Path, read: Mapping[str, int]) -> int:
     """Print a table of readers, and each kind of fault once with the command that repeats it."""
     faults: dict[str, dict[str, list[int]]] = {}
     for line in log.read_text().splitlines() if log.exists() else ():
         name, number, found, _ = json.loads(line)
         faults.setdefault(name, {}).setdefault(kind_of(found), []).append(number)
     print("\nreader\tinputs\tfaults")
-    for name, numbers in work:
-        print(f"{name}\t{len(numbers)}\t{sum(map(len, faults.get(name, {}).values()))}")
+    for name, count in read.items():
+        print(f"{name}\t{count}\t{sum(map(len, faults.get(name, {}).values()))}")
     for name, kinds in faults.items():
         for kind, numbers in sorted(kinds.items(), key=lambda one: -len(one[1])):
             print(f"\n{name}, {len(numbers)} times: {kind}")
@@ -185,6 +195,7 @@ def main() -> None:
     parser.add_argument("--reader", action="append", default=[], choices=[*READERS], metavar="READER")
     parser.add_argument("--input", type=int)
     parser.add_argument("--first", type=int, default=0, help="begin after this input of each reader")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after so long")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--log", type=Path, default=FAILURES / "log.jsonl")
     asked = parser.parse_args()
@@ -199,9 +210,11 @@ def main() -> None:
     asked.log.unlink(missing_ok=True)
     work = [(name, range(n.start + asked.first, n.stop + asked.first)) for name, n in shares(names, asked.total)]
     begun = time.monotonic()
-    run(work, asked.jobs, asked.log)
-    count = told(asked.log, work)
-    print(f"\n{sum(len(n) for _, n in work):,} inputs, {count:,} faults, {time.monotonic() - begun:,.0f} seconds")
+    read = run(work, asked.jobs, asked.log, begun + 60 * asked.minutes)
+    count = told(asked.log, read)
+    print(
+        f"\n{sum(read.values()):,} of {sum(len(n) for _, n in work):,} inputs, {count:,} faults, {time.monotonic() - begun:,.0f} seconds"
+    )
     sys.exit(1 if count else 0)
 
 

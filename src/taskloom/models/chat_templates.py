@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from ..errors import ModelError
+from ..ids import Json
 from ..messages import Note
 
 MOST_LINES = 200_000  # that a template may run for a prompt: those of published models run some hundreds
@@ -23,7 +24,7 @@ class _EndlessError(Exception):
     """A template that runs too long."""
 
 
-def rendered(tokenizer: Any, turns: list[dict[str, str]]) -> str:
+def rendered(tokenizer: Any, turns: list[Json]) -> str:
     """Write a conversation by the template of a tokenizer."""
     try:
         with _budget(MOST_LINES):

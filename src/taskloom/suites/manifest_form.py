@@ -32,7 +32,7 @@ def misfits(value: Any, form: Any = MANIFEST, place: str = "manifest") -> Iterat
     ['m.a[1]', 'm.b']
     """
     if isinstance(form, type):
-        if not isinstance(value, form) or (form is int and (isinstance(value, bool) or int(value) < 0)):
+        if not (_is_count(value) if form is int else isinstance(value, form)):
             yield place
     elif isinstance(form, list):
         if not isinstance(value, list):
@@ -45,6 +45,10 @@ def misfits(value: Any, form: Any = MANIFEST, place: str = "manifest") -> Iterat
         yield from (bad for name, one in value.items() for bad in misfits(one, form[str], f"{place}.{name}"))
     else:
         yield from _keys(value, form, place)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _keys(value: Mapping[str, Any], form: Mapping[str, Any], place: str) -> Iterator[str]:
