@@ -185,7 +185,7 @@ def _vectors(folder: Path) -> None:
 def _replies_seeds() -> Sequence[Case]:
     with tempfile.TemporaryDirectory() as folder:
         kept = Replies(Path(folder) / "replies.db")
-        kept.set_aside("m", Price(5, 0.5), Price(0, 0.0))
+        kept.set_aside("k", "m", Price(5, 0.5), Price(0, 0.0))
         kept.keep("k", "m", (200, {"choices": []}), Price(3, 0.1), Price(5, 0.5))
         kept.close()
         return [{"replies.db": (Path(folder) / "replies.db").read_bytes()}]
@@ -194,7 +194,7 @@ def _replies_seeds() -> Sequence[Case]:
 def _replies(folder: Path) -> None:
     kept = Replies(folder / "replies.db")
     for ask in (
-        lambda: kept.find("k"), lambda: kept.spent("m"), lambda: kept.set_aside("m", Price(1, 0.1), Price(9, 9.0)),
+        lambda: kept.find("k"), lambda: kept.spent("m"), lambda: kept.set_aside("j", "m", Price(1, 0.1), Price(9, 9.0)),
     ):  # fmt: skip
         with suppress(TaskloomError):
             ask()

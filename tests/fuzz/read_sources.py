@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +240,7 @@ def _each_kind(folder: Path) -> None:
     """Read documents as tasks of each kind do."""
     by_kind = {of.kind: of for of in _known_tasks().values()}
     for kind in sorted(by_kind):
-        _quietly(lambda of=by_kind[kind]: TaskReader("skip").content_of(of, [str(folder)]))
+        _quietly(partial(TaskReader("skip").content_of, by_kind[kind], [str(folder)]))
 
 
 def _quietly(call: Callable[[], object]) -> None:

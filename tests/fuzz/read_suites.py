@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,7 @@ def _use(suite: Suite) -> None:
     for name, pools in suite.pools.items():
         suite.digest(name)
         for pool in pools.values():
-            _refusing(lambda pool=pool: pool.take(range(len(pool))), pool.labels, pool.groups, pool.golds)
+            _refusing(partial(pool.take, range(len(pool))), pool.labels, pool.groups, pool.golds)
 
 
 def _refusing(*calls: Callable[[], object]) -> None:

@@ -17,7 +17,6 @@ class Reader:
     call: Callable[[Path], object]  # given the folder of an input
     tests: int = 200  # inputs in `make test`; fewer where one takes long
     seconds: float = 2.0  # of the processor that an input may take in the long run
-    refusals: tuple[type[BaseException], ...] = ()  # documented ones, beside those of taskloom
 
 
 def written(case: Case, folder: Path) -> None:

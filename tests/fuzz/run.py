@@ -212,9 +212,8 @@ def main() -> None:
     begun = time.monotonic()
     read = run(work, asked.jobs, asked.log, begun + 60 * asked.minutes)
     count = told(asked.log, read)
-    print(
-        f"\n{sum(read.values()):,} of {sum(len(n) for _, n in work):,} inputs, {count:,} faults, {time.monotonic() - begun:,.0f} seconds"
-    )
+    whole, seconds = sum(len(numbers) for _, numbers in work), time.monotonic() - begun
+    print(f"\n{sum(read.values()):,} of {whole:,} inputs, {count:,} faults, {seconds:,.0f} seconds")
     sys.exit(1 if count else 0)
 
 

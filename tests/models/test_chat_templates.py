@@ -15,7 +15,7 @@ from taskloom.models.chat_templates import rendered
 if TYPE_CHECKING:
     from ..conftest import Refused
 
-ASKED = [{"role": "user", "content": "Hello"}]
+ASKED: list[Any] = [{"role": "user", "content": "Hello"}]
 
 
 def with_template(template: str) -> Any:
@@ -27,7 +27,7 @@ def with_template(template: str) -> Any:
 def test_a_usual_template_is_rendered_and_nothing_is_traced_after():
     usual = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
     assert rendered(with_template(usual), ASKED) == "<user>Hello<assistant>"
-    assert sys.gettrace() is None or sys.gettrace().__module__ != rendered.__module__  # type: ignore[union-attr]
+    assert sys.gettrace() is None or sys.gettrace().__module__ != rendered.__module__
 
 
 def test_a_template_that_does_not_end_is_stopped(refused: Refused):
