@@ -337,6 +337,27 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     ),
     "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
+CLUSTER = {  # runs on several machines
+    "memory-expected": "memory must be a number of bytes, or one with a unit such as 2GB or 512MB: {given}",
+    "gpu-expected": "gpu must be a whole number, or less than 1: {given}",
+    "resources-expected": "resources must be a mapping such as {{gpu: 1, cpu: 2, memory: 8GB}}: {given}",
+    "cluster-address-expected": "a cluster must be ray, or ray://HOST:PORT as `ray start --head` prints it: {given}",
+    "ray-missing": "a run on a cluster needs Ray: pip install 'taskloom[ray]'",
+    "cluster-missing": (
+        "no Ray cluster answers ({reason}); start one with `ray start --head`, and run this on one of its machines: "
+        "{address}"
+    ),
+    "cluster-unfit": "the cluster can't run the study, {count:fault}:",
+    "resource-missing": "no node has {wanted}, which {names} needs; nodes: {nodes}",
+    "versions-differ": "another version than on the driver ({versions}); install the same ones: {node}",
+    "node-unable": "taskloom can't be loaded on the node ({reason}); install it there: {node}",
+    "nodes-lost": "no node is left that can run the cells; finished cells are kept; run again later: {nodes}",
+    "actor-lost": "the worker on the cluster was lost|: {reason}",
+    "actors-not-started": "{count:actor} in a row could not be started on the cluster: {reason}",
+    "no-vectors": "not a cache of taskloom with vectors: {path}",
+    "vectors-unnamed": "it is not known which vectors these are: {path}",
+    "parcel-damaged": "a file came damaged from another machine: {file}",
+}
 SCORES = {
     "metric-unused": "metric {metric!r} can score no task of the study ({reason})",
     "no-task": "there are no tasks",
@@ -573,6 +594,44 @@ WEIGHTS = {
     ),
     "sentence-file-unreadable": "not as sentence-transformers writes it; fetch the model again, or remove it: {path}",
     "prompt-tuned-encoder": "a soft prompt can't be trained before an encoder; set `what` to all, lora or adapters",
+    "vectors-ending": "vectors can be written to a file that ends in {endings:or}: {path}",
+    "not-an-encoder": "the model gives no vectors: {model!r}",
+    "file-without-documents": "no documents in the file: {path}",
+    "documents-on-terminal": "name a file of documents, or send one: taskloom encode MODEL < documents.jsonl",
+    "parquet-to-terminal": "Parquet can't be shown on a terminal; name a file: -o vectors.parquet",
+    "adapters-mapping": "`adapters` must name a folder for each form, as {{PRX: FOLDER}}: {given}",
+    "adapter-missing": (
+        "not an adapter as the package `adapters` saves it with use_safetensors=True, it has no {file}: {path}"
+    ),
+    "adapter-unreadable": "can't be loaded as an adapter of this encoder ({reason}): {path}",
+    "adapter-config-unreadable": "not the configuration of a bottleneck adapter: {path}",
+    "adapter-kind": "only adapters of kind seq_bn (pfeiffer) are supported; others are set: {names}: {path}",
+    "adapter-of-other": "an adapter of another model ({other}): {path}",
+    "adapters-differ": "adapters of all forms must have one reduction factor: {reductions}",
+    "export-no-vectors": "only encoders can be exported, which were trained with `goal: vectors`: {path}",
+    "training-unknown": "{model} was trained with seeds {seeds}, not with {given}",
+    "training-several": "{model} was trained with several seeds; name one of them with --training: {seeds}",
+    "trained-for-each": "{model} was trained {count} times, for tasks or draws of their own, and is not one encoder",
+    "not-trained-yet": "the model is not trained yet; run the study: {path}",
+    "export-exists": "exists; not overwritten, name another folder: {path}",
+    "export-forms": "{to} can't express an encoder that is told its forms by {tell}; export it to a folder",
+    "export-unsupported": "encoders of family {family!r} can't be exported to this layout",
+    "pals-unsupported": "PALs have no known place in models of family {family!r}; set `tell` to codes or adapters",
+    "pal-heads-unfit": "`pal_size` must be a multiple of `pal_heads`, {heads}: {size}",
+    "forms-unfit": "forms must be different names of letters, digits, _ and -: {forms}",
+    "formats-unreadable": "not as an encoder's forms are written; make or export the encoder again: {path}",
+    "form-missing": "the encoder has a vector for each form, and none without; name one of: {forms}",
+    "formats-recompute": "`recompute` can't be used with {tell}; leave it out, and set `accumulate` to save memory",
+    "formats-below": (
+        "{tell} can't be trained on a model with {below}; fusion needs a model with adapters, and others one without "
+        "forms"
+    ),
+    "formats-other-base": "trained on other weights than the encoder's; name the base that it was trained on: {path}",
+    "formats-before-lessons": "an encoder that is told forms can't be trained as a language model after that",
+    "cls-missing": (
+        "control codes and pooling `cls` need a tokenizer that begins texts with [CLS]; set `tell` or `pooling` to "
+        "another value: {family}"
+    ),
     "vectors-not-kept": (
         "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
         "or name another folder in TASKLOOM_CACHE, and run again: {path}"
@@ -834,7 +893,7 @@ LEXICA = {  # words and facts
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, LABELLED, DOCUMENTS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS,
     ASKING, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
-    PLANNING, FAULT_TEXTS,
+    PLANNING, CLUSTER, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

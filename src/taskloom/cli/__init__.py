@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
-from . import ask, challenge, data, models, people, pretrain, runs, scoring, suites, transfer
+from . import ask, challenge, data, encode, export, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
 from .interrupts import Interrupted, end_quietly, handle_signals
 
@@ -90,7 +90,7 @@ _verb(
 _verb(
     app, runs.run,
     "taskloom run study.yaml --limit 4",
-    "taskloom run study.yaml -w 2",
+    "taskloom run study.yaml --on ray://10.0.0.1:6379",
     "taskloom run natural-instructions --suite suites/mine --model smollm2",
     under=STUDIES,
 )  # fmt: skip
@@ -208,7 +208,26 @@ _verb(
     "taskloom pretrain t5-nano -o models/random --texts abstracts.jsonl --field abstract --steps 0",
     under=NAMED,
 )  # fmt: skip
-_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
+_verb(
+    app, export.export,
+    "taskloom export runs/formats-demo codes models/codes",
+    "taskloom export runs/formats-demo adapters models/adapters --to adapters --training 1",
+    under=NAMED,
+)  # fmt: skip
+_verb(
+    app, encode.encode,
+    "taskloom encode minilm papers.jsonl -o vectors.parquet",
+    "taskloom encode path:models/mine papers.jsonl --format PRX -o vectors.jsonl",
+    "taskloom encode minilm notes.csv --id key --field text -o vectors.npy",
+    under=NAMED,
+)  # fmt: skip
+_verb(
+    app, data.cache,
+    "taskloom cache",
+    "taskloom cache --prune",
+    "taskloom cache --merge node2/cache",
+    under=NAMED,
+)  # fmt: skip
 
 
 def main() -> NoReturn:

@@ -12,7 +12,8 @@ This is `seq_bn` of the package `adapters`; `tests/models/adapters_reference` co
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -71,17 +72,32 @@ def insert(place: Place, change: Change) -> RemovableHandle:
     return place.module.register_forward_hook(_at_norm(change) if place.is_norm else _at_block(change), prepend=True)
 
 
+@contextmanager
+def inserted(changes: Iterable[tuple[Place, Change]]) -> Iterator[None]:
+    """Let what is computed at some places be changed, for the time of a context."""
+    handles = [insert(place, change) for place, change in changes]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def drawn_linear(size: int, width: int, draws: torch.Generator) -> nn.Linear:
+    """Make a linear layer as BERT starts, made without values: those of Linear come from the global random state."""
+    made: nn.Linear = nn.Linear(size, width, device="meta").to_empty(device="cpu")
+    nn.init.normal_(made.weight, std=SPREAD, generator=draws)
+    nn.init.zeros_(made.bias)
+    return made
+
+
 class Bottleneck(nn.Module):
     """An adapter: hidden states through a narrow layer and back."""
 
     def __init__(self, size: int, width: int, draws: torch.Generator) -> None:
         super().__init__()
-        # Made without values, for those of Linear would be drawn from the global random state.
-        self.down = nn.Linear(size, width, device="meta").to_empty(device="cpu")
-        self.up = nn.Linear(width, size, device="meta").to_empty(device="cpu")
-        for layer in (self.down, self.up):
-            nn.init.normal_(layer.weight, std=SPREAD, generator=draws)
-            nn.init.zeros_(layer.bias)
+        self.down = drawn_linear(size, width, draws)
+        self.up = drawn_linear(width, size, draws)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Give what is added to hidden states: (batch, tokens, size) to the same, of the same type."""
@@ -99,18 +115,18 @@ class Bottlenecks(nn.Module):
     def __init__(self, net: Any, *, reduction: int = 16, seed: int = 0) -> None:
         super().__init__()
         draws = torch.Generator().manual_seed(seed)
-        self._stand: list[tuple[Place, Bottleneck]] = []  # a plain list, so that the model is no part of this module
+        self.stand: list[tuple[Place, Bottleneck]] = []  # a plain list, so that the model is no part of this module
         self._handles: list[RemovableHandle] = []
         for place in places(net):
             size = len(place.like)
             made = Bottleneck(size, max(1, size // reduction), draws).to(place.like)
-            _add(self, place.name, made)
-            self._stand.append((place, made))
+            add_module(self, place.name, made)
+            self.stand.append((place, made))
 
     def attach(self) -> None:
         """Insert the layers into the model; once, however often it is called."""
         if not self._handles:
-            self._handles = [insert(place, made) for place, made in self._stand]
+            self._handles = [insert(place, made) for place, made in self.stand]
 
     def remove(self) -> None:
         """Leave the model as it was."""
@@ -150,7 +166,7 @@ def _at_norm(change: Change) -> Callable[[nn.Module, Any, Any], Any]:
     return hook
 
 
-def _add(tree: nn.Module, path: str, module: nn.Module) -> None:
+def add_module(tree: nn.Module, path: str, module: nn.Module) -> None:
     """Add a module under a path of names, with what is missing on the way."""
     *way, last = path.split(".")
     for name in way:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,21 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from transformers import AutoModel, AutoTokenizer
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError
 from ..messages import Note
 from ..texts import without_surrogates
 from . import Array, TextPair, Usage
 from .adaptations import attach
 from .causal import Ids
 from .contrast import ContrastObjective
+from .format_files import add_formats
+from .formats import FormatAdaptation, attach_formats, check_form
 from .lm import LM, SAFE, TOLD, UNREADABLE, brief, context_of, keep_quiet
 from .padding import padded
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import Pooling, SentenceSettings, sentence_settings
+from .telling import Telling, is_told
 from .train import train
 
 TOGETHER = 2048  # tokens that are computed at once, padding among them: what they make stays in a processor's cache
@@ -50,6 +53,7 @@ class TransformerEncoder:
         known = (tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.bos_token_id, 0)
         self.pad = next(token for token in known if token is not None)
         self.options = {"use_cache": False} if "use_cache" in inspect.signature(net.forward).parameters else {}
+        self.formats: FormatAdaptation | None = None  # what tells it the form of a vector
         self.usage = Usage()
 
     @classmethod
@@ -68,7 +72,10 @@ class TransformerEncoder:
             raise ModelError(Note.of("encoder-unreadable", reason=brief(e), path=folder)) from e
         if missing := sorted(name for name in info["missing_keys"] if not name.startswith("pooler.")):
             raise ModelError(Note.of("encoder-incomplete", part=missing[0], path=folder))
-        return cls(_reader(net), tokenizer, how, context=context)
+        found = cls(_reader(net), tokenizer, how, context=context)
+        if is_told(folder):
+            add_formats(found, folder)
+        return found
 
     @classmethod
     def of(
@@ -85,8 +92,13 @@ class TransformerEncoder:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Name the prompts of the folder."""
-        return self.how.forms
+        """Name the forms that it is told, or else the prompts of the folder."""
+        return self.formats.forms if self.formats and self.formats.forms else self.how.forms
+
+    @property
+    def is_told(self) -> bool:
+        """Tell whether a vector can't be had without a form."""
+        return self.formats is not None and bool(self.formats.forms)
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:
         """Give the vector of each text: float32, (texts, width)."""
@@ -95,7 +107,8 @@ class TransformerEncoder:
         budget = TOGETHER if self.net.device.type == "cpu" else ON_DEVICE
         for places in batches([len(row) for row in rows], budget):
             with torch.no_grad():
-                found[places] = self.vectors(self.inputs([rows[place] for place in places])).cpu().numpy()
+                made = self.vectors(self.inputs([rows[place] for place in places]), form)
+            found[places] = made.cpu().numpy()
         self.usage.read += sum(map(len, rows))
         self.usage.computed += sum(map(len, rows))
         return found
@@ -106,17 +119,24 @@ class TransformerEncoder:
 
     def tokens(self, texts: Sequence[str], form: str = "") -> tuple[list[Ids], list[int]]:
         """Give the tokens of each text that fit, and count those that do not."""
-        if form and form not in self.forms:
-            raise UnknownNameError("form", form, self.forms)
-        prompt = self.how.prompts.get(form, "")
+        if form or self.is_told:
+            check_form(form, self.forms)
+        prompt, code = self.how.prompts.get("" if self.is_told else form, ""), self._code(form)
+        room = self.length - len(code)
         given = [without_surrogates(prompt + text) for text in texts]
         rows: list[Ids] = self.tokenizer(given, verbose=False)["input_ids"] if given else []
-        beyond = [max(0, len(row) - self.length) for row in rows]
+        beyond = [max(0, len(row) - room) for row in rows]
         if long := [place for place, count in enumerate(beyond) if count]:
-            kept = self.tokenizer([given[place] for place in long], truncation=True, max_length=self.length)
+            kept = self.tokenizer([given[place] for place in long], truncation=True, max_length=room)
             for place, row in zip(long, kept["input_ids"], strict=True):
                 rows[place] = row
-        return [[*self.virtual, *(row or [self.pad])] for row in rows], beyond
+        after = len(code)  # a code comes after [CLS]
+        whole = [row or [self.pad] for row in rows]
+        return [[*self.virtual, *row[:after], *code, *row[after:]] for row in whole], beyond
+
+    def _code(self, form: str) -> Ids:
+        """Give the token that stands for a form, where there is one."""
+        return (self.formats.codes[form],) if self.formats and self.formats.codes else ()
 
     def inputs(self, rows: Sequence[Ids]) -> dict[str, Tensor]:
         """Pad rows of tokens: (rows, tokens)."""
@@ -124,13 +144,37 @@ class TransformerEncoder:
         mask = padded([[1] * len(row) for row in rows], width, 0)
         return {"input_ids": padded(rows, width, self.pad), "attention_mask": mask}
 
-    def vectors(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Compute the vectors of rows of tokens: (rows, tokens) to (rows, width)."""
+    def vectors(self, inputs: dict[str, Tensor], form: str = "") -> Tensor:
+        """Compute the vectors of rows of tokens, in the form of `tokens`: (rows, tokens) to (rows, width)."""
         there = {name: value.to(self.net.device) for name, value in inputs.items()}
-        hidden = self.net(**there, **self.options).last_hidden_state  # (rows, tokens, width)
+        with self.formats.using(form) if self.formats else nullcontext():
+            hidden = self.net(**there, **self.options).last_hidden_state  # (rows, tokens, width)
         own = slice(len(self.virtual), None)
-        found = _pooled(hidden[:, own].float(), there["attention_mask"][:, own], self.pooling)
+        if self._code(form):
+            found = hidden[:, own][:, 1].float()
+        else:
+            found = _pooled(hidden[:, own].float(), there["attention_mask"][:, own], self.pooling)
         return normalize(found, dim=1) if self.how.normalise else found
+
+    def attach_formats(
+        self, telling: Telling, forms: Sequence[str], *, seed: int, restore: bool = True
+    ) -> FormatAdaptation:
+        """Attach what tells the encoder the form of a vector, on top of what it has."""
+        if (telling.tell == "codes" or self.pooling == "cls") and not self._begins_with_cls:
+            raise ModelError(Note.of("cls-missing", family=self.net.config.model_type))
+        self.formats = attach_formats(self.net, telling, forms, seed=seed, below=self.formats, restore=restore)
+        return self.formats
+
+    def remove_formats(self) -> None:
+        """Take out what was attached last."""
+        if self.formats is not None:
+            self.formats.remove()
+            self.formats = self.formats.below
+
+    @property
+    def _begins_with_cls(self) -> bool:
+        first = self.tokenizer.cls_token_id
+        return first is not None and self.tokenizer("a")["input_ids"][:1] == [first]
 
     @contextmanager
     def tuned(

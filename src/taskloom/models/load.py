@@ -29,10 +29,12 @@ from ..sources import packages
 from . import LANGUAGE, VECTOR_DTYPES, Ability, Encoder, LanguageModel, Lesson, Measure
 from .recipe import Learnt, Recipe, Watch
 from .sentence_files import POOLINGS, sentence_settings
+from .telling import forms_told, is_told
 from .weight_files import (
     CONFIG,
     FILES,
     WEIGHTS,
+    adapter_content,
     content,
     cut_weights,
     parameters_in,
@@ -132,8 +134,10 @@ class Weights:
     pooling: str = ""  # of vectors: the token or tokens that they are read from; "": as the model's folder says
     normalise: bool | None = None  # vectors to length 1; None: as the model's folder says
     vector_dtype: str = "float32"  # that vectors are kept in
+    adapters: tuple[tuple[str, str], ...] = ()  # form -> the folder of its adapter, as the package `adapters` has it
 
     def __post_init__(self) -> None:
+        _settle_adapters(self)
         if self.dtype not in DTYPES:
             raise UnknownNameError("dtype", self.dtype, DTYPES)
         check_choices(self, pooling=("", *POOLINGS), vector_dtype=VECTOR_DTYPES)
@@ -157,6 +161,8 @@ class Weights:
         try:
             if self.load.startswith("path:"):
                 _refuse_other(Path(self.load.removeprefix("path:")))
+            for _, folder in self.adapters:
+                adapter_content(Path(folder))
         except ModelError as error:
             return (error.note,)
         return ()
@@ -164,7 +170,9 @@ class Weights:
     def identity(self) -> Json:
         """Name the weights by their content."""
         found: dict[str, Json] = {"weights": digest(self.load)}
-        set_ = {name: value for name, value in declared(self).items() if name not in ("load", "device")}
+        set_ = {name: value for name, value in declared(self).items() if name not in ("load", "device", "adapters")}
+        if self.adapters:
+            found["adapters"] = {form: adapter_content(Path(folder)) for form, folder in self.adapters}
         return found | set_
 
     def parameters(self) -> int | None:
@@ -197,20 +205,31 @@ class Weights:
 
         return train_for_good(lm, lessons, how, dev=dev, seed=seed, folder=folder, watch=watch or Watch())
 
-    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002 (as all sources)
-        """Name the prompts of the folder."""
-        return sentence_settings(get(self.load)).forms
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:
+        """Name the forms that the encoder is told, or else the prompts of the folder."""
+        folder = get(self.load)
+        own = tuple(form for form, _ in self.adapters)
+        return forms_told([folder, *added]) or own or sentence_settings(folder).forms
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Load the model for its vectors."""
         need_torch()
+        from .adapter_files import add_adapters
         from .encoder import TransformerEncoder
+        from .format_files import add_formats
 
         how: dict[str, Any] = {"pooling": self.pooling or None, "normalise": self.normalise}
         folder = get(self.load)
-        if added:
-            return TransformerEncoder.of(self._with(added, self.open(run, workers=workers)), folder, **how)
-        return TransformerEncoder.load(folder, dtype=self.dtype, device=self.device, context=self.context, **how)
+        learnt, told = _split(added)
+        if learnt:
+            found = TransformerEncoder.of(self._with(learnt, self.open(run, workers=workers)), folder, **how)
+        else:
+            found = TransformerEncoder.load(folder, dtype=self.dtype, device=self.device, context=self.context, **how)
+        if self.adapters:
+            add_adapters(found, {form: Path(of) for form, of in self.adapters})
+        for one in told:
+            add_formats(found, one)
+        return found
 
     def _with(self, added: Sequence[Path], lm: Any) -> LM:
         from .tuning import add
@@ -228,6 +247,23 @@ class Weights:
         from .lm import Tokens
 
         return Tokens.load(get(self.load), self.context)
+
+
+def _settle_adapters(of: Weights) -> None:
+    """Make adapters pairs of a form and a folder, or refuse them."""
+    given: Any = of.adapters
+    pairs = tuple(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(pairs, tuple) or not all(isinstance(text, str) and text for pair in pairs for text in pair):
+        raise UsageError(Note.of("adapters-mapping", given=repr(given)))
+    object.__setattr__(of, "adapters", tuple((form, folder.removeprefix("path:")) for form, folder in pairs))
+
+
+def _split(added: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Separate what a language model was trained to, which comes first, from what an encoder is told its forms by."""
+    learnt = [folder for folder in added if not is_told(folder)]
+    if learnt != [*added[: len(learnt)]]:
+        raise ModelError(Note.of("formats-before-lessons"))
+    return learnt, [*added[len(learnt) :]]
 
 
 def _architectures(config: Path) -> list[str]:
@@ -266,6 +302,8 @@ def source(
             raise UnknownNameError("option", option, known)
     if kind is Weights:
         load = _known(load, folder, others)
+        if isinstance(own := given.get("adapters"), Mapping):
+            given["adapters"] = {form: _from(folder, at) for form, at in own.items()}
     elif kind is Precomputed:
         load = f"vectors:{folder / expanded(load.removeprefix('vectors:'))}"
     elif kind is Function:
@@ -275,6 +313,11 @@ def source(
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:  # options of another type
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None
     return made
+
+
+def _from(folder: Path, at: Any) -> Any:
+    """Start a path where the study lies; what is none is refused later."""
+    return str(folder / Path(at.removeprefix("path:")).expanduser()) if isinstance(at, str) and at else at
 
 
 def weights(name: str) -> Weights:

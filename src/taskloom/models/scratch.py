@@ -18,6 +18,7 @@ from .corpus import Corpus
 from .load import Weights, need_torch
 from .pretrain import VERSION, Pretraining, usual_rate
 from .recipe import Learnt, Recipe, Watch, recipe_of
+from .telling import forms_told
 from .trained import Trained
 
 
@@ -62,9 +63,9 @@ class Scratch:
         """Load what pre-training made, and add what was trained after it."""
         return _made(added).open_trained(run, added[1:], workers=workers)
 
-    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:  # noqa: ARG002 (as all sources)
-        """Have none."""
-        return ()
+    def forms(self, added: Sequence[Path] = ()) -> tuple[str, ...]:
+        """Have none, but for those that training adds."""
+        return forms_told(added)
 
     def open_encoder(self, run: Path, added: Sequence[Path] = (), *, workers: int = 1) -> Encoder:
         """Load what pre-training made for its vectors."""

@@ -67,6 +67,28 @@ def sentence_settings(folder: Path) -> SentenceSettings:
     )  # fmt: skip
 
 
+def write_sentence_files(how: SentenceSettings, folder: Path, *, width: int) -> None:
+    """Write how vectors are made, as sentence-transformers has it."""
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"} | ({"2_Normalize": "Normalize"} if how.normalise else {})
+    listed = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (path, kind) in enumerate(kinds.items())
+    ]
+    mode = next(name for name, pooling in MODES.items() if pooling == how.pooling)
+    flags = {flag: name == mode for flag, name in FLAGS.items()}
+    default = next((name for name in how.forms if how.prompts[name] == how.prompts.get("")), None)
+    said: dict[str, Any] = {
+        MODULES: listed,
+        LENGTH: {"max_seq_length": how.length, "do_lower_case": False},
+        PROMPTS: {"prompts": {name: how.prompts[name] for name in how.forms}, "default_prompt_name": default},
+        "1_Pooling/config.json": {"word_embedding_dimension": width, **flags},
+    }
+    for path in filter(None, kinds):
+        (folder / path).mkdir()
+    for name, value in said.items():
+        (folder / name).write_text(json.dumps(value, indent=1), encoding="utf-8")
+
+
 def module_files(folder: Path) -> list[Path]:
     """List the files of subfolders that say how vectors are made: a model's name covers them."""
     return sorted(folder.glob("[0-9]_*/config.json"))

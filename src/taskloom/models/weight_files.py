@@ -23,7 +23,7 @@ FILES = (
 TEMPLATES = "additional_chat_templates"  # a folder of *.jinja, which transformers reads too
 WEIGHTS, CONFIG = ".safetensors", "config.json"
 INDEX = "model.safetensors.index.json"
-ADAPTER = "adapter_config.json"
+ADAPTER, ADAPTER_TENSORS = "adapter_config.json", "adapter.safetensors"  # as the package `adapters` has them
 LONGEST_HEAD = 100_000_000  # bytes, as safetensors has it
 
 
@@ -128,6 +128,14 @@ def content(place: Path) -> str:
     files += [*(place / TEMPLATES).glob("*.jinja"), *module_files(place)]
     named = {str(f.relative_to(place)): f for f in files if f.is_file()}
     return fingerprint("weights", {name: _hashed(named[name]) for name in sorted(named)})
+
+
+def adapter_content(folder: Path) -> str:
+    """Hash an adapter in the layout of the package `adapters`."""
+    files = [folder / ADAPTER, folder / ADAPTER_TENSORS]
+    if lost := [file for file in files if not file.is_file()]:
+        raise ModelError(Note.of("adapter-missing", file=lost[0].name, path=folder))
+    return fingerprint("adapter", {file.name: _hashed(file) for file in files})
 
 
 def _hashed(file: Path) -> str:

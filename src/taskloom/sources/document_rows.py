@@ -110,6 +110,26 @@ def read_rows(
             faults.add(place, str(error))
 
 
+def documents(
+    rows: Iterable[tuple[Place, Row]], columns: Columns, faults: RowFaults
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield documents one by one: their ids and texts; one without an id or a text, or a second time, is a fault."""
+    places: dict[str, Place] = {}
+    for place, row in rows:
+        try:
+            id_, texts = _id_of(row, columns), texts_of(row, columns.fields)
+            if not texts:
+                found = ", ".join(map(str, row))[:200]
+                raise _UnfitError(f"document {id_!r} has no text ({', '.join(columns.fields)}); found: {found}")
+            if id_ in places:
+                raise _UnfitError(f"document {id_!r} is a duplicate of {places[id_]}")
+        except _UnfitError as error:
+            faults.add(place, str(error))
+            continue
+        places[id_] = place
+        yield id_, texts
+
+
 class _UnfitError(ValueError):
     """A row that can't be read."""
 

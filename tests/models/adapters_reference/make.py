@@ -7,6 +7,8 @@ It needs a release of transformers that taskloom does not, so this runs by hand 
 
 For each family it writes FAMILY.json, the configuration of a tiny model, and FAMILY.safetensors: the model's weights,
 those of a `seq_bn` adapter by the names that taskloom gives them, tokens, and the outputs with and without the adapter.
+For FUSED families it writes FAMILY_fusion.safetensors: three such adapters and a fusion of them on the weights of
+FAMILY.safetensors, and the output with it; and FAMILY_adapter/, the first of them as the package saves it.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from typing import Any
 import adapters  # type: ignore[import-not-found]
 import torch
 import transformers as hf
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 WORDS, SIZE, REDUCTION = 36, 16, 4
+FUSED = ("bert", "roberta")
+NAMES = ("a", "b", "c")
 DROPPED = ("transformers_version", "dtype", "torch_dtype", "_name_or_path")
 BART: dict[str, Any] = {
     "vocab_size": WORDS, "d_model": SIZE, "encoder_layers": 2, "decoder_layers": 2, "init_std": 0.3,
@@ -54,7 +58,9 @@ MODELS: dict[str, tuple[Any, Any]] = {
 
 def our_name(name: str, adapter: str) -> str:
     """Say how taskloom names a weight of an adapter: by its block, within the model without its head."""
-    block, _, weight = name.partition(f".adapters.{adapter}.")
+    block, _, weight = name.replace(f".adapter_fusion_layer.{adapter}.", f".adapters.{adapter}.").partition(
+        f".adapters.{adapter}."
+    )
     block = re.sub(r"\.(output_adapters|output|layer\.\d+)$", "", block)
     return f"{block}.{weight.replace('adapter_down.0.', 'down.').replace('adapter_up.', 'up.')}"
 
@@ -103,6 +109,35 @@ def make(family: str, folder: Path) -> None:
     (folder / f"{family}.json").write_text(json.dumps(about, indent=1, sort_keys=True) + "\n")
 
 
+def make_fusion(family: str, folder: Path) -> None:
+    """Write the files of a fusion of adapters."""
+    kind, config = MODELS[family]
+    stored = load_file(folder / f"{family}.safetensors")
+    net = kind(config).eval()
+    net.load_state_dict({name.removeprefix("net/"): value for name, value in stored.items() if name.startswith("net/")})
+    adapters.init(net)
+    for name in NAMES:
+        net.add_adapter(name, config=adapters.SeqBnConfig(reduction_factor=REDUCTION))
+    net.add_adapter_fusion([*NAMES])
+    net.set_active_adapters(adapters.composition.Fuse(*NAMES))
+    named = {"fusion": ",".join(NAMES), **{f"adapter/{name}": name for name in NAMES}}
+    made = {}
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for what, name in named.items():
+            part = f".adapter_fusion_layer.{name}." if what == "fusion" else f".adapters.{name}."
+            for weight, value in net.base_model.named_parameters():
+                if part in weight:
+                    value.normal_(std=0.5)
+                    made[f"{what}/{our_name(weight, name)}"] = value.detach().clone()
+    inputs = {name.removeprefix("input/"): value for name, value in stored.items() if name.startswith("input/")}
+    made["with"] = output(net.eval(), inputs)
+    save_file({name: value.contiguous() for name, value in made.items()}, folder / f"{family}_fusion.safetensors")
+    net.save_adapter(str(folder / f"{family}_adapter"), NAMES[0], use_safetensors=True)
+
+
 if __name__ == "__main__":
     for name in MODELS:
         make(name, Path(__file__).parent)
+    for name in FUSED:
+        make_fusion(name, Path(__file__).parent)

@@ -1,0 +1,132 @@
+"""The verb encode: vectors of documents, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import console
+from ..errors import UsageError
+from ..messages import Note
+from ..texts import counted
+from .arguments import ModelName
+
+STDOUT = "vectors.parquet"  # what is written to standard output
+
+
+def encode(
+    name: ModelName,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Documents: JSONL, CSV, TSV or Parquet. Standard input (JSONL or CSV) if left out."
+        ),
+    ] = None,
+    *,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORM", help="The form of the vectors: CLF, RGN, PRX, QRY, or another of the encoder's."
+        ),
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file to write: .parquet, .jsonl or .npy. Parquet to standard output if left out.",
+        ),
+    ] = None,
+    field: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="A field that is a part of the text; title and abstract if left out."),
+    ] = [],  # noqa: B006
+    id_column: Annotated[
+        str, typer.Option("--id", metavar="NAME", help="The field with the id, if not a usual one such as doc_id.")
+    ] = "",
+    separator: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What stands between fields; a line break if left out.")
+    ] = None,
+    pooling: Annotated[
+        str, typer.Option(metavar="NAME", help="The token or tokens of a vector: cls, mean or last.")
+    ] = "",
+    adapter: Annotated[
+        list[str],
+        typer.Option(metavar="FORM=FOLDER", help="An adapter of a form, as the package adapters saves it."),
+    ] = [],  # noqa: B006
+    on_error: Annotated[
+        str,
+        typer.Option(metavar="stop|skip", help="Rows with errors: stop and list them (default), or skip and count."),
+    ] = "stop",
+) -> None:
+    """Encode documents: a vector for each, in the cache and in a file."""
+    from ..models.document_vectors import DocumentFile, encode_file, writer_for
+    from ..models.load import source
+    from ..sources.document_rows import Columns
+
+    if on_error not in ("stop", "skip"):
+        raise UsageError(f"--on-error must be stop or skip: {on_error!r}")
+    if output is None and sys.stdout.isatty():
+        raise UsageError(Note.of("parquet-to-terminal"))
+    writer_for(output or Path(STDOUT))  # refuses other endings
+    options: dict[str, Any] = {"pooling": pooling, "adapters": _adapters(adapter)}
+    of = source(name, {option: value for option, value in options.items() if value})
+    columns = Columns(fields=tuple(field), id=id_column) if field else Columns(id=id_column)
+    more: dict[str, Any] = {"columns": columns, "on_error": on_error}
+    more |= {"separator": separator} if separator is not None else {}
+    with _input(file) as (path, kind), _output(output) as aside:
+        given = DocumentFile(path=path, format=kind, **more)
+        with console.progress(f"encoding with {name}") as progress:
+            found = encode_file(name, of, given, aside, form=form, progress=progress)
+    told = f"{counted(found.documents, 'document')}, {found.width:,} numbers each"
+    console.note(told + (f": {output}" if output else ""))
+    if found.cut:
+        console.note(f"{counted(found.cut, 'document')} too long, cut at the end")
+    if found.skipped:
+        console.note(f"{counted(found.skipped, 'row')} with errors, skipped")
+
+
+def _adapters(given: list[str]) -> dict[str, str]:
+    """Read the folders of adapters by form."""
+    pairs = [text.partition("=") for text in given]
+    if wrong := [text for text, (form, _, folder) in zip(given, pairs, strict=True) if not (form and folder)]:
+        raise UsageError(f"--adapter must be FORM=FOLDER: {wrong[0]!r}")
+    return {form: folder for form, _, folder in pairs}
+
+
+@contextmanager
+def _input(file: Path | None) -> Iterator[tuple[Path, str]]:
+    """Give a file, and its format where its name does not say it; standard input is put into one, to be read twice."""
+    if file is not None:
+        yield file, ""
+        return
+    if sys.stdin.isatty():
+        raise UsageError(Note.of("documents-on-terminal"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "standard input"
+        with path.open("wb") as handle:
+            shutil.copyfileobj(sys.stdin.buffer, handle)
+        with path.open("rb") as handle:
+            begins = handle.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        yield path, "jsonl" if begins in (b"{", b"") else "csv"
+
+
+@contextmanager
+def _output(file: Path | None) -> Iterator[Path]:
+    """Give the file to write; what goes to standard output is written when all is there."""
+    if file is not None:
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / STDOUT
+        yield path
+        with path.open("rb") as handle:
+            shutil.copyfileobj(handle, sys.stdout.buffer)

@@ -1,0 +1,81 @@
+"""Encoders that a run has trained, taken out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ..errors import UnknownNameError, UsageError
+from ..messages import Note
+from ..models.load import EncoderSource, Source, source
+from ..models.scratch import Scratch
+from ..models.telling import is_told
+from . import artifacts
+from .api import LEDGER, STUDY, Overrides, study_and_text
+from .ledger import Ledger, Planned
+from .study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedEncoder:
+    """A model that a run has trained: its base, and what training has added to it, in this order."""
+
+    base: Source
+    added: tuple[Path, ...]
+    training: int  # the seed
+
+
+def trained_encoder(run: Path, model: str, training: int | None = None) -> TrainedEncoder:
+    """Find a model of a run by the name that its study gives it, and by the seed of training where it has several."""
+    if not (run / LEDGER).is_file():
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=run))
+    with Ledger(run / LEDGER) as ledger:
+        study = Overrides.kept(ledger).in_place(study_and_text(run / STUDY)[0])
+        planned = [one for one in ledger.planned(0) if one.kind == "train"]
+        chosen = _chosen(planned, model, training)
+        chain = _chain(ledger, chosen.cell)
+    added = tuple(artifacts.opened(run, cell) for cell in chain)
+    return TrainedEncoder(base=_base(study, model), added=added, training=chosen.training)
+
+
+def open_trained_encoder(of: TrainedEncoder, run: Path) -> Any:
+    """Make a trained encoder ready; what was trained to write answers is refused."""
+    is_new = isinstance(of.base, Scratch)  # which pre-training makes a model of
+    if not ("vectors" in of.base.can or is_new) or not all(is_told(folder) for folder in of.added[is_new:]):
+        raise UsageError(Note.of("export-no-vectors", path=run))
+    return cast(EncoderSource, of.base).open_encoder(run, of.added)
+
+
+def _chosen(planned: Sequence[Planned], model: str, training: int | None) -> Planned:
+    """Choose the cell that trained a model; where there are several, a seed must say which."""
+    named = sorted({one.learner for one in planned})
+    if model not in named:
+        raise UnknownNameError("trained model", model, named)
+    own = {one.cell: one for one in planned if one.learner == model}
+    seeds = sorted({one.training for one in own.values()})
+    if training is not None and training not in seeds:
+        raise UsageError(Note.of("training-unknown", model=model, seeds=seeds, given=training))
+    left = [one for one in own.values() if training is None or one.training == training]
+    if len(left) > 1 and training is None and len(seeds) > 1:
+        raise UsageError(Note.of("training-several", model=model, seeds=seeds))
+    if len(left) > 1:
+        raise UsageError(Note.of("trained-for-each", model=model, count=len(left)))
+    return left[0]
+
+
+def _chain(ledger: Ledger, cell: str) -> list[str]:
+    """Give the cells that made a model, its bases first."""
+    if not (key := ledger.key(cell)):
+        raise UsageError(Note.of("not-trained-yet", path=ledger.path.parent))
+    base = key["base"]
+    before = _chain(ledger, base["trained"]) if isinstance(base, dict) and "trained" in base else []
+    return [*before, cell]
+
+
+def _base(study: Study, model: str) -> Source:
+    """Give the model that a model was trained from, and nothing of the study trained."""
+    while "train" in study.models.get(model, {}):
+        model = str(study.models[model]["train"])
+    return source(model, study.models.get(model), study.folder, others=study.models)
