@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: quickstart test lint docs-check bench clean help
+.PHONY: quickstart test lint docs-check fuzz bench clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,9 @@ lint: $(VENV)/installed-dev ## style, format and types
 
 docs-check: $(VENV)/installed-dev ## run the commands of the documents
 	$(BIN)/python -m pytest -q tests/test_docs.py
+
+fuzz: $(VENV)/installed-dev ## read N mutated files of every kind (N=100000), each in 2 s and 1 GB
+	$(BIN)/python -m tests.fuzz.run $(or $(N),10000)
 
 bench: $(VENV)/installed-dev ## measure, against peers where there are any
 	$(INSTALL) 'lm-eval[hf]==0.4.13' sentence-transformers==6.2.0

@@ -15,7 +15,7 @@ ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {
         "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
-        "retries", "masking", "http_client",
+        "retries", "masking", "http_client", "limits", "yaml_files",
     },
     {"ids", "schema"},
     {"user_code"},

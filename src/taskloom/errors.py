@@ -11,6 +11,8 @@ from typing import Any
 
 from .messages import Note
 
+LONGEST = 200  # characters of a name that others are compared with: that takes as long as it is long
+
 
 class TaskloomError(Exception):
     """Anything taskloom refuses to do, with the reason and, where there is one, the remedy."""
@@ -128,6 +130,6 @@ def nearest(name: str, known: Iterable[str]) -> Note:
     >>> str(nearest("x", ["title", "abstract"]))
     'known: abstract, title'
     """
-    names = sorted(set(known))
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    names = sorted(set(map(str, known)))
+    near = difflib.get_close_matches(str(name)[:LONGEST], names, n=3, cutoff=0.6)
     return Note.of("names-near", names=near) if near else Note.of("names-known", names=names)

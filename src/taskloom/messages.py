@@ -26,6 +26,7 @@ GENERAL = {
     "suite-is-a-file": "a file, not a suite's folder; `taskloom build` makes a suite of a table: {path}",
     "not-a-suite": "not a suite (it has no {file}); `taskloom build` makes one: {path}",
     "not-a-run": "not a run (it has no {file}): {path}",
+    "ledger-damaged": "the ledger is damaged ({what} can't be read: {reason}); run the study again (-o): {path}",
     "report-unwritten": "no report written ({reason}); write it elsewhere with `taskloom report --to html -o`: {path}",
     "merge-into-nothing": "no such run; copy one of the others (cp -r), and merge into the copy: {path}",
     "not-a-ledger": "not a ledger of taskloom: {path}",
@@ -43,6 +44,7 @@ PLANNING = {  # how a budget is spent
         "the cost is unknown of: {names}; measure it now with --pilot, or run the study (a trial cuts training short, "
         "and counts only where nothing is trained)"
     ),
+    "grid-too-large": "the study has {cells:,} cells, more than {most:,}; take fewer seeds, episodes or learners",
     "budget-missing": "{option} needs a budget, such as --budget 2h",
     "budget-of-trial": "a trial has no budget: leave out --limit or --budget: {limit}",
     "plot-file-unknown": "a plot can be written to a file that ends in {forms:or}: {path}",
@@ -134,6 +136,7 @@ LABELLED = {  # data sets
     "data-set-unused": "found without rows of the splits that are used: {names}",
     "data-set-not-fetched": "not fetched: {name} ({reason})",
     "declaration-unfit": "the declaration of a data set has errors: {place}",
+    "configuration-unfit": "not a line of a configuration of SciRepEval ({reason}): {place}",
     "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
     "leak-data-set": (
         "{task} and {other} have the same classes of data set {name!r}: name other classes in `labels`, or do not "
@@ -680,6 +683,11 @@ WEIGHTS = {
     "weights-adapter": "adapters are not supported; merge it into its model ({file}): {path}",
     "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",
     "gguf-weights-missing": "GGUF file can't be read (weights of {part} are missing): {path}",
+    "chat-template-endless": "the chat template of the model does not end, or writes too much ({most:,} steps)",
+    "chat-template-broken": "the chat template of the model can't be used ({reason})",
+    "setting-implausible": "a setting of the model does not go with its weights, {name} = {value}: {path}",
+    "tokenizer-broken": "the tokenizer of the model can't be used ({reason})",
+    "config-unreadable": "not the configuration of a model: {path}",
     "chat-template-missing": "the model has no chat template; remove `chat`",
     "context-too-small": "no room for a prompt: {written} output tokens in a context of {context}",
     "context-too-large": "`context` must be <= {most:,}, the limit of the model: {wanted:,}",

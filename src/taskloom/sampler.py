@@ -19,6 +19,7 @@ NamedShots: TypeAlias = Literal["drawn", "all"]  # drawn for each class, or all 
 Shots: TypeAlias = int | NamedShots
 ALL: Literal["all"] = "all"
 DRAWN: Literal["drawn"] = "drawn"
+MOST_DIGITS = 18  # of shots that are typed: no pool has as many examples
 
 
 def shots_order(shots: Shots) -> tuple[int, int]:
@@ -48,7 +49,7 @@ def shots_from(text: str) -> Shots:
     named: Mapping[str, NamedShots] = {name: name for name in get_args(NamedShots)}
     if text in named:
         return named[text]
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
         raise UsageError(f"shots must be an integer >= 0, {' or '.join(named)}: {text}")
     return int(text)
 

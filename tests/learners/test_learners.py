@@ -436,3 +436,27 @@ def test_looks_are_no_part_of_the_time_that_adapting_takes():
     assert sorted(tools.looked) == ["query@0", "query@1", "support@0", "support@1"]
     assert tools.looking >= 0.2  # four times 0.05
     assert 0 < tools.fitting < 0.1
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("def __post_init__(self): raise ValueError('no')", "ValueError: no"),
+        ("def __post_init__(self): raise SystemExit(3)", "SystemExit: 3"),
+        ("outputs: ClassVar = None", "outputs of a learner must be a set of texts"),
+        ("outputs: ClassVar = frozenset({1})", "outputs of a learner must be a set of texts"),
+        ("unaided: ClassVar = 'labels'", "unaided of a learner must be a set of texts"),
+        ("models = property(lambda self: 1 / 0)", "ZeroDivisionError"),
+    ],
+)
+def test_a_learner_of_the_users_that_fails_is_named(tmp_path: Path, more: str, told: str):
+    lines = [
+        "from dataclasses import dataclass", "from typing import ClassVar", "from taskloom import Learner",
+        "@dataclass(frozen=True)", "class Mine(Learner):", "    version: ClassVar = 1",
+        "    outputs: ClassVar = frozenset({'labels'})", "    unaided: ClassVar = frozenset()", f"    {more}",
+        "    def fit(self, task, support, dev, *, seed, tools): return self",
+    ]  # fmt: skip
+    (tmp_path / "l.py").write_text("\n".join(lines))
+    with pytest.raises(LearnerError) as refused:
+        learner("l.py:Mine", {}, tmp_path)
+    assert told in str(refused.value)

@@ -183,7 +183,7 @@ def test_converted_weights_that_were_cut_are_converted_again(folder: Path, tmp_p
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"model_type": "nonesuch"}', '{"model_type": "vit"}'])
 def test_settings_that_fit_no_model_are_refused(folder: Path, tmp_path: Path, config: str) -> None:
     (folder / "config.json").write_text(config)
-    with pytest.raises(ModelError, match="can't be loaded as a language model"):
+    with pytest.raises(ModelError, match=r"can't be loaded as a language model|not the configuration of a model"):
         weights(f"path:{folder}").open(tmp_path)
 
 
@@ -536,3 +536,14 @@ def test_what_cannot_be_fetched_ends_with_the_reason(taskloom: Run, tmp_path: Pa
     assert ran.code == 1
     assert "neither a folder of safetensors nor a GGUF file" in " ".join(ran.err.split())
     assert taskloom("models", "rm", f"path:{tmp_path}").code == 2
+
+
+@pytest.mark.parametrize(
+    "changed", [{"num_hidden_layers": 10**9}, {"hidden_size": 10**12}, {"num_key_value_heads": 1 << 40}]
+)
+def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(
+    folder: Path, changed: dict[str, int]
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changed))
+    assert "a setting of the model does not go with its weights" in why_refused(folder)

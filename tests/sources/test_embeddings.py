@@ -63,7 +63,7 @@ def test_all_lines_that_are_wrong_are_named_by_line_and_document(written):
     )
     assert refused.value.faults[11:] == (
         "v.jsonl:13: document 'h': embedding must be a list of numbers",
-        "v.jsonl:14: document 'i': NaN or infinite values",
+        "v.jsonl:14: invalid JSON (an integer of more than 64 bits: 10000000000000000000...)",
     )
 
 

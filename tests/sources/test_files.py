@@ -379,8 +379,7 @@ def test_an_over_long_line_counts_towards_the_greatest_size(write: Write, monkey
 
 
 def test_a_line_of_120_megabytes_does_not_fill_the_memory(write: Write) -> None:
-    block = gzip.compress(b"0" * (10 << 20), compresslevel=1)
-    path = write("p.csv.gz", gzip.compress(b"a\n") + block * 12 + gzip.compress(b"\n1\n"))
+    path = write("p.csv", b"a\n" + b"0" * (120 << 20) + b"\n1\n")
     tracemalloc.start()
     try:
         rows, shown = skipping(path)
@@ -430,3 +429,58 @@ def test_a_json_list_is_read_and_what_is_none_is_refused(write: Write) -> None:
         rows_of(write("v.json", '[{"a": 1},'))
     with pytest.raises(SourceError, match=r"w\.json: .*item 2"):
         rows_of(write("w.json", '[{"a": 1}, 2]'))
+
+
+# --- hostile files ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "\0"])
+def test_a_delimiter_that_can_not_be_is_refused(delimiter: str) -> None:
+    with pytest.raises(UsageError, match="a delimiter must be one character"):
+        Layout(delimiter=delimiter)
+
+
+def test_tens_of_thousands_of_columns_are_read_in_linear_time(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"c{n}" for n in range(40_000)]
+    compared: list[int] = []
+
+    def counter(of: list[str]) -> dict[str, int]:
+        compared.append(len(of))
+        return {}
+
+    monkeypatch.setattr(files, "Counter", counter)
+    assert len(rows_of(write("t.csv", (",".join(names) + "\n" + ",".join("1" * 40_000) + "\n").encode()))[0]) == 40_000
+    assert compared == [0, 40_000]  # each header is counted once, and not for each of its names
+
+
+def test_a_table_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + (b"1," + b"2" * 1_000_000 + b"\n") * 20))
+    tracemalloc.start()
+    with pytest.raises(SourceError, match="it unpacks to more than 16,777,216 bytes; unpack it first"):
+        for _ in read(path, RowFaults()):
+            pass
+    assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    tracemalloc.stop()
+
+
+def test_times_that_python_can_not_hold_are_texts(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "day": pa.array([2932897], pa.date32()),
+            "at": pa.array([1 << 61], pa.timestamp("us")),
+            "zone": pa.array([0], pa.timestamp("us", tz="Mars/Olympus")),
+            "text": ["x"],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    (row,) = rows_of(tmp_path / "t.parquet")
+    assert (row["day"], row["zone"], row["text"]) == ("10000-01-01", "1970-01-01 00:00:00.000000", "x")
+    assert "2305843009213693952" in row["at"]
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "caf\udce9.csv"
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(SourceError, match="the name of the file is not UTF-8; rename it"):
+        read(path, RowFaults())

@@ -466,3 +466,52 @@ def test_the_papers_that_come_with_taskloom_are_what_their_readme_says() -> None
     assert len(links) == 94
     assert all(cited["year"] < paper["year"] for paper, cited in links)
     assert all(sum(c is paper for _, c in links) <= paper["citations"] for paper in papers)
+
+
+# --- hostile archives ------------------------------------------------------------------------------------------------
+
+
+def written_zip(path: Path, *members: tuple[zipfile.ZipInfo, bytes]) -> bytes:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for info, data in members:
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [((6, 8), b"\x01\x00"), ((8, 10), b"\x63\x00")],
+    ids=["encrypted", "unknown method"],
+)
+def test_members_that_can_not_be_unpacked_are_refused(tmp_path: Path, at: tuple[int, int], value: bytes) -> None:
+    data = bytearray(written_zip(tmp_path / "archive", (zipfile.ZipInfo("a.csv"), b"1,2\n" * 50)))
+    directory = data.rindex(b"PK\x01\x02") + 2  # flags and method stand two bytes later there
+    data[at[0] : at[1]] = value
+    data[directory + at[0] : directory + at[1]] = value
+    (tmp_path / "archive").write_bytes(data)
+    with pytest.raises(FetchError, match="the archive can't be read"):
+        unpack(tmp_path / "archive", ("*",), tmp_path / "out")
+
+
+def test_a_nul_in_the_path_of_a_member_is_refused(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("d/a.csv")
+    with tarfile.open(tmp_path / "archive", "w", format=tarfile.PAX_FORMAT) as tar:
+        info.pax_headers = {"path": "d/a\0b.csv"}
+        tar.addfile(info, io.BytesIO())
+    with pytest.raises(FetchError, match=r"the archive can't be read|outside"):
+        unpack(tmp_path / "archive", ("d/*",), tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path, kind: str) -> None:
+    zeros = bytes(20 << 20)
+    if kind == "zip":
+        written_zip(tmp_path / "archive", (zipfile.ZipInfo("a.csv"), zeros[:1]), (zipfile.ZipInfo("b.csv"), zeros))
+    else:
+        with tarfile.open(tmp_path / "archive", "w:gz") as tar:
+            info = tarfile.TarInfo("b.csv")
+            info.size = len(zeros)
+            tar.addfile(info, io.BytesIO(zeros))
+    with pytest.raises(FetchError, match="the archive unpacks to more than 16,777,216 bytes"):
+        unpack(tmp_path / "archive", ("*.csv",), tmp_path / "out")
+    assert sum(f.stat().st_size for f in (tmp_path / "out").iterdir()) < len(zeros)

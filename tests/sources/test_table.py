@@ -265,3 +265,7 @@ def test_a_misspelt_column_of_ids_is_named_however_many_rows_there_are():
     rows = placed([{"title": f"text {n}"} for n in range(50)])
     with pytest.raises(SourceError, match="unknown column: 'ident'; known: title"):
         gather(rows, [TITLE], RowFaults(), id_column="ident")
+
+
+def test_a_list_of_a_hundred_thousand_brackets_is_no_list():
+    assert value_of(Field("terms", "list"), "[" * 100_000) == ["[" * 100_000]

@@ -16,11 +16,12 @@ import pytest
 
 import taskloom as package
 from taskloom.episodes import ALL, Sampler
-from taskloom.errors import StoreError, StudyError
+from taskloom.errors import LedgerError, StoreError, StudyError
 from taskloom.reports.views.agreement import Agreement
 from taskloom.reports.views.gain import Gain
 from taskloom.reports.views.matrix import Matrix
 from taskloom.studies.api import open_run, prepare
+from taskloom.studies.api import run as run_study
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.study import Study, StudyLearner, StudyProtocol, load, names, parse
 from taskloom.studies.yaml_writer import written
@@ -178,3 +179,20 @@ def test_what_was_verified_is_kept_in_the_ledger(study: Make, tmp_path: Path):
     assert prepare(path, tmp_path / "run", only=["abstract->title"]).plan.verified == made.plan.verified
     more = json.loads(prepare(path, tmp_path / "run").plan.verified)["contents"]
     assert set(json.loads(made.plan.verified)["contents"]) < set(more)
+
+
+def test_the_study_of_a_run_that_is_not_utf8_is_written_again(made_topics: Any, tmp_path: Path):
+    run_study(made_topics.study, tmp_path / "run")
+    (tmp_path / "run" / "study.yaml").write_bytes(b"\xff\xfe")
+    assert run_study(made_topics.study, tmp_path / "run").outcomes
+    assert (tmp_path / "run" / "study.yaml").read_bytes() == made_topics.study.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["overrides", "views", "metrics", "environment"])
+def test_damaged_rows_about_a_run_are_refused_by_name(made_topics: Any, tmp_path: Path, name: str):
+    run_study(made_topics.study, tmp_path / "run")
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        ledger.keep_about(**{name: '"x"'})
+    with pytest.raises(LedgerError) as refused:
+        open_run(tmp_path / "run")
+    assert (refused.value.note.code, dict(refused.value.note.values)["what"]) == ("ledger-damaged", name)

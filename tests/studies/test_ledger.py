@@ -452,3 +452,23 @@ def test_some_cells_are_asked_about_without_reading_all(ledger: Ledger):
     ledger.claim(["c"], "me")
     assert ledger.done(["a", "b", "c", "unknown"]) == {"a"}
     assert ledger.done([]) == set()
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a dangling link"])
+def test_what_can_not_be_opened_is_refused(tmp_path: Path, kind: str):
+    path = tmp_path / "ledger.db"
+    path.mkdir() if kind == "a folder" else path.symlink_to("/nonexistent/x")
+    with pytest.raises(LedgerError, match="the ledger can't be opened"):
+        Ledger(path)
+
+
+@pytest.mark.parametrize("value", ["{", "[]", "[" * 5000, '{"a": 1e', ""])
+def test_what_was_kept_about_a_run_is_refused_where_it_is_damaged(tmp_path: Path, value: str):
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.keep_about(overrides=value)
+        if not value:
+            assert ledger.about_json("overrides", {}) == {}
+            return
+        with pytest.raises(LedgerError) as refused:
+            ledger.about_json("overrides", {})
+    assert refused.value.note.code == "ledger-damaged"

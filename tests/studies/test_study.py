@@ -366,3 +366,36 @@ def test_settings_have_the_same_episodes_or_each_its_own():
     assert [found.episodes(shots) for shots in found.shots] == [range(3), range(5), range(1)]
     own = replace(found, own_episodes=True)
     assert [own.episodes(shots) for shots in own.shots] == [range(3), range(3, 8), range(8, 9)]
+
+
+# --- hostile files ---------------------------------------------------------------------------------------------------
+
+SMALL = "name: x\nsuite: s\nlearners: {{majority: {{}}}}\nprotocol: {protocol}\n"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "told"),
+    [
+        ("{episodes: 99999999999}", "episodes must be an integer from 1 to 100,000: 99999999999"),
+        ("{shots: {4: 99999999999}}", "each with a number of episodes, at most 100,000"),
+        ("{seeds: [2024-02-30]}", "study:4:20: invalid YAML (day is out of range for month: '2024-02-30')"),
+        ("[" * 300, "study:4:110: invalid YAML (more than 100 levels)"),
+    ],
+)
+def test_sizes_and_values_that_can_not_be_are_refused_by_place(protocol: str, told: str):
+    with pytest.raises(StudyError) as refused:
+        parse(SMALL.format(protocol=protocol))
+    assert told in str(refused.value)
+
+
+def test_options_whose_names_are_numbers_are_refused_as_unknown(tmp_path: Path):
+    study = parse("name: x\nsuite: s\nlearners: {nearest: {nearest: {1: 2}}}\n")
+    with pytest.raises(StudyError, match="unknown option of learner 'nearest': '1'"):
+        plan(study, tmp_path)
+
+
+def test_a_grid_that_is_too_large_is_refused_before_it_is_planned(tmp_path: Path, made_topics: Any):
+    text = "name: x\nsuite: suite\nlearners: {majority: {}}\nprotocol: {seeds: 100000, episodes: 100000, shots: [0]}\n"
+    with pytest.raises(StudyError) as refused:
+        plan(parse(text, folder=made_topics.study.parent), tmp_path / "run")
+    assert refused.value.note.code == "grid-too-large"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -336,3 +337,22 @@ def edit(tmp_path: Path, suite: Suite, **changes: object) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) | changes
     path.write_text(json.dumps(manifest))
     return manifest
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"folds": {"f": {"train": "abc"}}}, "manifest.folds.f.train"),
+        ({"about": []}, "manifest.about"),
+        ({"files": {"records.arrow": "9"}}, "manifest.files.records.arrow"),
+        ({"tasks": [{"id": 7}]}, "manifest.tasks[0].id"),
+        ({"fingerprint": None}, "manifest.fingerprint"),
+    ],
+)
+def test_a_manifest_with_wrong_types_is_refused_by_its_place(
+    tmp_path: Path, small_suite: Suite, change: Any, place: str
+):
+    manifest = edit(tmp_path, small_suite, **change)
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match=re.escape(f"the manifest is damaged ({place}); build the suite again")):
+        store.open_suite(tmp_path / "s")

@@ -141,8 +141,8 @@ def own_declaration(path: Path, known: Mapping[str, Declared]) -> Declared:
     """Read a declaration of the user's own, in YAML or TOML; `like` names one that it is like but for what it says."""
     values = dict(declaration_in(path))
     values.setdefault("name", path.stem)
-    like = values.pop("like", values["name"] if values["name"] in known else "")
-    if like and like not in known:
+    like = values.pop("like", values["name"] if values["name"] in [*known] else "")
+    if like and (not isinstance(like, str) or like not in known):
         raise UnknownNameError("data set", str(like), known)
     made = declared(values, str(path), known[like] if like else None)
     below = path.parent
@@ -151,15 +151,14 @@ def own_declaration(path: Path, known: Mapping[str, Declared]) -> Declared:
 
 def declaration_in(path: Path) -> Mapping[str, Any]:
     """Read a file of YAML or TOML that declares something."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from ..yaml_files import load_yaml
 
     if path.stat().st_size > LARGEST:
         raise SourceError(f"a declaration must not be larger than {LARGEST:,} bytes: {path}")
-    text = path.read_text(encoding="utf-8")
     try:
-        found = tomllib.loads(text) if path.suffix == ".toml" else YAML(typ="safe", pure=True).load(text)
-    except (ValueError, YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+        found = tomllib.loads(text) if path.suffix == ".toml" else load_yaml(text, "safe")
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: can't be read ({' '.join(str(error).split())[:200]})") from None
     if not isinstance(found, Mapping):
         raise SourceError(f"a declaration must be a mapping, such as `name: reviews`: {path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 from .. import sources
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import shuffled
+from ..limits import parse_json
 from ..messages import Note
 from ..schema import Node, key, read
 from ..sources import files
@@ -124,7 +124,7 @@ def own_declarations(path: Path, known: Mapping[str, DeclaredTask]) -> list[Decl
     """Read declarations of the user's own: YAML or TOML, or lines of SciRepEval's configuration; paths start there."""
     if path.suffix in CONFIGURATIONS:
         faults = RowFaults()
-        lines = [_from_config(row, known) for _, row in files.read(path, faults)]
+        lines = [_of_line(place, row, known) for place, row in files.read(path, faults)]
         faults.settle()
         made = [_declared(values, str(path), base) for values, base in lines]
     else:
@@ -189,6 +189,16 @@ def slug(title: str) -> str:
     ('paper-reviewer-matching', 'cite-pred')
     """
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def _of_line(
+    place: Place, row: Mapping[str, Any], known: Mapping[str, DeclaredTask]
+) -> tuple[dict[str, Any], DeclaredTask | None]:
+    """Read a line of the released configuration, or name the one that is none."""
+    try:
+        return _from_config(row, known)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise SourceError(Note.of("configuration-unfit", place=place, reason=repr(error))) from None
 
 
 def _from_config(
@@ -316,8 +326,8 @@ def _object(path: Path) -> Row | None:
     if path.suffix != ".json" or not path.is_file() or path.stat().st_size > files.MAX_LIST:
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError):
+        found = parse_json(path.read_text(encoding="utf-8-sig"))
+    except ValueError:
         return None  # one object a line, or none: said where lines are read
     return found if isinstance(found, dict) else None
 

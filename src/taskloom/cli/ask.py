@@ -13,6 +13,7 @@ import typer
 
 from .. import console
 from ..errors import UsageError
+from ..limits import parse_json
 from ..messages import Note, text_of
 from ..texts import without_surrogates
 from . import shell_completion as complete
@@ -99,7 +100,7 @@ def read_texts(text: str, fields: Sequence[str]) -> list[dict[str, str]]:
 
 def _object(line: str, number: int) -> dict[str, str]:
     try:
-        found = json.loads(line)
+        found = parse_json(line)
     except ValueError as error:
         raise UsageError(f"line {number} starts like JSON and is not JSON ({error})") from None
     if not isinstance(found, dict):

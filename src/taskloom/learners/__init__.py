@@ -7,7 +7,7 @@ group `taskloom.learners`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module, metadata
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, cast
 
 from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Store, Stored, Task, cut, declared, store_of
 from ..episodes import Episode
-from ..errors import LearnerError, UnknownNameError
+from ..errors import LearnerError, TaskloomError, UnknownNameError
 from ..ids import Json, canonical
 from ..messages import Note
 from ..models import (
@@ -200,25 +200,34 @@ def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = 
         if option not in known:
             raise UnknownNameError(f"option of learner {name!r}", option, known)
     try:
-        made: Any = kind(**dict(options or {}))
-    except TypeError as error:  # an option that has no default, or that is of another type
-        raise LearnerError(
-            f"learner {name!r} can't be made with the options {dict(options or {})} ({error})"
-        ) from error
-    return _checked(name, made)
+        return _checked(name, kind(**dict(options or {})))
+    except TaskloomError:
+        raise
+    except (Exception, SystemExit) as error:  # an option of another type; or whatever a learner of the user's does
+        told = f"{type(error).__name__}: {error}"[:200]
+        raise LearnerError(f"learner {name!r} can't be made with the options {dict(options or {})} ({told})") from error
 
 
 def _checked(name: str, made: Any) -> Learner:
     inherited = getattr(type(made), "fit", None) is Learner.fit
     if lacking := [needed for needed in DECLARED if not hasattr(made, needed) or (needed == "fit" and inherited)]:
         raise LearnerError(f"a learner declares {', '.join(lacking)}, or inherits taskloom.Learner: {name!r}")
-    for kind in sorted(made.outputs):
+    for kind in _kinds(name, made):
         if kind not in OUTPUTS:
             raise UnknownNameError(f"output of learner {name!r}", kind, OUTPUTS)
     for option, value in declared(made).items():
         _writable(f"option {option!r} of learner {name!r}", value)
     found: Learner = made
     return found
+
+
+def _kinds(name: str, made: Any) -> list[str]:
+    """Give the kinds of output that a learner can answer, with examples or without."""
+    for declared_by in ("outputs", "unaided"):
+        given = getattr(made, declared_by)
+        if not isinstance(given, Set) or not all(isinstance(kind, str) for kind in given):
+            raise LearnerError(f"{declared_by} of a learner must be a set of texts: {name!r}")
+    return sorted(made.outputs | made.unaided)
 
 
 def _writable(what: str, value: Json) -> Json:

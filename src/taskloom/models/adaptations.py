@@ -6,7 +6,6 @@ with shared beginnings among them, works as before.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from torch.nn import Parameter
 
 from ..errors import ModelError
 from ..ids import canonical
+from ..limits import parse_json
 from ..messages import Note
 from .bottleneck import Bottlenecks
 from .new import drawn_from
@@ -209,7 +209,7 @@ def apply(net: Any, folder: Path) -> Adaptation:
     """Attach what was saved, for good."""
     try:
         with safe_open(folder / CHANGED, "pt") as file:
-            how = Recipe(**json.loads(file.metadata()["recipe"]))
+            how = Recipe(**parse_json(file.metadata()["recipe"]))
             found = attach(net, how, seed=0, restore=False)
             with torch.no_grad():
                 for name, parameter in found.parameters.items():

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ..folders import is_alive
 from ..ids import Json, fingerprint
+from ..limits import parse_json
 
 SECONDS = 60.0  # between checkpoints, at the least
 SHARE = 30  # as much longer as writing one takes
@@ -81,7 +82,7 @@ class Checkpoints:
                 about = file.metadata()
                 if about["of"] != self.of:
                     continue
-                values = json.loads(about["state"])
+                values = parse_json(about["state"])
                 for name in ("losses", "validation"):
                     values[name] = [(int(step), float(loss)) for step, loss in values[name]]
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)

@@ -18,7 +18,10 @@ def vectors(body: Any, count: int) -> list[list[float]]:
     >>> vectors({"data": [{"index": 1, "embedding": [2.0]}, {"index": 0, "embedding": [1.0]}]}, 2)
     [[1.0], [2.0]]
     """
-    placed = {one.get("index", at): one["embedding"] for at, one in enumerate(body["data"])}
+    at_place = [one.get("index", at) for at, one in enumerate(body["data"])]
+    if not all(type(at) is int for at in at_place):
+        return []
+    placed = {at: one["embedding"] for at, one in zip(at_place, body["data"], strict=True)}
     return (
         [placed[at] for at in range(count)] if placed.keys() == {*range(count)} == {*range(len(body["data"]))} else []
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,17 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ..errors import ModelError
 from ..messages import Note
+from .gguf_header import gguf_header
+from .plausible import refuse_implausible
+
+UNREADABLE = (Exception,)  # what reading a file may end in: tokenizers and transformers raise plain exceptions, too
 
 
 def convert(file: Path, folder: Path) -> None:
     """Write the dequantised weights, the settings and the tokenizer of a GGUF file to a folder."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    _refuse_misfit(file)
     safe: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
     try:
         with redirect_stderr(io.StringIO()):  # a bar of its own, which can't be turned off
@@ -27,7 +31,7 @@ def convert(file: Path, folder: Path) -> None:
                 file.parent, dtype=torch.float32, output_loading_info=True, **safe
             )
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
-    except (OSError, ValueError, TypeError, LookupError, RuntimeError, ImportError, struct.error) as error:
+    except UNREADABLE as error:
         first = (str(error).strip().splitlines() or [""])[0][:200]
         raise ModelError(Note.of("gguf-unreadable", kind=type(error).__name__, reason=first, path=file)) from None
     if missing := sorted(info["missing_keys"]):  # which would be drawn at random
@@ -39,3 +43,16 @@ def convert(file: Path, folder: Path) -> None:
     plain.generation_config = read.generation_config
     plain.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def _refuse_misfit(file: Path) -> None:
+    """Refuse a file that asks for more than its tensors have, before a network is built of it."""
+    try:
+        header = gguf_header(file)
+    except (OSError, ValueError) as error:
+        raise ModelError(Note.of("gguf-unreadable", kind="ValueError", reason=str(error)[:200], path=file)) from None
+    settings, sizes = header.settings, {"tensors": len(header.shapes), "parameters": header.parameters}
+    refuse_implausible(settings, file, **sizes)
+    heads = [value for name, value in settings.items() if name.endswith("head_count")]
+    if not all(isinstance(value, int) and value > 0 for value in heads):
+        raise ModelError(Note.of("setting-implausible", name="head_count", value=heads[0], path=file))

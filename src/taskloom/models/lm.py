@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 import transformers
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from ..errors import ModelError
@@ -19,6 +18,7 @@ from ..messages import Note
 from ..texts import without_surrogates
 from . import Decoding, Lesson, Odds, Prompt, Reply, Side, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
+from .chat_templates import rendered
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
 from .seq2seq import Seq2Seq
@@ -26,9 +26,7 @@ from .seq2seq import Seq2Seq
 LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
 SAFE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 TOLD: Mapping[str, Any] = {"use_safetensors": True, "output_loading_info": True}
-UNREADABLE = (  # what loading a folder may end in
-    OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError, ImportError, SafetensorError
-)  # fmt: skip
+UNREADABLE = (Exception,)  # what loading a folder may end in: tokenizers and transformers raise plain exceptions, too
 
 
 class LM:
@@ -162,7 +160,11 @@ class LM:
         return list(zip(self._encode(prompts), each, strict=True))
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        rows: list[list[int]] = self.tokenizer([*map(without_surrogates, texts)], verbose=False)["input_ids"]
+        given = [*map(without_surrogates, texts)]
+        try:
+            rows: list[list[int]] = self.tokenizer(given, verbose=False)["input_ids"]
+        except Exception as error:  # tokenizers raise nothing more precise
+            raise ModelError(Note.of("tokenizer-broken", reason=brief(error))) from error
         return [row or self._start for row in rows]
 
     @property
@@ -264,7 +266,7 @@ def framed(tokenizer: Any, prompt: Prompt) -> str:
         return prompt
     if not tokenizer.chat_template:
         raise ModelError(Note.of("chat-template-missing"))
-    text: str = tokenizer.apply_chat_template(turns(prompt), tokenize=False, add_generation_prompt=True)
+    text = rendered(tokenizer, turns(prompt))
     start = tokenizer.bos_token or ""
     return text.removeprefix(start) if start and _adds_start(tokenizer) else text
 

@@ -6,7 +6,6 @@ Weights are safetensors, or GGUF that is converted to safetensors once; pickles 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ from ..core import declared
 from ..errors import FetchError, ModelError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json
+from ..limits import expanded, parse_json
 from ..messages import Note
 from ..options import check_booleans, check_choices
 from ..progress import Progress
@@ -40,6 +40,7 @@ from .weight_files import (
     content,
     cut_weights,
     parameters_in,
+    refuse_misfit,
     refuse_uncovered,
 )
 
@@ -290,7 +291,7 @@ def _split(added: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 def _architectures(config: Path) -> list[str]:
     """Read what a model's configuration says that it is; nothing where that can't be read."""
     try:
-        found = json.loads(config.read_text(encoding="utf-8")).get("architectures") or []
+        found = parse_json(config.read_bytes()).get("architectures") or []
     except (OSError, ValueError, AttributeError):
         return []
     return [str(kind) for kind in found] if isinstance(found, list) else []
@@ -326,12 +327,12 @@ def source(
         if isinstance(own := given.get("adapters"), Mapping):
             given["adapters"] = {form: _from(folder, at) for form, at in own.items()}
     elif kind is Precomputed:
-        load = f"vectors:{folder / Path(load.removeprefix('vectors:')).expanduser()}"
+        load = f"vectors:{folder / expanded(load.removeprefix('vectors:'))}"
     elif kind is Function:
-        load = str(folder / Path(load).expanduser())
+        load = str(folder / expanded(load))
     try:
         made: Source = kind(load=load, **given)
-    except TypeError as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:  # options of another type
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None
     return made
 
@@ -352,7 +353,7 @@ def weights(name: str) -> Weights:
 def _known(load: str, folder: Path, others: Collection[str]) -> str:
     """Refuse what can't be a model's name, before any work, and start paths where the study lies."""
     if load.startswith("path:"):
-        return f"path:{folder / Path(load.removeprefix('path:')).expanduser()}"
+        return f"path:{folder / expanded(load.removeprefix('path:'))}"
     if load.startswith("pypi:"):
         _release(load)
     elif not load.startswith("hf:") and load not in NAMED:
@@ -485,6 +486,7 @@ def _refuse_other(place: Path) -> None:
     refuse_uncovered(place)
     if cut := cut_weights(place):
         raise ModelError(Note.of("weights-cut", file=cut, path=place))
+    refuse_misfit(place)
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------

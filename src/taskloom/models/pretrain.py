@@ -19,6 +19,7 @@ from ..core import declared
 from ..errors import ModelError, UsageError
 from ..folders import replace_folder, restore, scratch_beside, write_whole
 from ..ids import Json, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..options import check_choices, check_integers
 from . import new
@@ -154,8 +155,8 @@ def pretrain(
 def _there(folder: Path) -> dict[str, Any] | None:
     """Read what a folder says of a model that was made here; None where it says nothing."""
     try:
-        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = parse_json((folder / ABOUT).read_bytes())
+    except (OSError, ValueError):
         return None
     is_whole = isinstance(found, dict) and isinstance(found.get("id"), str) and any(folder.glob("*.safetensors"))
     return found if is_whole else None
@@ -174,7 +175,7 @@ def _begin(part: Path, id_: str, settings: Json, *, overwrite: bool) -> None:
     """Begin a model, or go on with one of the same settings and texts."""
     path = part / SETTINGS
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = parse_json(path.read_bytes())
     except (OSError, ValueError):
         kept = {}
     if isinstance(kept, dict) and kept.get("id") not in (None, id_):

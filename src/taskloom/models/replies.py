@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import ModelError, ModelUnavailableError
 from ..folders import make_private
+from ..limits import parse_json
 from ..messages import Note
 from ..processes import is_gone, new_owner
 from ..transactions import transaction, write_ahead
@@ -62,7 +63,7 @@ class Replies:
 
     def find(self, key: str) -> tuple[int, Any] | None:
         """Give the status and the body of a reply, if there was one."""
-        with self.lock:
+        with self.lock, self._reading():
             return self._find(key)
 
     def set_aside(self, key: str, model: str, most: Price, budget: Price, *, seconds: float = 600.0) -> bool:
@@ -136,7 +137,7 @@ class Replies:
 
     def spent(self, model: str) -> Price:
         """Say what a model has cost so far, with what is set aside."""
-        with self.lock:
+        with self.lock, self._reading():
             return self._spent(model)
 
     def close(self) -> None:
@@ -146,11 +147,11 @@ class Replies:
 
     def _find(self, key: str) -> tuple[int, Any] | None:
         row = self.db.execute("SELECT status, body FROM replies WHERE key = ?", (key,)).fetchone()
-        return (row[0], json.loads(row[1])) if row else None
+        return (int(row[0]), parse_json(row[1])) if row else None
 
     def _spent(self, model: str) -> Price:
         row = self.db.execute("SELECT tokens, dollars FROM spent WHERE model = ?", (model,)).fetchone()
-        return Price(*row) if row else Price(0, 0.0)
+        return Price(int(row[0]), float(row[1])) if row else Price(0, 0.0)
 
     def _add(self, model: str, tokens: int, dollars: float) -> None:
         self.db.execute(
@@ -160,9 +161,19 @@ class Replies:
         )
 
     @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Refuse a file that is damaged."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+            raise ModelError(Note.of("replies-not-kept", reason=error, path=self.path)) from error
+
+    @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             with self.lock, transaction(self.db):
                 yield
+        except (ValueError, TypeError, OverflowError) as error:  # rows that hold something else
+            raise ModelError(Note.of("replies-not-kept", reason=error, path=self.path)) from error
         except sqlite3.Error as error:
             raise ModelUnavailableError(Note.of("replies-not-kept", reason=error, path=self.path)) from error

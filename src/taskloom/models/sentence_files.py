@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import ModelError
+from ..limits import parse_json
 from ..messages import Note
 
 Pooling: TypeAlias = Literal["cls", "mean", "last"]
@@ -109,7 +110,7 @@ def _pooling(path: Path) -> Pooling:
     modes = mode if isinstance(mode, list) else [mode]
     if said.get("include_prompt") is False:
         raise ModelError(Note.of("sentence-module-unsupported", module="include_prompt: false", path=path))
-    if len(modes) != 1 or modes[0] not in MODES:
+    if len(modes) != 1 or not isinstance(modes[0], str) or modes[0] not in MODES:
         raise ModelError(Note.of("sentence-module-unsupported", module=", ".join(map(str, modes)), path=path))
     return MODES[modes[0]]
 
@@ -122,7 +123,7 @@ def _prompts(path: Path) -> dict[str, str]:
         raise ModelError(Note.of("sentence-file-unreadable", path=path))
     kept = {str(name): text for name, text in prompts.items() if text}
     default = said.get("default_prompt_name")
-    return kept | ({"": kept[default]} if default in kept else {})
+    return kept | ({"": kept[default]} if isinstance(default, str) and default in kept else {})
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -136,6 +137,6 @@ def _object(path: Path) -> dict[str, Any]:
 def _json(path: Path) -> Any:
     try:
         with path.open("rb") as handle:
-            return json.loads(handle.read(LARGEST))
-    except (OSError, ValueError, RecursionError):
+            return parse_json(handle.read(LARGEST))
+    except (OSError, ValueError):
         raise ModelError(Note.of("sentence-file-unreadable", path=path)) from None

@@ -141,7 +141,7 @@ def trained(options: Mapping[str, Any]) -> Trained:
             raise UnknownNameError("option", option, known)
     try:
         return Trained(**{**_usual(options), **options})
-    except TypeError as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UsageError(Note.of("model-options-unfit", reason=error)) from None
 
 

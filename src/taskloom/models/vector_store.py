@@ -29,6 +29,7 @@ from . import Array
 INDEX, LOCK = "index.db", "lock"
 APPLICATION, FORMAT = 0x76656373, 1  # "vecs", in the header of the index
 ROWS = 1 << 18  # of a segment
+MOST_WIDTH, MOST_ROWS = 1 << 20, 1 << 40  # of vectors, and of a store: an index that says more is damaged
 EXPIRES = 600.0  # seconds after which a claim is free again, whoever made it
 ASKED = 500  # digests in one question to the index
 TOGETHER = 1 << 14  # vectors that are copied at once
@@ -62,7 +63,7 @@ class VectorStore:
         What is damaged is forgotten, and counted.
         """
         known = {row[0]: row for row in self._known(digests)}
-        rows = np.zeros((len(digests), self.width), np.float32)
+        rows = np.zeros((len(digests), self.guarded(lambda: self.width)), np.float32)
         cut, missing = [0] * len(digests), []
         for at, digest in enumerate(digests):
             row = self._sound(*known[digest]) if digest in known else None
@@ -117,8 +118,15 @@ class VectorStore:
     @property
     def width(self) -> int:
         """Say how many numbers a vector has; 0 where none is kept."""
-        row = self.db.execute("SELECT value FROM about WHERE name = 'width'").fetchone()
-        return int(row[0]) if row else 0
+        return self._number("width", MOST_WIDTH)
+
+    def _number(self, name: str, most: int) -> int:
+        """Read a number of the index; one that can't be has been damaged."""
+        row = self.db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        found = row[0] if row else 0
+        if not isinstance(found, int) or not 0 <= found <= most:
+            raise _foreign()
+        return found
 
     def merge(self, other: VectorStore) -> int:
         """Copy the vectors of another store that this one lacks, and give how many; what is damaged there is not."""
@@ -179,7 +187,7 @@ class VectorStore:
     def _append(self, digests: Sequence[bytes], rows: Array, cut: Sequence[int]) -> None:
         with transaction(self.db):
             self._settle_width(rows.shape[1])
-            (first,) = self.db.execute("SELECT value FROM about WHERE name = 'rows'").fetchone()
+            first = self._number("rows", MOST_ROWS)
             self._write(first, rows)
             kept = (
                 (digest, first + at, cut[at], _checksum(digest, cut[at], rows[at])) for at, digest in enumerate(digests)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +11,9 @@ from typing import Any
 
 from ..errors import ModelError
 from ..ids import fingerprint
+from ..limits import parse_json
 from ..messages import Note
+from .plausible import refuse_implausible
 from .sentence_files import module_files
 
 FILES = (
@@ -54,8 +55,8 @@ def _named_weights(folder: Path) -> Iterator[tuple[str, str]]:
 def _read(path: Path) -> dict[str, Any]:
     """Read an object of JSON; what is none has nothing to say, and is refused by those who load it."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = parse_json(path.read_bytes())
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -72,7 +73,7 @@ def _is_cut(file: Path) -> bool:
     if size > LONGEST_HEAD or there < 8 + size:
         return size <= LONGEST_HEAD
     try:
-        ends = [of["data_offsets"][1] for name, of in json.loads(head).items() if name != "__metadata__"]
+        ends = [of["data_offsets"][1] for name, of in parse_json(head).items() if name != "__metadata__"]
         return bool(there < 8 + size + max(ends, default=0))
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         return False
@@ -87,15 +88,35 @@ def _header(file: Path) -> tuple[int, bytes]:
 
 def parameters_in(folder: Path) -> int | None:
     """Count the parameters of a folder's safetensors from the headers of the files; None where no file can be read."""
-    found = 0
+    try:
+        return sum(map(math.prod, shapes_in(folder))) or None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None  # whoever loads it says what is wrong
+
+
+def shapes_in(folder: Path) -> list[list[int]]:
+    """Give the shapes of the tensors of a folder's safetensors, by their headers; what is none raises."""
+    found: list[list[int]] = []
     for file in sorted(folder.glob(f"*{WEIGHTS}")):
         _, head = _header(file)
-        try:
-            tensors = json.loads(head)
-            found += sum(math.prod(of["shape"]) for name, of in tensors.items() if name != "__metadata__")
-        except (ValueError, TypeError, AttributeError, KeyError):
-            return None  # whoever loads it says what is wrong
-    return found or None
+        shapes = [of["shape"] for name, of in parse_json(head).items() if name != "__metadata__"]
+        if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for shape in shapes for n in shape):
+            raise ValueError("shapes must be integers >= 0")
+        found += shapes
+    return found
+
+
+def refuse_misfit(folder: Path) -> None:
+    """Refuse a folder whose configuration asks for more than its weights have, or says nothing."""
+    settings = _read(folder / CONFIG)
+    if not settings:
+        raise ModelError(Note.of("config-unreadable", path=folder / CONFIG))
+    try:
+        shapes = shapes_in(folder)
+        sizes = {"tensors": len(shapes), "parameters": sum(map(math.prod, shapes))}
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise ModelError(Note.of("weights-unreadable", reason=repr(error)[:100], path=folder)) from None
+    refuse_implausible(settings, folder / CONFIG, **sizes)
 
 
 def content(place: Path) -> str:

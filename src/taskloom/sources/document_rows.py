@@ -15,7 +15,6 @@ The keys of a row say what it holds, whatever file it is of:
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import MAXYEAR, date
 from typing import Any, Literal, TypeAlias
 
+from ..limits import parse_json
 from ..messages import Note
 from .files import Place, Row, RowFaults
 from .trec import Graded
@@ -144,7 +144,7 @@ def _read(row: Row, columns: Columns, into: Content, pool: str, level: float) ->
     elif "candidates" in row:
         _read_query(row, columns, into, pool)
     elif "pos" in row and "neg" in row:
-        asked, *others = (_read_document(row[name], columns, into) for name in ("query", "pos", "neg"))
+        asked, *others = (_read_document(row.get(name), columns, into) for name in ("query", "pos", "neg"))
         for document, grade in zip(others, (1.0, 0.0), strict=True):
             into.judge(pool, asked, document, grade)
     elif "signature_ids" in row:
@@ -219,6 +219,8 @@ def _read_document(row: Any, columns: Columns, into: Content) -> str:
 def _read_signature(row: Row, into: Content, pool: str) -> None:
     """Read a paper of an author: what is known of the author is the document, the paper its member."""
     id_, about = signature_id(row["signature_id"], into.space), row.get("author_info") or row
+    if not isinstance(about, Mapping):
+        raise _UnfitError(f"author_info must be an object: {str(about)[:60]!r}")
     name = " ".join(str(about[part]) for part in SIGNATURE if about.get(part)) or str(about.get("author") or "")
     lists = {name: "; ".join(map(str, _several(about[name]))) for name in SIGNATURE_LISTS if about.get(name)}
     into.add_document(id_, {"author": name, **lists} if name else lists)
@@ -244,7 +246,8 @@ def _by_field(row: Row) -> Iterator[tuple[str, str, str, float]]:
     for part, queries in row.items():
         for query, sets in queries.items() if isinstance(queries, dict) else ():
             for by, documents in sets.items() if isinstance(sets, dict) else ():
-                yield from ((str(part), str(query), _id(one), float(by == TRUE)) for one in documents)
+                listed = documents if isinstance(documents, list) else []
+                yield from ((str(part), str(query), _id(one), float(by == TRUE)) for one in listed)
 
 
 def signature_id(value: Any, space: str) -> str:
@@ -312,7 +315,7 @@ def _several(value: Any) -> list[Any]:
     """Give the values of a list, also one that is written as a text."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             raise _UnfitError(f"not a list in JSON: {value[:60]!r}") from None
     if isinstance(value, list | tuple):

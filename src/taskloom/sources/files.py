@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import csv
-import gzip
+import io
 import itertools
 import json
 import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, cast
+from typing import IO, Any, Literal, TypeAlias
 
 from ..errors import SourceError, UnknownNameError, UsageError, nearest
+from ..limits import OPENERS, opened, parse_json
 from ..texts import LONE_SURROGATE, counted, without_surrogates
 
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -29,9 +30,9 @@ MAX_LIST = 256 << 20  # characters of a JSON list, which is read whole
 MAX_SIZE = 64 << 30  # characters in one file once it is unpacked: a guard against compressed bombs
 SHOWN_FAULTS = 20
 BEGINNING = 1 << 20  # bytes by which the encoding of a file is guessed
+NO_DELIMITERS = '"\r\n\0'
 DELIMITERS = ",;\t|"  # the first of those that a header has most of
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # how a byte that can't be decoded comes out of "surrogateescape"
-OPENERS: Mapping[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 @dataclass(slots=True)
@@ -75,10 +76,15 @@ class Layout:
     header: tuple[str, ...] = ()  # column names of a file that has no header line
     delimiter: str = ","  # between the cells of a CSV file
 
+    def __post_init__(self) -> None:
+        if len(self.delimiter) != 1 or self.delimiter in NO_DELIMITERS:
+            raise UsageError(f"a delimiter must be one character, and no quote or end of a line: {self.delimiter!r}")
+
 
 def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterator[tuple[Place, Row]]:
     """Yield each row with its place; what can't be read goes to `faults`."""
     layout = layout or Layout()
+    refuse_name(path)
     if not path.is_file():
         raise UsageError(f"{'not a file' if path.exists() else 'no such file'}: {path}")
     if path.stat().st_size == 0:
@@ -87,6 +93,12 @@ def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterato
     if name not in FORMATS:
         raise UnknownNameError("file format", name, FORMATS)
     return FORMATS[name](path, faults, layout)
+
+
+def refuse_name(path: Path) -> None:
+    """Refuse a file whose name is not UTF-8: no suite, report or table could hold it."""
+    if LONE_SURROGATE.search(str(path)):
+        raise SourceError(f"the name of the file is not UTF-8; rename it: {str(path)!r}")
 
 
 def format_of(path: Path) -> str:
@@ -130,12 +142,20 @@ def lines(path: Path, faults: RowFaults, encoding: str) -> Iterator[tuple[int, s
         raise SourceError(f"{path}:{number + 1}: can't be read further ({error})") from None
 
 
+@contextmanager
+def unreadable(path: Path) -> Iterator[None]:
+    """Say which file can't be read."""
+    try:
+        yield
+    except (OSError, EOFError, UnicodeError, zlib.error) as error:
+        raise SourceError(f"{path}: can't be read ({error})") from None
+
+
 def _text(path: Path, encoding: str) -> IO[str]:
     try:
         if codecs.lookup(encoding).name == "utf-8":
             encoding = "utf-8-sig"
-        opener = OPENERS.get(path.suffix.lower(), open)
-        return cast("IO[str]", opener(path, "rt", encoding=encoding, errors="surrogateescape", newline="\n"))
+        return io.TextIOWrapper(opened(path), encoding=encoding, errors="surrogateescape", newline="\n")
     except LookupError:
         raise UsageError(f"unknown encoding; try utf-8, gb18030 or latin-1: {encoding!r}") from None
 
@@ -154,12 +174,8 @@ def likely_layout(path: Path) -> Layout:
     """Guess the encoding of a file, and what is between the cells of its header if it is CSV, by its beginning."""
     if not path.is_file() or (kind := format_of(path)) == "parquet":
         return Layout()
-    try:
-        opened: Any = OPENERS.get(path.suffix.lower(), open)(path, "rb")
-        with opened:
-            raw = opened.read(BEGINNING)
-    except (OSError, EOFError, zlib.error) as error:
-        raise SourceError(f"{path}: can't be read ({error})") from None
+    with unreadable(path), opened(path) as file:
+        raw = file.read(BEGINNING)
     text = raw.decode("utf-8", "surrogateescape")
     whole = text[:-4] if len(raw) == BEGINNING else text  # the last character may be cut
     usual = Layout()
@@ -221,14 +237,14 @@ def _checked_header(cells: list[str], path: Path) -> list[str]:
     names = [cell.strip() for cell in cells]
     if len(names) == 1 and (other := next((c for c in ";|\t" if c in names[0]), "")):
         raise SourceError(f"{path}: one column, {names[0][:60]!r}; try --delimiter {other!r}")
-    if doubles := sorted({name for name in names if names.count(name) > 1}):
-        raise SourceError(f"{path}: duplicate columns in the header: {', '.join(doubles)}")
+    if doubles := sorted(name for name, count in Counter(names).items() if count > 1):
+        raise SourceError(f"{path}: duplicate columns in the header: {', '.join(doubles[:SHOWN_FAULTS])}")
     return names
 
 
 def _json(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:
     """Read a list of objects, or objects that stand one on each line."""
-    with _text(path, layout.encoding) as text:
+    with unreadable(path), _text(path, layout.encoding) as text:
         begins = next((line.lstrip()[:1] for line in iter(partial(text.readline, MAX_LINE), "") if line.strip()), "")
     return _json_list(path, layout) if begins == "[" else _jsonl(path, faults, layout)
 
@@ -241,8 +257,8 @@ def _json_list(path: Path, layout: Layout) -> Iterator[tuple[Place, Row]]:
             raise SourceError(
                 f"{path}: a JSON list of more than {MAX_LIST:,} characters; write one object a line (.jsonl)"
             )
-        rows = json.loads(content)
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        rows = parse_json(content)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise SourceError(f"{path}: not JSON ({error})") from None
     if wrong := next((n for n, row in enumerate(rows, 1) if not isinstance(row, dict)), 0):
         raise SourceError(f"{path}: a list of JSON objects is needed, and item {wrong} is none")
@@ -255,13 +271,13 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
         if not good or not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             if "\\u" in line and LONE_SURROGATE.search(json.dumps(row, ensure_ascii=False)):
                 row = _replaced(row)
                 faults.surrogates += 1
         except json.JSONDecodeError as error:
             faults.add(f"{place}:{error.colno}", f"invalid JSON ({error.msg})")
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             faults.add(place, f"invalid JSON ({error})")
         else:
             if isinstance(row, dict):
@@ -308,11 +324,28 @@ def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Pl
             number = 0
             _checked_header(file.schema_arrow.names, path)
             for batch in file.iter_batches(8192):
-                for row in batch.to_pylist():
+                for row in _pylist(batch):
                     number += 1
                     yield f"{path.name}: row {number}", row
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: texts that are not UTF-8, too
         raise SourceError(f"{path}: invalid Parquet file ({error})") from None
+
+
+def _pylist(batch: Any) -> list[Row]:
+    """Give the rows of a batch; times that Python can't hold, such as days after the year 9999, come as texts."""
+    import pyarrow as pa
+
+    def listed(column: Any) -> list[Any]:
+        try:
+            return list(column.to_pylist())
+        except (ArithmeticError, ValueError, LookupError):  # of time zones that are not known, too
+            if not pa.types.is_temporal(column.type):
+                raise
+            plain = pa.timestamp(column.type.unit) if pa.types.is_timestamp(column.type) else column.type
+            return list(column.cast(plain).cast(pa.string()).to_pylist())
+
+    names, columns = batch.schema.names, [listed(column) for column in batch.columns]
+    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 FORMATS: Mapping[str, Callable[[Path, RowFaults, Layout], Iterator[tuple[Place, Row]]]] = {

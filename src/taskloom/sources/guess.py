@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ..limits import parse_json
 from ..messages import Note
 from ..texts import CJK, number_text
 from .files import Row
@@ -193,7 +194,8 @@ def _as_number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     text = str(value).strip()
-    return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) else None
+    number = float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) else math.inf
+    return number if math.isfinite(number) else None
 
 
 def _written(value: Any) -> str:
@@ -202,7 +204,7 @@ def _written(value: Any) -> str:
 
 def _is_terms(text: str) -> bool:
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except ValueError:
         return False
     return isinstance(found, list) and all(isinstance(term, str) for term in found)

@@ -7,16 +7,16 @@ split of its source that it is of. Mentions are marked in their text: `#a#` the 
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
 
-from ..errors import SourceError
+from ..errors import SourceError, UnknownNameError, UsageError
+from ..limits import parse_json
 from ..messages import Note
-from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, lines
+from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, lines, refuse_name
 from .files import read as read_table
 from .splits import DEV, SPLIT, TEST, VALUES, pool_of
 from .tidy import TIDY
@@ -45,6 +45,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of published tables: the first tha
 }  # fmt: skip
 CONLL_TAGS = ("O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC", "B-MISC", "I-MISC")  # as the hub numbers them
 SPLIT_WORDS = {**VALUES, "testa": DEV, "testb": TEST}  # those of CoNLL too
+MOST_TOKENS = 1_000  # of a tagged sentence: it is written out for each of its mentions
 RELATION_NAMES = "pid2name.json"  # beside files of FewRel
 LABEL_AND_TEXT = re.compile(r"([^\s:]+)\S*\s+(.*\S)")  # of "DESC:manner How did", only the first part is the label
 OPINION = re.compile(r"\[([+-])\d?\]")  # of a feature, as in "battery life[+2]"
@@ -63,6 +64,16 @@ class Files:
     encoding: str = "utf-8-sig"
     tidy: str = ""  # the function of `tidy` that makes rows of a table
 
+    def __post_init__(self) -> None:
+        try:
+            groups = re.compile(self.label).groups if self.label else 1
+        except (re.error, RecursionError, OverflowError) as error:
+            raise UsageError(f"label must be a regular expression ({error}): {self.label[:60]!r}") from None
+        if not groups:
+            raise UsageError(f"label must have a group, as in ([a-z]+)/: {self.label[:60]!r}")
+        if self.tidy not in TIDY:
+            raise UnknownNameError("way to tidy rows", self.tidy, TIDY)
+
     def layout(self) -> Layout:
         """Say how a table is written."""
         return Layout(format=self.format, encoding=self.encoding, header=self.header)
@@ -79,6 +90,8 @@ class Found:
 def paths_in(folder: Path) -> dict[Path, str]:
     """List the files of a folder, and of folders in it, each with its path from there."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    for name in names:
+        refuse_name(Path(name))
     return {folder / name: name for name in names}
 
 
@@ -202,6 +215,8 @@ def entities(tokens: Sequence[str], tags: Sequence[str | int]) -> Iterator[Row]:
     >>> [(row["text"], row["mention"], row["label"]) for row in entities(["EU", "rejects"], ["B-ORG", "O"])]
     [('#EU# rejects', 'EU', 'ORG')]
     """
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(f"more than {MOST_TOKENS:,} tokens")
     names = [CONLL_TAGS[tag] if isinstance(tag, int) else tag for _, tag in zip(tokens, tags, strict=True)]
     kinds = [name.partition("-")[2] for name in names]  # "" for none
     begins = [
@@ -281,7 +296,8 @@ def _conll(path: Path, of: Files, faults: RowFaults) -> Iterator[tuple[Place, Ro
         if cells and len(cells) < 2 and good:
             faults.add(f"{path.name}:{number}", "must be a token and its tag")
         elif cells and good and cells[0] != "-DOCSTART-":
-            begin, rows = begin or number, [*rows, cells]
+            begin = begin or number
+            rows.append(cells)
         elif not cells and rows:
             yield f"{path.name}:{begin}", {"tokens": [row[0] for row in rows], "tags": [row[-1] for row in rows]}
             begin, rows = 0, []
@@ -294,7 +310,8 @@ def _fewrel(path: Path, of: Files, faults: RowFaults) -> Iterator[tuple[Place, R
     for relation, sentences in _json_object(path, of.encoding).items():
         if not isinstance(sentences, list) or not all(isinstance(one, dict) for one in sentences):
             raise SourceError(f"must have a list of sentences for each relation: {path}")
-        name = names[relation][0] if names.get(relation) else relation
+        named = names.get(relation)
+        name = str(named[0]) if isinstance(named, list) and named else relation
         yield from ((f"{path.name}: {relation}[{n}]", {**one, LABEL: name}) for n, one in enumerate(sentences))
 
 
@@ -302,8 +319,8 @@ def _json_object(path: Path, encoding: str) -> dict[str, Any]:
     if path.stat().st_size > MAX_LIST:
         raise SourceError(f"larger than {MAX_LIST:,} bytes: {path}")
     try:
-        found = json.loads(path.read_text(encoding=encoding))
-    except (OSError, ValueError, RecursionError) as error:
+        found = parse_json(path.read_text(encoding=encoding))
+    except (OSError, ValueError) as error:
         raise SourceError(f"{path}: not JSON ({error})") from None
     if not isinstance(found, dict):
         raise SourceError(f"must be a JSON object: {path}")

@@ -6,13 +6,16 @@ The catalogue (`catalogue.toml`) names exact files with their SHA-256. They are 
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import gzip
 import importlib
 import itertools
 import json
+import lzma
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -32,11 +35,17 @@ import platformdirs
 
 from ..errors import FetchError, SourceError, UnknownNameError
 from ..folders import replace_folder, scratch_beside
+from ..limits import most_unpacked, parse_json
 from ..progress import Progress
 from .files import Place, Row, RowFaults, read
 from .tidy import TIDY
 
 RECEIPT = "receipt.json"
+UNREADABLE = (  # what reading an archive may end in: encrypted members, unknown methods, wrong sizes and names too
+    zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, RuntimeError,
+    ValueError, OverflowError, LookupError, struct.error,
+)  # fmt: skip
+UNFIT = (errno.EINVAL, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)  # what wrong members end in
 EMBEDDED = "taskloom"  # the carrier of what comes with taskloom itself
 DERIVED = "derived"  # the carrier of what is made of other entries, by a module of this package
 
@@ -131,7 +140,7 @@ def is_here(of: Entry) -> bool:
     if of.carrier == EMBEDDED:
         return True
     try:
-        receipt = json.loads((folder(of) / RECEIPT).read_text(encoding="utf-8"))
+        receipt = parse_json((folder(of) / RECEIPT).read_bytes())
         if not set(of.members) <= set(receipt["members"]):  # an entry that is newer than what was fetched
             return False
         return all((folder(of) / name).stat().st_size == size for name, size in receipt["files"].items())
@@ -272,9 +281,14 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: 
     """Unpack the named members, and no others, of a zip or tar archive; refuse a name that leads outside."""
     dest.mkdir()
     found: set[str] = set()
+    name = ""
+    left = most = most_unpacked(archive.stat().st_size)
     try:
         with _contents(archive) as contents:
-            for name, opener in contents:
+            for name, size, opener in contents:
+                left -= size
+                if left < 0:
+                    raise FetchError(f"the archive unpacks to more than {most:,} bytes")
                 patterns = {p for p in members if name == p or fnmatch.fnmatchcase(name, p)}
                 if not patterns:
                     continue
@@ -283,8 +297,12 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: 
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with opener() as source, target.open("xb") as out:
                     shutil.copyfileobj(source, out, 1 << 20)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except UNREADABLE as error:
         raise FetchError(f"the archive can't be read ({error})") from None
+    except OSError as error:
+        if error.errno not in UNFIT:
+            raise
+        raise FetchError(f"the archive can't be unpacked ({error.strerror}): {name[:100]!r}") from None
     missing = sorted(set(members) - found)
     if missing and (all_of_them or not found):
         raise FetchError(f"missing in the archive: {', '.join(missing)}")
@@ -303,11 +321,11 @@ def safe_path(name: str) -> PurePosixPath:
 
 
 @contextmanager
-def _contents(archive: Path) -> Iterator[Iterator[tuple[str, Callable[[], IO[bytes]]]]]:
-    """List the plain files of an archive, each with a way to open it; links and devices are passed over."""
+def _contents(archive: Path) -> Iterator[Iterator[tuple[str, int, Callable[[], IO[bytes]]]]]:
+    """List the plain files of an archive, with its size and a way to open it; links and devices are passed over."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as zipped:
-            yield ((i.filename, lambda i=i: zipped.open(i)) for i in zipped.infolist() if not i.is_dir())  # type: ignore[misc]
+            yield ((i.filename, i.file_size, lambda i=i: zipped.open(i)) for i in zipped.infolist() if not i.is_dir())  # type: ignore[misc]
     else:
         with tarfile.open(archive) as tar:
-            yield ((m.name, lambda m=m: tar.extractfile(m)) for m in tar if m.isfile())  # type: ignore[misc]
+            yield ((m.name, m.size, lambda m=m: tar.extractfile(m)) for m in tar if m.isfile())  # type: ignore[misc]

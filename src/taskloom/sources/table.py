@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import SourceError, UnknownNameError, UsageError
+from ..limits import parse_json
 from ..messages import Note
 from ..schema import Node
 from ..texts import number_text
@@ -177,7 +177,7 @@ def _split(field: Field, text: str) -> Any:
     """Split a cell into terms: a JSON list as it is, else at the separator."""
     if text.lstrip().startswith("["):
         try:
-            return json.loads(text)
+            return parse_json(text)
         except ValueError:
             pass
     return text.split(field.separator.strip() or field.separator)

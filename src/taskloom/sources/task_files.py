@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ..core import ROLES
 from ..errors import SourceError
+from ..limits import parse_json
 from ..messages import Note
 from ..texts import LONE_SURROGATE
 
@@ -102,8 +102,8 @@ def load(path: Path, faults: FileFaults, hook: Hook | None = None) -> dict[str, 
     if text is None:
         return None
     try:
-        content = json.loads(text.removeprefix(MARK), object_pairs_hook=hook)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(text.removeprefix(MARK), **({"object_pairs_hook": hook} if hook else {}))
+    except ValueError as error:
         faults.add(path.name, "", "E401-json", reason=str(error))
         return None
     if not isinstance(content, dict):

@@ -17,14 +17,16 @@ from urllib.parse import quote
 import pyoxigraph as ox
 
 from ..errors import SourceError, UnknownNameError, UsageError
+from ..limits import OPENERS, opened
 from ..messages import Note
 from .facts import DIRECT, ENTITY, LABEL, PROPERTIES
-from .files import OPENERS, Layout, Row, RowFaults
+from .files import Layout, Row, RowFaults, unreadable
 from .files import read as read_rows
 
 OURS = "urn:taskloom:"  # what entities are named by that have no other name
 IRI = re.compile(r"(https?://|urn:)[^\s<>\"{}|^`\\]+")
 MAX_RDF = 1 << 30  # bytes of a file once it is unpacked
+PART = 1 << 20  # bytes that are read at a time
 DATA_TYPES: Mapping[str, str] = {  # how values of Wikidata that are no entities are told, by where their text is
     "string": "", "monolingualtext": "text", "time": "time", "quantity": "amount",
 }  # fmt: skip
@@ -56,11 +58,12 @@ def line(subject: str, predicate: str, object_: str | ox.Literal) -> str:
 
 def _rdf(path: Path, form: ox.RdfFormat) -> Iterator[str]:
     """Read N-Triples or Turtle; blank nodes go by the place that they have in the file."""
-    opener: Callable[..., Any] = OPENERS.get(path.suffix.lower(), open)
-    with opener(path, "rb") as file:
-        content = file.read(MAX_RDF + 1)
-    if len(content) > MAX_RDF:
-        raise SourceError(Note.of("facts-too-large", path=path, most=MAX_RDF))
+    with unreadable(path), opened(path) as file:
+        content = bytearray()
+        while part := file.read(PART):
+            content += part
+            if len(content) > MAX_RDF:
+                raise SourceError(Note.of("facts-too-large", path=path, most=MAX_RDF))
     try:
         for quad in ox.parse(input=io.BytesIO(content), format=form, rename_blank_nodes=False):
             yield f"{quad.triple} ."

@@ -18,6 +18,7 @@ from ..core import Ints
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..progress import Progress
 from . import lexical, packages, word_lists, wordnets
@@ -224,7 +225,7 @@ def _inputs(
 def _opened(folder: Path, notes: tuple[Note, ...]) -> Lexicon | None:
     """Open what is kept, if it is whole; tables are read when they are needed."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = parse_json((folder / MANIFEST).read_bytes())
         if any((folder / name).stat().st_size != size for name, size in manifest["files"].items()):
             return None
         numbered = enumerate(manifest["arrays"])

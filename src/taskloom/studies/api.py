@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from ..errors import StudyError, UnknownNameError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..learners import Learner
+from ..limits import expanded
 from ..messages import Note
 from ..models.trained import Trained
 from ..progress import Progress
@@ -30,7 +30,7 @@ from .ledger import Ledger, State
 from .merging import Merged, merge
 from .metrics import metric_faults
 from .plan import SUITE, Get, Plan, asked, learners_of, plan
-from .results import Outcome, PlanAbout, Results, read_results
+from .results import Outcome, PlanAbout, Results, plan_about, read_results
 from .run import Done
 from .run import run as run_cells
 from .study import Study, StudyLearner, load, parse, views_of
@@ -56,16 +56,20 @@ class Overrides:
         """Make paths whole, so that they mean the same from anywhere."""
         if suite and source:
             raise UsageError(f"a suite that is there is not built: name one of --suite and --from: {source!r}")
-        place = Path(model.removeprefix("path:")).expanduser().absolute()
+        place = expanded(model.removeprefix("path:")).absolute()
         named = f"path:{place}" if model.startswith("path:") else model
         if source and ":" not in source:
-            source = str(Path(source).expanduser().absolute())
+            source = str(expanded(source).absolute())
         return cls(suite=str(Path(suite).absolute()) if suite else "", source=source, model=named)
 
     @classmethod
     def kept(cls, ledger: Ledger) -> Overrides:
         """Give those that a run was made with."""
-        return cls(**json.loads(ledger.about("overrides") or "{}"))
+        with ledger.naming_damage("overrides"):
+            found = cls(**ledger.about_json("overrides", {}))
+            if not all(isinstance(value, str) for value in asdict(found).values()):
+                raise TypeError(repr(found))
+        return found
 
     def in_place(self, study: Study) -> Study:
         """Put a suite or a model in its place; a learner that alone is named after its model takes the new name."""
@@ -168,11 +172,11 @@ class Prepared:
     def is_changed(self) -> bool:
         """Tell whether the folder has a run of another study, or of an older text of this one."""
         kept = self.folder / STUDY
-        return (self.folder / LEDGER).is_file() and kept.is_file() and kept.read_text(encoding="utf-8") != self.text
+        return (self.folder / LEDGER).is_file() and kept.is_file() and kept.read_bytes() != self.text.encode()
 
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
-        if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_text(encoding="utf-8") != self.text:
+        if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_bytes() != self.text.encode():
             write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER)
         plan, study = self.plan, self.plan.study
@@ -335,8 +339,7 @@ def _agreed(folder: Path, asked: Overrides) -> Overrides:
     if not (folder / LEDGER).is_file():
         return asked
     with Ledger(folder / LEDGER) as ledger:
-        written = ledger.about("overrides")
-    kept = Overrides(**json.loads(written)) if written else asked
+        kept = Overrides.kept(ledger) if ledger.about("overrides") else asked
     if asked not in (kept, Overrides()):
         raise UsageError(
             f"the run was made with{kept.options() or ' the suite and models of the study'}; use another -o: {folder}"
@@ -354,10 +357,10 @@ def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ())
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
     with Ledger(folder / LEDGER) as ledger:
         suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
-        views = views_of(json.loads(ledger.about("views") or "[]"))
+        views = views_of(ledger.about_json("views", []))
         overrides = Overrides.kept(ledger)
         command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
-        scored_by = metrics or tuple(json.loads(ledger.about("metrics") or "[]"))
+        scored_by = metrics or tuple(map(str, ledger.about_json("metrics", [])))
         found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)
     _refuse_metrics(found, metrics)
     return found
@@ -411,8 +414,8 @@ def _or(numbers: Sequence[int]) -> str:
 def learners_of_run(folder: Path) -> list[str]:
     """Name the learners of a run."""
     with Ledger(folder / LEDGER) as ledger:
-        about = ledger.plan_about(0)
-    return list(json.loads(about)["learners"]) if about else []
+        about = plan_about(ledger, 0)
+    return list(about.learners) if about else []
 
 
 def merge_runs(into: Path, other: Path) -> Merged:
@@ -448,5 +451,5 @@ def only_run() -> Path:
 
 def known_models(ledger: Ledger) -> dict[str, Json]:
     """Give the models that cells of a run are named by, as they were when it was planned last."""
-    found: dict[str, Json] = json.loads(ledger.about("models") or "{}")
+    found: dict[str, Json] = ledger.about_json("models", {})
     return found

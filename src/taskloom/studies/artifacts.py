@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 from ..errors import ModelError
 from ..folders import replace_folder, scratch_beside
 from ..ids import canonical, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 
 FOLDER, ABOUT = "artifacts", "about.json"
@@ -50,7 +50,7 @@ def digest(run: Path, cell: str) -> str:
     """Name what a cell has made by its content; nothing where it is not there, or not whole."""
     folder = place(run, cell)
     try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        about: dict[str, Any] = parse_json((folder / ABOUT).read_bytes())
         files = about["files"]
         if any((folder / Path(name).name).stat().st_size != size for name, (size, _) in files.items()):
             return ""
@@ -64,7 +64,7 @@ def opened(run: Path, cell: str) -> Path:
     folder = place(run, cell)
     if not digest(run, cell):
         raise ModelError(Note.of("artifact-missing", folder=folder))
-    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    about = parse_json((folder / ABOUT).read_bytes())
     if wrong := [name for name, was in about["files"].items() if _file(folder / Path(name).name) != was]:
         raise ModelError(Note.of("artifact-changed", file=wrong[0], folder=folder))
     return folder

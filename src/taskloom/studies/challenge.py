@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from ..core import Example, Item, Labels, Task
 from ..episodes import Shots
 from ..errors import ChallengeError, TaskloomError, UsageError
 from ..ids import Json, canonical, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..sources.files import FORMATS, Layout, RowFaults
 from ..suites.store import task_from_json
@@ -176,7 +176,9 @@ def open_challenge(folder: Path | str) -> Challenge:
         tasks = {declared["id"]: task_from_json(declared) for declared in manifest["tasks"]}
     items, of_items = _items(folder / ITEMS)
     sizes, of_questions = _sizes(folder / QUESTIONS, tasks, items)
-    if manifest.pop("hash") != (found := hash_of(manifest, of_items, of_questions)):
+    with naming_damage(folder / MANIFEST):
+        given, found = manifest.pop("hash"), hash_of(manifest, of_items, of_questions)
+    if given != found:
         raise ChallengeError(Note.of("challenge-edited", path=folder))
     with naming_damage(folder / MANIFEST):
         return Challenge(
@@ -292,8 +294,8 @@ def read_json(path: Path, most: int, **hooks: Any) -> Any:
         raise ChallengeError(Note.of("file-too-large", most=most, path=path))
     try:
         with _uncollected():
-            return json.loads(path.read_bytes().decode("utf-8-sig"), **hooks)
+            return parse_json(path.read_bytes().decode("utf-8-sig"), **hooks)
     except UnicodeDecodeError as error:
         raise ChallengeError(Note.of("not-utf", reason=error.reason, place=error.start, path=path)) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ChallengeError(Note.of("not-json", reason=str(error), path=path)) from None

@@ -35,6 +35,7 @@ from .challenge import (
     open_challenge,
     question_id,
 )  # fmt: skip
+from .plan import refuse_large
 from .results import records_of
 from .study import Study
 from .yaml_writer import protocol_json
@@ -74,6 +75,7 @@ def make_challenge(
     _refuse_to_clobber(folder, apart, replace=replace)
     declared, suite, tasks = asked_by(study, overrides=overrides)
     _refuse_outputs([suite.tasks[name] for name in tasks])
+    refuse_large(declared.protocol, dict.fromkeys(tasks, 1))
     with scratch_beside(folder) as scratch:
         aside = scratch / "new"
         aside.mkdir()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
+from ..limits import inflated, parse_json
 from ..masking import masked
 from ..scores.reduce import Array
 from .costs import Cost
@@ -67,7 +68,7 @@ def packed(body: Mapping[str, Any]) -> bytes:
 
 def unpacked(body: bytes) -> dict[str, Any]:
     """Read what was packed."""
-    found: dict[str, Any] = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+    found: dict[str, Any] = parse_json(inflated(body).decode("utf-8", "surrogatepass"))
     return found
 
 

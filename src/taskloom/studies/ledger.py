@@ -27,6 +27,8 @@ import numpy as np
 from .. import __version__
 from ..errors import LedgerError
 from ..folders import make_private
+from ..ids import Json
+from ..limits import inflated, parse_json
 from ..masking import masked
 from ..messages import Note
 from ..processes import is_gone
@@ -76,7 +78,10 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         unclean = _is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
-        self.db = self._connected()
+        try:
+            self.db = self._connected()
+        except (OSError, sqlite3.Error) as error:
+            raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
         self.db.create_function("checksum", -1, checksum, deterministic=True)
         try:
             if self._is_blank():
@@ -89,6 +94,9 @@ class Ledger:
                 self.db.execute("PRAGMA synchronous = FULL")
                 if unclean:
                     self._check()
+        except UnicodeError as error:  # of a message of SQLite's, on a schema that is damaged
+            self.db.close()
+            raise LedgerError(f"{_damaged(error)}: {path}") from None
         except sqlite3.OperationalError as error:
             self.db.close()
             raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
@@ -327,7 +335,7 @@ class Ledger:
 
     def key(self, cell: str) -> dict[str, Any]:
         """Read what a finished cell is named by."""
-        found: dict[str, Any] = json.loads(self._read("keys", cell) or "{}")
+        found: dict[str, Any] = parse_json(self._read("keys", cell) or "{}")
         return found
 
     def _read(self, table: str, cell: str) -> bytes | None:
@@ -347,19 +355,19 @@ class Ledger:
         """Give the scores of the cells of a plan, by cell and signature, but for those that are damaged."""
         found: dict[str, dict[str, Score]] = {}
         for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
-            array = np.frombuffer(zlib.decompress(units), "<f8").reshape(-1, width)
-            found.setdefault(cell, {})[signature] = (array, json.loads(unusable))
+            array = np.frombuffer(inflated(units), "<f8").reshape(-1, width)
+            found.setdefault(cell, {})[signature] = (array, parse_json(unusable))
         return found
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
         """Give what the finished cells of a plan cost."""
-        return {cell: _cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
+        return {cell: self._cost(row) for cell, *row in self._of_plan("costs", trial, *(f.name for f in fields(Cost)))}
 
     def traces(self, trial: int) -> dict[str, dict[str, list[tuple[int, float]]]]:
         """Give what was traced while the cells of a plan learnt: by cell and name, values at steps."""
         found: dict[str, dict[str, list[tuple[int, float]]]] = {}
         for cell, name, points in self._of_plan("traces", trial, "name", "points"):
-            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in json.loads(points)]
+            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
         return found
 
     def threads(self, cell: str) -> int:
@@ -383,14 +391,20 @@ class Ledger:
     def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
         """Give why cells of a state gave nothing, with the trace where there is one."""
         rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
-        return {cell: (Note.from_json(json.loads(why)), trace) for cell, why, trace in rows}
+        return {cell: (Note.from_json(parse_json(why)), trace) for cell, why, trace in rows}
 
     def costs(self, kind: str = "adapt", *, trials: bool = True) -> list[tuple[str, str, Any, Cost]]:
         """Give what every finished cell of a kind cost: learner, task, shots and cost, the first to end first."""
         full = "" if trials else " AND cell NOT IN (SELECT cell FROM keys WHERE json_extract(key, '$.limit') > 0)"
         ask = f"SELECT learner, task, shots, {COSTS} FROM costs WHERE kind = ?{full} ORDER BY ended"  # noqa: S608
         rows = self.db.execute(ask, (kind,))
-        return [(learner, task, shots, _cost(more)) for learner, task, shots, *more in rows]
+        return [(learner, task, shots, self._cost(more)) for learner, task, shots, *more in rows]
+
+    def _cost(self, row: Sequence[Any]) -> Cost:
+        with self.naming_damage("costs"):
+            if not all(isinstance(value, int | float) for value in row):
+                raise TypeError("costs are numbers")
+            return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:
         """Yield all that must be equal between two ledgers of a study: keys, results, outputs, scores, in order."""
@@ -407,6 +421,22 @@ class Ledger:
         if new:
             with self.writing():
                 self.db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", new.items())
+
+    def about_json(self, name: str, default: Json) -> Any:
+        """Give what was kept about the run as JSON, or the default; what is of another type is damaged."""
+        with self.naming_damage(name):
+            found = parse_json(text) if (text := self.about(name)) else default
+            if type(found) is not type(default):
+                raise TypeError(type(found).__name__)
+        return found
+
+    @contextmanager
+    def naming_damage(self, what: str) -> Iterator[None]:
+        """Refuse a ledger whose rows are sound, but do not hold what was written: it was edited, or badly merged."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error) as error:
+            raise LedgerError(Note.of("ledger-damaged", what=what, reason=repr(error), path=self.path)) from error
 
     def about(self, name: str) -> str:
         """Give what was kept about the run, or nothing."""
@@ -441,10 +471,6 @@ def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
 
 def _damaged(problem: object) -> str:
     return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
-
-
-def _cost(row: Sequence[Any]) -> Cost:
-    return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
 
 def _written(why: Note) -> str:

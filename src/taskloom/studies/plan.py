@@ -35,6 +35,7 @@ from .views import Settings, named_by, view_faults, view_name
 from .yaml_reader import StudyFaults
 
 SUITE = "suite"
+MOST_CELLS = 1_000_000  # of a plan, which is in memory: each takes about a kilobyte
 Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
 Skipped: TypeAlias = Mapping[Note, int]  # why cells or tasks are not run, and how many
 
@@ -104,6 +105,7 @@ def plan(
     questions: dict[tuple[str, Shots], int] = {}
     drawable = {task: _drawable(suite, study, task, skipped, dropped, questions) for task in tasks}
     parts = _parts(study, suite, learners, [task for task in tasks if drawable[task]])
+    refuse_large(study.protocol, {task: len(part) for task, part in parts.items()})
     chosen = {
         task: {n: of for n, of in parts[task].items() if n in some_learners} for task in some_tasks if task in parts
     }
@@ -125,6 +127,16 @@ def plan(
         settings=settings_of(learners, models, naming.training.known),
         taught=taught_notes(suite, models, naming.training.known),
     )  # fmt: skip
+
+
+def refuse_large(protocol: StudyProtocol, learners: Mapping[str, int]) -> None:
+    """Refuse a grid of more cells than can be planned, by the learners of each task."""
+    sizes = {task: protocol.of(task) for task in learners}
+    cells = sum(
+        sum(of.shots.values()) * len(of.seeds) * max(1, len(of.training)) * learners[task] for task, of in sizes.items()
+    )
+    if cells > MOST_CELLS:
+        raise StudyError(Note.of("grid-too-large", cells=cells, most=MOST_CELLS))
 
 
 def asked(study: Study, run: Path) -> tuple[Suite, list[str]]:

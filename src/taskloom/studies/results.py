@@ -5,18 +5,18 @@ It is read from the ledger and the suite on disk: no learner, no model and no be
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from ..core import Answer, Example, Fields, Ints, Output, Suite, Task
-from ..episodes import Shots
+from ..episodes import NamedShots, Shots
 from ..errors import StudyError
 from ..ids import Json
+from ..limits import parse_json
 from ..messages import Note
 from ..scores import Metric, Scored
 from ..scores.tasks import parts_of, score_key, score_task
@@ -166,6 +166,20 @@ class PlanAbout:
         return {Note.from_json(note): count for note, count in self.skipped}
 
 
+def plan_about(ledger: Ledger, trial: int) -> PlanAbout | None:
+    """Read what was kept about a plan, or nothing."""
+    if not (text := ledger.plan_about(trial)):
+        return None
+    with ledger.naming_damage("the plan"):
+        about = PlanAbout(**parse_json(text))
+        texts = [about.study, *about.baselines, *about.learners.values(), *about.digests.values()]
+        if not all(isinstance(one, str) for one in texts) or not all(type(n) is int for n in about.notes().values()):
+            raise TypeError("texts and counts are expected")
+        [Note.from_json(note) for note in (*about.dropped, *about.taught)]
+        {name: dict(settings) for name, settings in about.settings.items()}
+    return about
+
+
 def read_results(
     ledger: Ledger,
     suite: Suite,
@@ -179,15 +193,16 @@ def read_results(
 
     They are scored by these metrics, or by the tasks' own.
     """
-    about = PlanAbout(**json.loads(ledger.plan_about(trial))) if ledger.plan_about(trial) else None
+    about = plan_about(ledger, trial)
     if about is None:
         return _nothing(ledger, suite, command, trial)
     _refuse_changed(suite, about.digests)
-    planned = ledger.planned(trial)
+    planned = _planned(ledger, suite, trial)
     cells = {one.cell: one for one in planned if one.kind == "adapt"}
-    reading = _Reading(ledger, suite, trial, metrics)
+    with ledger.naming_damage("what cells gave"):
+        reading = _Reading(ledger, suite, trial, metrics)
+        failed, skipped = ledger.ended("failed"), ledger.ended("skipped")
     outcomes = reading.outcomes(planned)
-    failed, skipped = ledger.ended("failed"), ledger.ended("skipped")
     reasons = Counter(about.notes()) + reading.damaged(planned)
     for one in planned:
         if one.cell in skipped:
@@ -218,9 +233,27 @@ def read_results(
     )
 
 
+def _planned(ledger: Ledger, suite: Suite, trial: int) -> list[Planned]:
+    """Read the cells of a plan, and refuse those that no plan of this suite has."""
+    planned = ledger.planned(trial)
+    with ledger.naming_damage("the plan"):
+        for one in planned:
+            if not all(type(n) is int for n in (one.seed, one.episode, one.training)):
+                raise TypeError(f"seeds and episodes are integers: {one.cell}")
+            if not all(isinstance(text, str) for text in (one.cell, one.kind, one.learner, one.fold)):
+                raise TypeError(f"names are texts: {one.cell}")
+            if one.kind == "adapt" and (one.task not in suite.tasks or not _is_shots(one.shots)):
+                raise LookupError(f"no task of the suite, or no shots: {one.cell}")
+    return planned
+
+
+def _is_shots(shots: Any) -> bool:
+    return (type(shots) is int and shots >= 0) or shots in get_args(NamedShots)
+
+
 def _record(ledger: Ledger, trial: int) -> RunRecord | None:
     times = ledger.times(trial)
-    return RunRecord(*times, json.loads(ledger.about("environment") or "{}")) if times else None
+    return RunRecord(*times, ledger.about_json("environment", {})) if times else None
 
 
 def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str, tuple[Cost, ...]]:
@@ -231,7 +264,7 @@ def _training(planned: Sequence[Planned], costs: Mapping[str, Cost]) -> dict[str
 
 def _nothing(ledger: Ledger, suite: Suite, command: str, trial: int) -> Results:
     """Give the results of a run of which only other trials, or nothing, was planned; a trial has the study's name."""
-    names = (str(json.loads(ledger.plan_about(other))["study"]) for other in ledger.trials())
+    names = (about.study for other in ledger.trials() if (about := plan_about(ledger, other)))
     return Results(
         name=next(names, suite.id), command=command, suite=suite, learners={}, baselines=(), outcomes=(), failures=(),
         missing=0, skipped={}, smoke=trial > 0, trial=trial,
@@ -276,7 +309,8 @@ class _Reading:
         found: dict[str, Counter[str]] = {}
         for one in planned:
             if one.kind == "train" and one.cell in self.bodies:
-                found.setdefault(one.learner, Counter()).update(unpacked(self.bodies[one.cell])["counts"])
+                with self.ledger.naming_damage(f"cell {one.cell}"):
+                    found.setdefault(one.learner, Counter()).update(unpacked(self.bodies[one.cell])["counts"])
         return {model: dict(counts) for model, counts in found.items() if counts}
 
     def damaged(self, planned: Sequence[Planned]) -> Counter[Note]:
@@ -290,11 +324,16 @@ class _Reading:
         return rows, tuple(e.gold for e in examples), records_of(task, examples, self.groups(task, pool)[list(rows)])
 
     def _outcome(self, one: Planned) -> Outcome:
-        body = unpacked(self.bodies[one.cell])
-        query = body["sets"][QUERY]
         task = self.suite.tasks[one.task]
-        answers = tuple(_as_given(task.output, answer) for answer in query["answers"])
-        rows, gold, records = self.asked(one.task, query["pool"], tuple(query["rows"]))
+        with self.ledger.naming_damage(f"cell {one.cell}"):
+            body = unpacked(self.bodies[one.cell])
+            query, counts = body["sets"][QUERY], {str(code): int(n) for code, n in body["counts"].items()}
+            answers = tuple(_as_given(task.output, answer) for answer in query["answers"])
+            rows, gold, records = self.asked(one.task, query["pool"], tuple(query["rows"]))
+            items, sizes = tuple(map(str, query["items"])), tuple(map(int, body.get("sizes", ())))
+            chance = float(body.get("chance", 1.0))
+            if not len(answers) == len(rows) == len(items):
+                raise ValueError("numbers of answers and items differ")
         return Outcome(
             cell=one.cell,
             task=one.task,
@@ -306,16 +345,16 @@ class _Reading:
             fold=one.fold,
             pool=query["pool"],
             rows=rows,
-            items=tuple(query["items"]),
+            items=items,
             answers=answers,
             gold=gold,
             scores=self._scores(one.cell, task, gold, answers),
-            counts=body["counts"],
+            counts=counts,
             cost=self.costs.get(one.cell, Cost()),
             records=records,
             looks=tuple(self._looks(task, body["sets"])) if len(body["sets"]) > 1 else (),
-            sizes=tuple(body.get("sizes", ())),  # older ledgers have none
-            chance=body.get("chance", 1.0),
+            sizes=sizes,  # older ledgers have none
+            chance=chance,
         )
 
     def _looks(self, task: Task, sets: Mapping[str, Any]) -> Iterator[Look]:
@@ -323,8 +362,9 @@ class _Reading:
         named = sorted((part, int(step), name) for name in sets for part, at, step in [name.partition("@")] if at)
         for part, step, name in named:
             given = sets[name]
-            _, gold, records = self.asked(task.id, given["pool"], tuple(given["rows"]))
-            answers = [_as_given(task.output, answer) for answer in given["answers"]]
+            with self.ledger.naming_damage(name):
+                _, gold, records = self.asked(task.id, given["pool"], tuple(given["rows"]))
+                answers = [_as_given(task.output, answer) for answer in given["answers"]]
             yield Look(
                 set=cast(Literal["support", "query"], part), step=step, items=tuple(given["items"]), records=records,
                 scores=score_task(task, gold, answers, tuple(self.metrics(task.id))),

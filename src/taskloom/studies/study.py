@@ -24,7 +24,7 @@ from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 
 FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
-MOST = 100_000  # seeds that a number can stand for
+MOST = 100_000  # seeds that a number can stand for, and episodes of a setting
 WRITTEN = (
     "NAME: {} or NAME: {LEARNER: {option: value}}, "
     "with optional keys tasks, shots, episodes, training, optional and resources"
@@ -38,14 +38,19 @@ def _settings(node: Node, key: str, default: Mapping[Shots, int]) -> dict[Shots,
     """Read settings: a list of them with a number of episodes for all, or a mapping with one for each."""
     if not isinstance(written := node.values.get(key), Mapping):
         episodes = node.take("episodes", int, next(iter(default.values())))
-        if not episodes:
-            node.fault("episodes", "episodes must be an integer >= 1: 0")
+        if not 0 < episodes <= MOST:
+            node.fault("episodes", f"episodes must be an integer from 1 to {MOST:,}: {episodes}")
         return dict.fromkeys(_listed_settings(node, key, tuple(default)), episodes)
     counts = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
-    if None in counts or not counts or any(type(count) is not int or count < 1 for count in counts.values()):
-        node.fault(key, f"{key} must be integers >= 0, all or drawn, each with a number of episodes: {short(written)}")
+    if None in counts or not counts or not all(map(_is_count, counts.values())):
+        wanted = f"integers >= 0, all or drawn, each with a number of episodes, at most {MOST:,}"
+        node.fault(key, f"{key} must be {wanted}: {short(written)}")
         return dict(default)
     return {setting: count for setting, count in counts.items() if setting is not None}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST
 
 
 def _listed_settings(node: Node, key: str, default: tuple[Shots, ...]) -> tuple[Shots, ...]:
@@ -256,8 +261,9 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
         part.fault(name, f"a learner must be {WRITTEN}: {name!r}")
         return None
     return StudyLearner(
-        learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, episodes=where.episodes,
-        training=where.training, optional=where.optional, resources=where.resources,
+        learner=kind, options={str(name): one for name, one in options.items()}, tasks=where.tasks,
+        shots=where.shots, episodes=where.episodes, training=where.training, optional=where.optional,
+        resources=where.resources,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..folders import write_whole
+from ..limits import parse_json
 from ..texts import duration
 
 FILE, EVERY = "progress.json", 1.0  # seconds between two notes
@@ -63,4 +64,6 @@ def progressing(artifacts: Path) -> Iterator[Progressing]:
     for path in sorted(artifacts.glob(f"*.part/{FILE}")):
         with suppress(OSError, ValueError, TypeError):
             if time.time() - path.stat().st_mtime < STALE:
-                yield Progressing(**json.loads(path.read_text(encoding="utf-8")))
+                note = Progressing(**parse_json(path.read_bytes()))
+                str(note)  # of wrong types, it can't be shown
+                yield note

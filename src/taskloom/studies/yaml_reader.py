@@ -59,21 +59,13 @@ def _line_and_column(place: str) -> tuple[int, ...]:
 
 def read_yaml(text: str, file: str) -> Any:
     """Read YAML whose mappings and lists know their lines and columns."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import DuplicateKeyError
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ..yaml_files import YamlError, load_yaml
 
     try:
-        return YAML(typ="rt", pure=True).load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
-        if isinstance(error, DuplicateKeyError):
-            key = str(error.problem).partition('"')[2].partition('" with value')[0]
-            raise StudyError(f"{place}: duplicate key: {key!r}") from None
-        raise StudyError(f"{place}: invalid YAML ({error.problem})") from None
-    except YAMLError as error:  # a character that no file may hold
-        raise StudyError(f"{file}: invalid YAML ({str(error).splitlines()[0]})") from None
+        return load_yaml(text)
+    except YamlError as error:
+        place = f"{file}:{error.line}:{error.column}" if error.line else file
+        raise StudyError(f"{place}: {error}") from None
 
 
 def places_in(file: str) -> FindPlace:

@@ -162,7 +162,10 @@ def _check_rows(task: Task, pool: Rows, table: pa.Table, place: str) -> Iterator
         yield Fault.of("E104", place, **some(empty))
     if isinstance(task.output, Labels):
         names = task.output.names
-        found = [names[label] for label in table["label"].to_pylist() if label >= 0]
+        labels = [label for label in table["label"].to_pylist() if label is not None and label >= 0]
+        if any(label >= len(names) for label in labels):
+            yield Fault.of("E001-pool", place)
+        found = [names[label] for label in labels if label < len(names)]
         yield from imbalance("W101", place, found, names)
 
 

@@ -25,6 +25,7 @@ from ..texts import number_text
 from . import columns
 from .field_instructions import ARROW, PLUS, check_instruction
 from .field_instructions import instruction as instruction_of
+from .rows import refuse_outside
 
 VERSION = 1  # of the maker: raise it when a view of the same columns gives other examples
 POOL = "all"
@@ -135,6 +136,7 @@ class FieldPool:
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
+        refuse_outside(rows, len(self.rows))
         at = columns.indices(self.rows[np.asarray(rows, dtype=np.int64)])
         names = dict.fromkeys(["id", self.records.group, *self.inputs, *self.outputs])
         table = self.records.table.select(list(names)).take(at)

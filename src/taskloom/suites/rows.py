@@ -13,6 +13,7 @@ import pyarrow as pa
 from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, as_given, faults_of
 from ..errors import SuiteError
 from ..ids import fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..texts import LONE_SURROGATE
 from . import columns
@@ -54,8 +55,11 @@ class Rows:
 
     def golds(self) -> list[Answer]:
         """Give each row's first gold answer."""
-        firsts = (answers[0] for answers in gold_answers(self.load(["gold"])))
-        return [as_given(self.output, answer_from_json(self.output, first)) for first in firsts]
+        try:
+            firsts = [answers[0] for answers in gold_answers(self.load(["gold"]))]
+            return [as_given(self.output, answer_from_json(self.output, first)) for first in firsts]
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise SuiteError(Note.of("gold-unreadable", reason=repr(error))) from None
 
     def take(self, rows: Sequence[int]) -> list[Example]:
         """Read these rows, in this order."""
@@ -66,7 +70,10 @@ class Rows:
         with columns.reading_texts():
             ids, groups, fields, candidates = (table[name].to_pylist() for name in shown)
         gold = gold_answers(table)
-        return [self._example(*values) for values in zip(ids, groups, fields, candidates, gold, strict=True)]
+        try:
+            return [self._example(*values) for values in zip(ids, groups, fields, candidates, gold, strict=True)]
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise SuiteError(Note.of("gold-unreadable", reason=repr(error))) from None
 
     def _example(self, id_: str, group: str, values: list[str], candidates: list[str], gold: list[Any]) -> Example:
         item = Item(id_, dict(zip(self.names, values, strict=True)), tuple(candidates))
@@ -82,8 +89,8 @@ def refuse_outside(rows: Sequence[int], size: int) -> None:
 def gold_answers(table: pa.Table) -> list[list[Any]]:
     """Read the gold answers of all rows, at once: ten times faster than one by one."""
     try:
-        found: list[list[Any]] = json.loads(f"[{','.join(table['gold'].to_pylist())}]")
-    except ValueError as error:
+        found: list[list[Any]] = parse_json(f"[{','.join(table['gold'].to_pylist())}]")
+    except (ValueError, TypeError) as error:  # TypeError: no text at all
         raise SuiteError(Note.of("gold-unreadable", reason=str(error))) from None
     return found
 

@@ -24,6 +24,7 @@ from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, ou
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
+from ..limits import parse_json
 from ..messages import Note
 from ..sources.table import Field
 from . import columns, linked
@@ -35,6 +36,7 @@ from .functions.pools import Asks, FunctionPool
 from .functions.tables import Span, Tables
 from .instructions import LEAKING
 from .linked import Linked
+from .manifest_form import misfits
 from .rows import SCHEMA, Rows
 
 FORMAT = 2  # 1: pools have no kind, and there are no stores
@@ -100,13 +102,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if path.stat().st_size > MAX_MANIFEST:
         raise StoreError(f"a manifest must not be larger than {MAX_MANIFEST:,} bytes: {path}")
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version, _ = int(manifest["format"]), manifest["fingerprint"]
+        manifest: dict[str, Any] = parse_json(path.read_bytes())
+        version = int(manifest["format"])
+        if wrong := next(misfits(manifest), "") if version <= FORMAT else "":
+            raise ValueError(wrong)
         files = {Path(name).name: int(size) for name, size in manifest["files"].items()}
     except OSError as error:
         raise StoreError(f"can't be read ({error.strerror}): {path}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StoreError(f"the manifest is damaged; build the suite again: {path}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        reason = str(error).removeprefix("'")[:80]
+        raise StoreError(f"the manifest is damaged ({reason}); build the suite again: {path}") from None
     if version > FORMAT:
         raise StoreError(
             f"suite format {version} is newer than {FORMAT}, which this release reads; upgrade taskloom: {folder}"
@@ -135,7 +140,7 @@ def _suite_of(manifest: Mapping[str, Any], folder: Path) -> Suite:
         folds = {fold: _roles(roles) for fold, roles in manifest["folds"].items()}
         about = {**manifest["about"], **_leaking(manifest["folds"])}
         return Suite(id=manifest["id"], tasks=tasks, pools=pools, folds=folds, about=about, stores=stores)
-    except (KeyError, TypeError, ValueError, AttributeError, UnknownNameError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, UnknownNameError) as error:
         raise StoreError(f"the manifest is invalid ({error}): {folder / MANIFEST}") from None
 
 
@@ -193,7 +198,7 @@ def _pool(
     link = kept.get("link", {})
     load = partial(parquet[ROWS].load, range(*kept["row_groups"]))
     made = Rows(task.output, tuple(kept["fields"]), kept["rows"], link.get("rows_digest", kept["digest"]), load)
-    return Linked(made, stores[link["store"]], link["by_id"], kept["digest"]) if kind == "linked" else made
+    return Linked(made, stores[link["store"]], bool(link["by_id"]), kept["digest"]) if kind == "linked" else made
 
 
 def _view(records: Records | None, task: Task, kept: Mapping[str, Any]) -> FieldPool:
@@ -201,6 +206,8 @@ def _view(records: Records | None, task: Task, kept: Mapping[str, Any]) -> Field
         raise ValueError(f"a view of records, and there are none: {task.id}")
     inputs, outputs = tuple(kept["view"]["inputs"]), tuple(kept["view"]["outputs"])
     split = kept["view"].get("split", "")
+    if kept["rows"] > records.table.num_rows:
+        raise ValueError(f"more rows than records: {task.id}")
     if view_digest(records, inputs, outputs, split) != kept["digest"]:
         raise ValueError(f"the records are not those of task {task.id}")
     return FieldPool(records, inputs, outputs, kept["rows"], kept["digest"], split)
@@ -234,7 +241,13 @@ class _Parquet:
                     self.recent.pop(old, None)
                 self.recent[key] = table
             return self.recent[key]
-        except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # of names that are none any more too
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            LookupError,
+            OverflowError,
+        ) as error:  # of names that are gone
             raise StoreError(f"damaged ({error}): {self.path}") from None
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..core import Labels, Pool, Suite
 from ..errors import StoreError, SuiteError
 from ..ids import canonical, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..sources.splits import SPLIT
 from . import columns, linked, rows
@@ -49,8 +49,10 @@ def _files(folder: Path) -> dict[str, list[int]]:
 
 def _known(before: str, files: dict[str, list[int]]) -> list[str]:
     """Read what was found the last time; nothing of it holds where a file was changed since."""
-    kept: dict[str, Any] = json.loads(before or "{}")
-    return list(kept["contents"]) if kept.get("files") == files else []
+    kept = parse_json(before or "{}")
+    if not isinstance(kept, dict) or kept.get("files") != files or not isinstance(kept.get("contents"), list):
+        return []
+    return list(map(str, kept["contents"]))
 
 
 def _is_same(content: Content, found: dict[str, bool]) -> bool:

@@ -75,7 +75,8 @@ def _task(folder: Path, facts: FactNames | None) -> tuple[Task, dict[str, rows.R
 
 
 def _output(row: Mapping[str, Any]) -> Output:
-    targets = row.get("all_tgts") or [""]
+    given = row.get("all_tgts")
+    targets = given if isinstance(given, list) and given else [""]
     if isinstance(targets[0], bool):
         return Labels((TRUE, FALSE))
     return Words() if isinstance(targets[0], list) else Text()
@@ -86,8 +87,12 @@ def _example(output: Output, place: str, row: Mapping[str, Any], faults: RowFaul
     if not inputs or not targets:
         faults.add(place, "inputs or all_tgts are missing or empty")
         return None
-    shown, named = _shown(inputs[0])
-    return Example(Item(place, {FIELD: shown}), _gold(output, targets, row.get("train_tgts")), named)
+    try:
+        shown, named = _shown(inputs[0])
+        return Example(Item(place, {FIELD: shown}), _gold(output, targets, row.get("train_tgts")), named)
+    except (LookupError, TypeError, AttributeError) as error:
+        faults.add(place, f"not an example of a function ({error!r})")
+        return None
 
 
 def _shown(given: Any) -> tuple[str, str]:

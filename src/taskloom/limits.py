@@ -1,0 +1,136 @@
+"""Limits on what comes from outside, in one place: how deep JSON may be, and how much compressed data may unpack to."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, cast
+
+from .errors import UsageError
+
+MOST_NESTED = 100  # levels of JSON or YAML: readers recurse, and Python stops at about 1,000 calls
+MOST_BITS = 64  # of an integer: no table, database or array holds more
+MOST_FREE = 16 << 20  # bytes that may be unpacked whatever the size of what was packed
+MOST_READ = 1 << 20  # bytes that are unpacked at a time
+MOST_RATIO = 100  # times its size that anything may unpack to: texts and tables reach 30, bombs 1,000 and more
+OPENERS: Mapping[str, Callable[..., IO[bytes]]] = {
+    ".gz": cast("Callable[..., IO[bytes]]", gzip.open),
+    ".bz2": cast("Callable[..., IO[bytes]]", bz2.open),
+}
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def parse_json(text: str | bytes, **hooks: Any) -> Any:
+    """Read JSON; all that can be wrong with it is a ValueError, too many levels and digits among them.
+
+    >>> parse_json('{"a": [1]}')
+    {'a': [1]}
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text))
+    try:
+        found = (json.JSONDecoder(parse_int=_integer, **hooks) if hooks else _DECODER).decode(text)
+    except RecursionError:
+        raise ValueError(f"more than {MOST_NESTED} levels") from None
+    if text.count("[") + text.count("{") > MOST_NESTED and _is_deep(found):
+        raise ValueError(f"more than {MOST_NESTED} levels")
+    return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_BITS or (found := int(digits)).bit_length() > MOST_BITS:
+        raise ValueError(f"an integer of more than {MOST_BITS} bits: {digits[:20]}...")
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
+
+
+def _is_deep(value: Any) -> bool:
+    """Tell whether lists and objects are nested too deep, level by level."""
+    level = [value]
+    for _ in range(MOST_NESTED + 1):
+        inner = [one for one in level if isinstance(one, dict | list | tuple)]
+        level = [part for one in inner for part in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return False
+    return True
+
+
+# --- compressed data -------------------------------------------------------------------------------------------------
+
+
+class UnpackedError(OSError):
+    """Compressed data that unpacks to more than it may."""
+
+
+def most_unpacked(packed: int) -> int:
+    """Say how many bytes may come of so many that are compressed.
+
+    >>> most_unpacked(1_000), most_unpacked(1_000_000)
+    (16777216, 100000000)
+    """
+    return max(MOST_FREE, MOST_RATIO * packed)
+
+
+def inflated(packed: bytes) -> bytes:
+    """Unpack what zlib packed, within the limit."""
+    most, made = most_unpacked(len(packed)), zlib.decompressobj()
+    found = made.decompress(packed, most + 1)
+    if len(found) > most:
+        raise zlib.error(f"more than {most:,} bytes of {len(packed):,}")
+    if not made.eof:
+        raise zlib.error("cut short")
+    return found
+
+
+class Bounded(io.RawIOBase):
+    """A stream that ends in an error after so many bytes."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        super().__init__()
+        self.stream, self.most, self.left = stream, most, most
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer, or refuse."""
+        found = self.stream.read(min(len(buffer), MOST_READ))
+        self.left -= len(found)
+        if self.left < 0:
+            raise UnpackedError(f"it unpacks to more than {self.most:,} bytes; unpack it first if that is meant")
+        buffer[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        """Close what it reads, too."""
+        self.stream.close()
+        super().close()
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file to be read, and unpack it on the way where its ending says so."""
+    opener = OPENERS.get(path.suffix.lower())
+    if opener is None:
+        return path.open("rb")
+    return io.BufferedReader(Bounded(opener(path, "rb"), most_unpacked(path.stat().st_size)), 1 << 16)
+
+
+# --- paths -----------------------------------------------------------------------------------------------------------
+
+
+def expanded(path: str) -> Path:
+    """Give a path that was typed; `~` is the home of a user, who must be known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise UsageError(f"no home folder is known: {path!r}") from None

@@ -1,0 +1,15 @@
+"""The table of readers: a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import read_models, read_names, read_sources, read_suites
+from .reader import Reader
+
+READERS: Mapping[str, Reader] = {
+    **read_sources.READERS,
+    **read_suites.READERS,
+    **read_names.READERS,
+    **read_models.READERS,
+}

@@ -1,0 +1,67 @@
+"""Headers of GGUF files are read within their bounds, whatever their numbers say."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from taskloom.errors import ModelError
+from taskloom.models.gguf_header import gguf_header
+from taskloom.models.plausible import refuse_implausible
+
+if TYPE_CHECKING:
+    from ..conftest import Refused
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def number(name: str, value: int) -> bytes:
+    return text(name) + struct.pack("<II", 4, value)
+
+
+def gguf(path: Path, *pairs: bytes, tensors: int = 1, count: int | None = None) -> Path:
+    shape = text("w") + struct.pack("<IQQIQ", 2, 4, 4, 0, 0)
+    head = b"GGUF" + struct.pack("<IQQ", 3, tensors, len(pairs) if count is None else count)
+    path.write_bytes(head + b"".join(pairs) + shape + bytes(64))
+    return path
+
+
+def test_settings_and_shapes_are_read(tmp_path: Path):
+    words = text("tokens") + struct.pack("<IIQ", 9, 8, 2) + text("a") + text("b")
+    header = gguf_header(gguf(tmp_path / "m.gguf", number("llama.block_count", 1), words))
+    assert header.settings == {"llama.block_count": 1, "tokens": [None]}
+    assert (header.shapes, header.parameters) == (((4, 4),), 16)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        text("x") + struct.pack("<IIQ", 9, 0, 1 << 60),  # a list of more than there is
+        text("x") + struct.pack("<IIQ", 9, 8, 1 << 60),
+        struct.pack("<Q", 1 << 62) + b"x",
+        text("x") + struct.pack("<I", 99),
+        text("x") + struct.pack("<IIQ", 9, 9, 1),  # a list of lists
+    ],
+)
+def test_lengths_that_are_forged_end_the_reading(tmp_path: Path, pair: bytes):
+    with pytest.raises(ValueError, match=r"the header ends|unknown type"):
+        gguf_header(gguf(tmp_path / "m.gguf", pair))
+
+
+def test_counts_that_are_forged_end_the_reading(tmp_path: Path):
+    for tensors, count in ((1 << 62, 0), (1, 1 << 62)):
+        with pytest.raises(ValueError, match=r"the header ends|dimensions|unknown type|codec|numbers in"):
+            gguf_header(gguf(tmp_path / "m.gguf", tensors=tensors, count=count))
+
+
+def test_settings_that_do_not_go_with_the_weights_are_refused(tmp_path: Path, refused: Refused):
+    sizes = {"tensors": 12, "parameters": 5000}
+    refuse_implausible({"num_hidden_layers": 12, "vocab_size": 200_000, "rope_theta": 1e30}, tmp_path, **sizes)
+    for name, value in (("num_hidden_layers", 10**9), ("llama.block_count", 4 * 10**9), ("hidden_size", 10**9)):
+        with refused(ModelError, "setting-implausible", name=name, value=value):
+            refuse_implausible({"text_config": {name: value}}, tmp_path, **sizes)

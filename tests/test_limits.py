@@ -1,0 +1,73 @@
+"""What comes from outside stays within limits, and whatever is wrong with it is one kind of error."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+
+from taskloom import limits
+from taskloom.errors import UsageError
+from taskloom.limits import UnpackedError, expanded, inflated, opened, parse_json
+
+
+@pytest.mark.parametrize("depth", [limits.MOST_NESTED + 1, 800, 100_000])
+@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}")])
+def test_json_that_is_nested_too_deep_is_a_value_error(depth: int, begin: str, end: str):
+    with pytest.raises(ValueError, match=r"levels"):
+        parse_json(begin * depth + "1" + end * depth)
+
+
+def test_json_of_many_brackets_that_is_not_deep_is_read():
+    wide = [[1]] * 10_000
+    assert parse_json(str(wide)) == wide
+    deep = "[" * limits.MOST_NESTED + "]" * limits.MOST_NESTED
+    assert parse_json(deep) == json.loads(deep)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, f"[{2**64}]", f'{{"a": -{2**70}}}'])
+def test_integers_that_nothing_can_hold_are_a_value_error(text: str):
+    with pytest.raises(ValueError, match="64 bits"):
+        parse_json(text)
+    assert parse_json(f"[{2**64 - 1}, -1, 1e400]") == [2**64 - 1, -1, float("inf")]
+
+
+def test_bytes_are_read_in_the_encoding_that_they_have():
+    assert parse_json('{"a": "é"}'.encode("utf-16")) == {"a": "é"}
+    with pytest.raises(ValueError, match="codec"):
+        parse_json(b'"\xff"')
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path: Path, ending: str, pack):
+    path = tmp_path / f"x.csv{ending}"
+    path.write_bytes(pack(b"0" * (limits.MOST_FREE + 1)))
+    with opened(path) as file, pytest.raises(UnpackedError, match=r"more than 16,777,216 bytes"):
+        file.read()
+
+
+def test_a_file_that_unpacks_to_what_it_may_is_read_whole(tmp_path: Path):
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"0" * limits.MOST_FREE))
+    with opened(tmp_path / "x.gz") as file:
+        assert len(file.read()) == limits.MOST_FREE
+    (tmp_path / "plain").write_bytes(b"ab")
+    with opened(tmp_path / "plain") as file:
+        assert file.read() == b"ab"
+
+
+def test_what_zlib_packed_is_unpacked_within_the_limit():
+    assert inflated(zlib.compress(b"abc")) == b"abc"
+    with pytest.raises(zlib.error, match="more than"):
+        inflated(zlib.compress(bytes(limits.MOST_FREE + 1)))
+    with pytest.raises(zlib.error):
+        inflated(zlib.compress(b"abc" * 100)[:-5])
+
+
+def test_a_home_that_nobody_has_is_refused():
+    assert expanded("a/b") == Path("a/b")
+    with pytest.raises(UsageError, match="no home folder is known"):
+        expanded("~nouser/x")
