@@ -22,7 +22,7 @@ LAYERS = [
     {"core"},
     {"sources"},
     {"suites"},
-    {"sampler", "stocks", "presets", "prevalence"},
+    {"sampler", "stocks", "presets", "prevalence", "label_shots"},
     {"episodes", "priors", "word_counts", "prompts", "choices", "scores", "models"},
     {"templates"},
     {"encodings"},

@@ -19,6 +19,7 @@ import numpy as np
 from .core import Example, Labels, Part, Pool, Suite, Task, declared, parts_of_pools
 from .errors import EpisodeError, SuiteError
 from .ids import Json, fingerprint
+from .label_shots import few_labels, names_of_many, pick_by_label
 from .messages import Note
 from .prevalence import shared_sizes, unshuffled_fold
 from .sampler import ALL, DRAWN, Between, NamedShots, Sampler, Shots, shots_from, shots_order, shots_text
@@ -48,6 +49,7 @@ class Draw:
     least: int = 0  # examples that a class must have
     sizes: tuple[int, ...] = ()  # support examples of each label; none where the task has none
     chance: float = 1.0  # the probability of these sizes, given the labels
+    few: Mapping[str, int] = field(default_factory=dict)  # labels with fewer shots, with their examples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,11 @@ class _Drawing:
         return self.homes[role] == self.homes["support"]
 
     @property
+    def many(self) -> tuple[str, ...]:
+        """Give the labels that have shots of their own though an example may have several."""
+        return names_of_many(self.task) if self.sampler.per_label else ()
+
+    @property
     def least(self) -> int:
         """Give the examples that a class must have: one to ask about among them, where they share a pool."""
         dev = self.sampler.dev if self.sampler.share and self.shares("dev") else 0
@@ -158,6 +165,9 @@ def _draw(of: _Drawing) -> Draw:
     kept, short = _classes(of, names)
     if names and len(kept) < min(2, len(names)):
         raise EpisodeError(_too_few_classes(of, names))
+    few = few_labels(of.many, support, of.least)
+    if few and of.sampler.short_class == "refuse":
+        raise EpisodeError(Note.of("class-too-small", least=of.least, classes=list(few.items())))
     rows, chance = _dealt(of, kept) if of.sampler.share else _set_aside(of, kept)
     pools = {home: stock.pool for home, stock in of.stocks.items()}
     shown = support.labels[list(rows["support"])].tolist()
@@ -172,6 +182,7 @@ def _draw(of: _Drawing) -> Draw:
         least=of.least,
         sizes=tuple(shown.count(label) for label in kept),
         chance=chance,
+        few=few,
     )
 
 
@@ -185,7 +196,8 @@ def _id(
     content = [[home, pools[home].digest] for home in homes.values()]
     avoided: Sequence[Json] = sorted(avoid)
     how = declared(sampler) | ({"folds": FOLDS} if sampler.total == "folds" else {})
-    return fingerprint("draw", task.id, list(_names(task)), content, how, avoided, key.seed, key.index)
+    names = [*_names(task), *(names_of_many(task) if sampler.per_label else ())]
+    return fingerprint("draw", task.id, names, content, how, avoided, key.seed, key.index)
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -348,6 +360,9 @@ def _taken(of: _Drawing, used: set[int], kept: Sequence[int]) -> tuple[list[list
     """Pick what is set aside for support: of each class, or in all."""
     if kept and of.sampler.total == "folds" and of.sampler.shots not in (0, ALL, DRAWN):
         return _folded(of, used, kept), 1.0
+    if of.many:
+        left = int(of.shares("query"))
+        return pick_by_label(of.many, of.stock("support"), used, of.sampler.set_aside, left=left, key=of.key), 1.0
     sizes, chance = _aside_sizes(of, kept)
     taken = (
         _pick_by_class(of, used, "support", sizes, kept)
@@ -410,6 +425,8 @@ def _shown(of: _Drawing, used: set[int], taken: Sequence[list[int]], kept: Seque
     if isinstance(shots, int) and kept and total == "stratified":
         sizes = _shared(of, kept, shots)
         return itertools.chain.from_iterable(rows[:size] for rows, size in zip(taken, sizes, strict=True))
+    if isinstance(shots, int) and of.many:
+        return itertools.chain.from_iterable(taken[:shots])
     if isinstance(shots, int) and not (kept and total):
         return itertools.chain.from_iterable(rows[:shots] for rows in taken)
     aside = itertools.chain.from_iterable(taken)

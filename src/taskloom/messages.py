@@ -506,6 +506,7 @@ EPISODES = {
     "shots-out-of-order": "least must be <= most: {least}, {most}",
     "ways-out-of-order": "least of ways must be <= most: {least}, {most}",
     "share-in-all": "share needs per_class: true, for it is a share of each class: {share:g}",
+    "per-label-with": "per_label can't be set together with {other}",
     "share-and-total": "share is of each class, and total of all; set one of them: {share:g}",
     "too-few-folds": (
         "too few folds for so many draws of task {task!r}: {folds:fold} of {shots:example}, and draw {index} is wanted"
@@ -522,6 +523,10 @@ EPISODES = {
     "classes-dropped": (
         "task {task!r} at {shots:settings}: {count:,} of {of:,} classes dropped, each with fewer than {least:example}; "
         "{remain:,} remain; dropped, with their examples: {classes:sizes 20}"
+    ),
+    "labels-few": (
+        "task {task!r} at {shots:settings}: {count:,} of {of:,} labels have fewer than {least:example}, and "
+        "thus fewer shots; their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",

@@ -102,6 +102,7 @@ class Sampler:
     share: float = 0.0  # of a class that is left for support: query is at most so many, equally many of each class
     label_order: LabelOrder = "auto"  # auto: shuffled, but where all classes take part
     total: Total = ""  # whether a number of shots is in all: classes by their frequencies, or SciRepEval's folds
+    per_label: bool = False  # where examples have several labels: whether shots are of each label, else in all
 
     def __post_init__(self) -> None:
         sizes = [*self._sizes()]
@@ -129,6 +130,10 @@ class Sampler:
     def _contradictions(self) -> Iterator[Note]:
         if self.share and not self.per_class:
             yield Note.of("share-in-all", share=self.share)
+        if self.per_label and (other := [name for name in ("share", "total") if getattr(self, name)]):
+            yield Note.of("per-label-with", other=other[0])
+        if self.per_label and self.shots == DRAWN:
+            yield Note.of("per-label-with", other="shots: drawn")
         if self.share and self.total:
             yield Note.of("share-and-total", share=self.share)
         if self.base and self.among:

@@ -48,6 +48,29 @@ class Stock:
         return dict(zip(codes.tolist(), parts, strict=False))
 
     @cached_property
+    def named(self) -> list[tuple[str, ...]]:
+        """Give the labels of each row, where a row may have several."""
+        return [answer if isinstance(answer, tuple) else () for answer in self.pool.golds()]  # type: ignore[misc]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Ints]:
+        """Give the rows that have each label, where a row may have several."""
+        found: dict[str, list[int]] = {}
+        for row in self.every.tolist():
+            for name in self.named[row]:
+                found.setdefault(name, []).append(row)
+        return {name: np.array(rows, dtype=np.int64) for name, rows in found.items()}
+
+    @property
+    def none(self) -> Ints:
+        """Give no rows."""
+        return np.empty(0, np.int64)
+
+    def count_named(self, name: str) -> int:
+        """Count the records that have a label, where a row may have several."""
+        return len(np.unique(self.groups[self.by_name.get(name, self.none)]))
+
+    @cached_property
     def counts(self) -> Mapping[int, int]:
         """Count the records of each class: two examples of one record are one."""
         return {label: len(np.unique(self.groups[rows])) for label, rows in self.by_class.items()}

@@ -18,11 +18,11 @@ def vectors(seed: int, n: int, d: int, k: int, *, apart: float = 0.7) -> tuple[n
 
 def solved(rows: np.ndarray, targets: np.ndarray, cost: float) -> np.ndarray:
     axes = principal(rows)
-    return axes.weights(minimise(axes.rows, targets, cost, np.zeros((axes.rows.shape[1], targets.shape[1]))))
+    return axes.weights(minimise(axes.vectors, targets.T, cost, np.zeros((targets.shape[1], len(axes.vectors)))))
 
 
 def value(weights: np.ndarray, rows: np.ndarray, targets: np.ndarray, cost: float) -> np.ndarray:
-    return objective(weights, rows @ weights[:-1] + weights[-1], targets, cost)
+    return objective(weights.T, (rows @ weights[:-1] + weights[-1]).T, targets.T, cost)
 
 
 @pytest.mark.parametrize("direct", [0, 3, 1000])  # steps are solved roughly, as is cheaper, or directly
@@ -58,8 +58,11 @@ def test_work_is_cut_into_blocks_of_columns(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     "rows",
-    [np.zeros((6, 3)), np.ones((6, 3)), np.repeat([[1.0, 2.0, 3.0]], 6, axis=0), np.eye(6) * 1e6, np.eye(6) * 1e-6],
-)
+    [
+        np.zeros((6, 3)), np.ones((6, 3)), np.repeat([[1.0, 2.0, 3.0]], 6, axis=0), np.eye(6) * 1e6, np.eye(6) * 1e-6,
+        np.repeat([[1e5, 2e5, 3e5]], 6, axis=0),
+    ],
+)  # fmt: skip
 def test_constant_features_and_odd_scales_have_a_solution(rows):
     own = np.array([1.0, -1, 1, -1, 1, 1], dtype=np.float32)[:, None]
     theirs = LinearSVC(C=1.0, dual=False, tol=1e-10, max_iter=100_000).fit(rows, own[:, 0])
@@ -72,5 +75,5 @@ def test_a_turn_to_principal_axes_changes_no_product():
         rows = np.random.default_rng(n).normal(size=(n, d))
         axes = principal(rows)
         full = np.hstack([rows, np.ones((n, 1))])
-        assert axes.rows @ axes.rows.T == pytest.approx(full @ full.T, abs=1e-4)
-        assert axes.rows @ axes.turn.T == pytest.approx(full, abs=1e-5)
+        assert axes.vectors.T @ axes.vectors == pytest.approx(full @ full.T, abs=1e-4)
+        assert pytest.approx(full, abs=1e-5) == axes.vectors.T @ axes.turn.T

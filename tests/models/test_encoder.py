@@ -125,10 +125,15 @@ def test_what_a_text_is_computed_with_changes_its_vector_by_rounding_alone(folde
 
 
 def test_batches_hold_rows_of_like_length_up_to_a_budget():
-    lengths = [5, 1, 9, 7, 1, 3, 100]
-    found = list(batches(lengths, budget=20))
-    assert found == [[6], [2, 3], [0, 5, 1, 4]]
+    lengths = [50, 10, 90, 85, 10, 30, 1000]
+    found = list(batches(lengths, budget=200))
+    assert found == [[6], [2, 3], [0], [5], [1, 4]]
     assert sorted(place for batch in found for place in batch) == list(range(7))
+
+
+def test_a_batch_has_a_part_of_the_budget_at_least_however_much_is_padding():
+    assert list(batches([20, 20, 20, 10, 10, 3], budget=2048)) == [[0, 1, 2, 3, 4, 5]]
+    assert list(batches([20] * 13 + [10] * 13, budget=2048)) == [[*range(13)], [*range(13, 26)]]
 
 
 def test_over_long_texts_are_cut_at_their_end_and_counted(folders: dict[str, Path]):

@@ -30,6 +30,7 @@ NUMBER_GRID = (1e-4, 1e-3, *GRID)
 USUAL = 1.0  # C where there is nothing to choose it by
 FOLDS = 3
 SEED = 42
+ENOUGH = 1e-4  # how near to its least the objective must be where it is for the choice of C alone
 MANY = 40  # classes: half of them are as quick to solve, each, as all
 
 
@@ -86,7 +87,7 @@ def fit_classes(
     scores = _mean_scores(tried, axes, places, lambda truth, predicted: _score(by, truth, predicted, counted))
     at = int(np.argmax(scores)) if tried else 0
     cost = grid[at] if tried else USUAL
-    start = np.mean([one.weights[at] for one in tried], axis=0) if tried else np.zeros((axes.rows.shape[1], 1))
+    start = np.mean([one.weights[at] for one in tried], axis=0) if tried else np.zeros((1, len(axes.vectors)))
     weights = axes.weights(_fitted(axes, targets, cost, start))
     return Probe(
         weights=weights[:-1], intercepts=weights[-1], costs=(cost,), grid=tuple(grid) if tried else (), scores=scores,
@@ -99,48 +100,52 @@ class _Tried:
     """What was found on one fold: the weights of each C, and the classes that are not in it."""
 
     split: Split
-    weights: list[Array]  # (r, p) each
+    weights: list[Array]  # (p, r) each
     absent: Array  # (p,)
 
 
 def _tried(axes: Axes, targets: Array, splits: Sequence[Split], grid: Sequence[float]) -> list[_Tried]:
     """Fit all classes to each fold with each C, in parts of a fold and some of the classes."""
-    parts = [(train, columns) for train, _ in splits for columns in _columns(targets)]
-    found = on_threads(lambda part: path(axes.rows[part[0]], targets[part[0]][:, part[1]], grid), parts)
-    tried, each = [], len(_columns(targets))
+    each = _columns(targets)
+    parts = [(train, own) for train, _ in splits for own in each]
+    found = on_threads(
+        lambda part: path(axes.vectors.take(part[0], 1), targets[part[1]].take(part[0], 1), grid, ENOUGH), parts
+    )
+    tried = []
     for fold, split in enumerate(splits):
-        weights = [np.hstack(own) for own in zip(*found[fold * each : (fold + 1) * each], strict=True)]
-        present = (targets[split[0]] > 0).any(0)
-        tried.append(_Tried(split, weights, ~present & (targets.shape[1] > 1)))
+        weights = [np.vstack(own) for own in zip(*found[fold * len(each) : (fold + 1) * len(each)], strict=True)]
+        present = (targets.take(split[0], 1) > 0).any(1)
+        tried.append(_Tried(split, weights, np.asarray(~present & (len(targets) > 1))))
     return tried
 
 
 def _mean_scores(tried: Sequence[_Tried], axes: Axes, places: Array, score: Callable[[Array, Array], float]) -> Array:
     """Score what each C predicts for held-out vectors: (grid,), and nothing without folds."""
-    scores = [
-        [score(places[test], _best(np.where(one.absent, -np.inf, axes.rows[test] @ own))) for own in one.weights]
-        for one in tried
-        for test in [one.split[1]]
-    ]
+    scores = []
+    for one in tried:
+        test = one.split[1]
+        values = np.vstack(one.weights) @ axes.vectors.take(test, 1)  # (grid * p, n)
+        each = np.split(values, len(one.weights))
+        scores.append([score(places[test], _best(np.where(one.absent, -np.inf, own.T))) for own in each])
     return np.mean(scores, axis=0) if scores else np.zeros(0)
 
 
 def _fitted(axes: Axes, targets: Array, cost: float, start: Array) -> Array:
     """Fit all classes to all vectors, from weights that are near."""
-    begin = np.broadcast_to(start, (axes.rows.shape[1], targets.shape[1]))
-    found = on_threads(lambda at: minimise(axes.rows, targets[:, at], cost, begin[:, at]), _columns(targets))
-    return np.hstack(found)
+    begin = np.broadcast_to(start, (len(targets), len(axes.vectors)))
+    found = on_threads(lambda at: minimise(axes.vectors, targets[at], cost, begin[at]), _columns(targets))
+    return np.vstack(found)
 
 
 def _columns(targets: Array) -> list[Array]:
     """Part many classes in two, whatever the number of threads, so that the numbers are the same."""
-    count = targets.shape[1]
+    count = len(targets)
     return np.array_split(np.arange(count), 2 if count >= MANY else 1)
 
 
 def _targets(places: Array, count: int) -> Array:
-    """Give -1 or 1 for each class; for two of them a single column, 1 for the second."""
-    marks = places[:, None] == (np.arange(count) if count > 2 else np.array([1]))
+    """Give -1 or 1 for each class, (p, n); for two of them a single row, 1 for the second."""
+    marks = (np.arange(count) if count > 2 else np.array([1]))[:, None] == places
     return np.where(marks, np.float32(1), np.float32(-1))
 
 

@@ -37,6 +37,8 @@ from .telling import Telling, is_told
 from .train import train
 
 TOGETHER = 2048  # tokens that are computed at once, padding among them: what they make stays in a processor's cache
+PARTS = 8  # a batch has this part of the tokens at least: fewer take longer, each
+ALIKE = 0.9  # of the longest: a shorter text starts another batch, for padding is computed too
 ON_DEVICE = 1 << 15  # the same on an accelerator, which wants more to do
 
 
@@ -192,15 +194,18 @@ class TransformerEncoder:
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
     """Put rows of like length together, as many as fit a budget of tokens, the longest first: places of rows.
 
-    >>> list(batches([3, 9, 4, 8], budget=16))
-    [[1], [3, 2], [0]]
+    >>> list(batches([30, 90, 40, 88], budget=200))
+    [[1, 3], [2], [0]]
     """
     order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
     at = 0
     while at < len(order):
-        size = max(1, budget // max(1, lengths[order[at]]))
-        yield order[at : at + size]
-        at += size
+        longest = max(1, lengths[order[at]])
+        most, least = max(1, budget // longest), budget // PARTS // longest
+        alike = (n for n, place in enumerate(order[at : at + most]) if n > least and lengths[place] < ALIKE * longest)
+        end = at + next(alike, most)
+        yield order[at:end]
+        at = end
 
 
 def settled(of: SentenceSettings, pooling: Pooling | None, normalise: bool | None) -> SentenceSettings:

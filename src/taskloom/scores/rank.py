@@ -8,9 +8,10 @@ means leave out, and `published` 0, as trec_eval.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ from .match import Variant
 from .reduce import Array
 from .text import terms_of
 
+FIRST, SECOND = itemgetter(0), itemgetter(1)
+PAIR = {tuple}  # the type of a candidate with its score
 Graded: TypeAlias = dict[str, float]  # candidates with their scores or grades
 
 
@@ -62,17 +65,63 @@ def _is_relevant(grade: Array, level: int) -> Array:
 
 def judge(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> Judged:
     """Order the candidates of each answer by score, the higher first, of equals the later name; and look up grades."""
-    found, graded = [_scored(answer) for answer in answers], [_graded(right) for right in gold]
-    query, gold_query, gold_grades = _queries(found), _queries(graded), _numbers(graded)
-    names, gold_names = [*chain.from_iterable(found)], [*chain.from_iterable(graded)]
-    if names == gold_names and np.array_equal(query, gold_query):  # all candidates in the order of the gold answers
-        grade = gold_grades
-    else:
-        looked_up = chain.from_iterable(map(own.get, one) for own, one in zip(graded, found, strict=True))
-        grade = np.array([*looked_up], dtype=np.float64)  # None is NaN
-    grade = grade[_order(query, _scores(found), names)]
+    read = _in_order(gold, answers) or _looked_up(gold, answers)
+    grade = read.grades[_order(read.query, read.scores, read.names)]
     known = ~np.isnan(grade)
-    return Judged(len(found), query, _ranks(query), np.where(known, grade, 0), known, gold_query, gold_grades)
+    rank, grade = _ranks(read.query), np.where(known, grade, 0)
+    return Judged(len(answers), read.query, rank, grade, known, read.gold_query, read.gold_grades)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The candidates of several answers end to end, as they were given, and those of their gold answers."""
+
+    query: Array  # (n,)
+    names: Sequence[str]  # (n,)
+    scores: Array  # (n,)
+    grades: Array  # (n,), NaN where it was not graded
+    gold_query: Array  # (m,)
+    gold_grades: Array  # (m,)
+
+
+def _in_order(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> _Read | None:
+    """Read answers that have the candidates of the gold in the same order, as most have; none where one has not.
+
+    They are compared, and not looked up, which takes half the time; what is wrong is told where they are looked up.
+    """
+    given: Any = answers
+    try:
+        rights: list[Any] = [right for (right,) in gold]
+        if _names(given[:1]) != _names(rights[:1]):
+            return None
+        pairs, sizes, names = [*chain.from_iterable(given)], [*map(len, given)], _names(rights)
+        if sizes != [*map(len, rights)] or _names(given) != names or not _are_pairs(given, pairs):
+            return None
+        scores = _finite([*map(SECOND, pairs)])
+        grades = np.fromiter(map(SECOND, chain.from_iterable(rights)), np.float64, len(pairs))
+    except (TypeError, IndexError, ValueError, ScoreError):
+        return None
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    return _Read(query, names, scores, grades, query, grades)
+
+
+def _names(rankings: Sequence[Any]) -> list[str]:
+    return [*map(FIRST, chain.from_iterable(rankings))]
+
+
+def _are_pairs(rankings: Sequence[Any], pairs: Sequence[Any]) -> bool:
+    return {*map(type, rankings)} <= PAIR and {*map(type, pairs)} <= PAIR and {*map(len, pairs)} <= {2}
+
+
+def _looked_up(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) -> _Read:
+    """Read any answers, and look up the grade of each candidate."""
+    found, graded = [_scored(answer) for answer in answers], [_graded(right) for right in gold]
+    grades = chain.from_iterable(map(own.get, one) for own, one in zip(graded, found, strict=True))
+    values = [*chain.from_iterable(map(dict.values, found))]
+    return _Read(
+        _queries(found), [*chain.from_iterable(found)], _finite(values), np.array([*grades], dtype=np.float64),
+        _queries(graded), np.array([*chain.from_iterable(map(dict.values, graded))], dtype=np.float64),
+    )  # fmt: skip
 
 
 def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
@@ -90,12 +139,27 @@ def _order(query: Array, scores: Array, names: Sequence[str]) -> Array:
 
 def _descending(query: Array, values: Array) -> Array:
     """Give the places of values from the highest on, in each query; queries of one size are sorted at once."""
-    sizes = np.bincount(query)
-    starts, order = np.cumsum(sizes) - sizes, np.empty(len(query), dtype=np.int64)
-    for size in np.unique(sizes):
-        places = starts[sizes == size][:, None] + np.arange(size)  # (queries, size)
-        order[places] = np.take_along_axis(places, np.argsort(-values[places], axis=1), axis=1)
+    order = np.empty(len(query), dtype=np.int64)
+    for places in _alike(query):
+        order[places] = places[:, :1] + np.argsort(-values[places], axis=1)
     return order
+
+
+def _sorted(query: Array, values: Array) -> Array:
+    """Give values from the highest on, in each query, which is quicker than their places."""
+    found = np.empty(len(query))
+    for places in _alike(query):
+        found[places] = -np.sort(-values[places], axis=1)
+    return found
+
+
+def _alike(query: Array) -> Iterator[Array]:
+    """Give the places of queries of one size after those of another: (queries, size)."""
+    sizes = np.bincount(query)
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes):
+        if size:
+            yield starts[sizes == size][:, None] + np.arange(size)
 
 
 def _ranks(query: Array) -> Array:
@@ -117,7 +181,7 @@ def _graded(gold: tuple[Answer, ...]) -> Graded:
 def _scored(answer: Answer | None) -> Graded:
     """Give the score of each candidate; no answer ranks nothing, and what is no ranking is refused."""
     pairs: Any = answer or ()
-    if type(pairs) is tuple and not {*map(type, pairs)} - {tuple}:
+    if type(pairs) is tuple and {*map(type, pairs)} <= PAIR:
         try:
             found: Graded = dict(pairs)
             "".join(found)  # the quickest way to see that names are texts
@@ -130,21 +194,16 @@ def _scored(answer: Answer | None) -> Graded:
     raise ScoreError(Note.of("pairs-expected", given=repr(answer)))
 
 
-def _scores(found: Sequence[Graded]) -> Array:
-    """Give the scores of all rankings; what is no finite number is refused."""
-    kinds = {*map(type, chain.from_iterable(map(dict.values, found)))}
+def _finite(values: Sequence[Any]) -> Array:
+    """Give scores as numbers; what is no finite number is refused."""
     try:
-        numbers = _numbers(found) if kinds <= {float, int} else np.array([np.nan])
+        numbers = np.array(values if {*map(type, values)} <= {float, int} else [np.nan], dtype=np.float64)
     except OverflowError:  # an integer of hundreds of digits
         numbers = np.array([np.inf])
     if not np.isfinite(numbers).all():
-        wrong = next(of for of in found if not all(map(is_finite, of.values())))
-        raise ScoreError(Note.of("grade-not-finite", given=repr([*wrong.items()][:10])))
+        wrong = [value for value in values if not is_finite(value)]
+        raise ScoreError(Note.of("grade-not-finite", given=repr(wrong[:10])))
     return numbers
-
-
-def _numbers(found: Sequence[Graded]) -> Array:
-    return np.fromiter(chain.from_iterable(map(dict.values, found)), np.float64, sum(map(len, found)))
 
 
 def _queries(found: Sequence[Graded]) -> Array:
@@ -198,7 +257,7 @@ class Ndcg(RankMetric):
         """Divide the gain by that of the best ranking."""
         script = self.share > 0 and self.variant == "published"
         query, grade = (of.query, of.grade) if script else (of.gold_query, of.gold_grade)
-        best, rank = grade[_descending(query, grade)], _ranks(query)
+        best, rank = _sorted(query, grade), of.rank if query is of.query else _ranks(query)
         ideal = np.bincount(query, np.maximum(best, 0) * self._weights(of, query, rank), of.count)
         gain = of.totals(np.maximum(of.grade, 0) * self._weights(of, of.query, of.rank))
         return reduced.ratio(gain, ideal)

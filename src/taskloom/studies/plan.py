@@ -456,13 +456,17 @@ def _drawable(
 
 
 def _dropped(task: Task, drawn: Draw, shots: Sequence[Shots]) -> Iterator[Note]:
-    """Name the classes that take no part in the episodes of a task, with the examples that they have."""
+    """Name the classes that take no part in the episodes of a task, or with few shots, with their examples."""
     if drawn.short and isinstance(task.output, Labels):
         of, count = len(task.output.names), len(drawn.short)
         yield Note.of(
             "classes-dropped", task=task.id, shots=list(shots), least=drawn.least, count=count, of=of,
             remain=of - count, classes=list(drawn.short.items()),
         )  # fmt: skip
+    if drawn.few and isinstance(task.output, Labels):
+        of, count = len(task.output.names), len(drawn.few)
+        few = list(drawn.few.items())
+        yield Note.of("labels-few", task=task.id, shots=list(shots), least=drawn.least, count=count, of=of, classes=few)
 
 
 def _trials(protocol: StudyProtocol) -> Iterator[tuple[list[Shots], Sampler]]:

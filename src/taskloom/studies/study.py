@@ -200,6 +200,8 @@ def _sizes(part: Node, base: StudyProtocol) -> StudyProtocol:
     found = taken(StudyProtocol, part, base) or base
     if not found.sampler.query:
         part.fault("query", "query must be an integer >= 1, or all: 0")
+    if found.sampler.per_label and DRAWN in found.shots:
+        part.fault("per_label", "per_label can't be set together with shots: drawn")
     return found
 
 

@@ -86,7 +86,8 @@ class DocumentTask:
         """Make the task."""
         row = KINDS[self.kind]
         metrics = self.metrics or row.metrics
-        shots = tuple(f"{k} x {draws}" for k, draws in self.few_shot.items())
+        each = " of each label" if self.kind == "multi-label" else ""  # the sampler's per_label
+        shots = tuple(f"{k}{each} x {draws}" for k, draws in self.few_shot.items())
         tags = {FORMAT: (row.format,), VALUES: self.values or row.values or metrics, TRAINING: (self.training,)}
         return Task(
             id=self.name,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...benchmarks.published import Figures, published
 from ...episodes import Shots, shots_text
 from ...stats import Contrast, Estimate
 from ...studies.results import Outcome
@@ -20,6 +21,7 @@ from ..figures import Figure, ReportData, Value
 from ..group_plots import cut_note, group_strips
 from ..group_scores import GroupScore, group_differences, group_scores
 from ..leaderboards import ScoreField
+from .published import what_is_published
 
 Outcomes: TypeAlias = Mapping[Shots, Sequence[Outcome]]
 
@@ -43,6 +45,7 @@ class By:
     metric: str = naming("metric", default="")  # none: the first
     against: str = naming("learner", default="")  # that all others are compared with
     bins: int = 8  # groups that numbers are put into, where there are more
+    paper: str = naming("paper", default="")  # the benchmark whose published figures by the same tag are shown too
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
         """Ask for something to group by, and for two groups or more."""
@@ -80,11 +83,16 @@ class By:
         fair = _corrected(rows)
         tested = (f"less {self.against}", "p (Holm)") if fair else ()
         about = f"{metric} by {grouping.title}"
+        printed = [] if grouping.is_draw or not self.paper else _printed(self.paper, grouping.name, metric)
+        told = [note for one in printed for note in what_is_published(data, one, published(self.paper).paper)]
         return Figure(
             title=about,
             columns=(grouping.name, "shots", "learner", "tasks", "episodes", metric, *tested),
-            rows=tuple((*_cells(row), *(_tested(fair.get(at)) if tested else ())) for at, row in enumerate(rows)),
-            notes=tuple(_notes(rows, outcomes, grouping, self.against if fair else "")),
+            rows=(
+                *((*_cells(row), *(_tested(fair.get(at)) if tested else ())) for at, row in enumerate(rows)),
+                *((*cells, *([None] * len(tested))) for cells in _published_rows(rows, printed)),
+            ),
+            notes=(*_notes(rows, outcomes, grouping, self.against if fair else ""), *told),
             points=points,
             plot=_plot(rows, about, (grouping.title, metric), data.results.baselines, points=points),
         )
@@ -96,6 +104,20 @@ class By:
 def _cells(row: GroupRow) -> tuple[Value, ...]:
     found = row.found
     return row.group.name, row.shots, row.learner, found.tasks, found.episodes, found.score
+
+
+def _printed(paper: str, tag: str, metric: str) -> list[Figures]:
+    """Give the tables of a paper that are by this tag and of this metric."""
+    return [figures for figures in published(paper).by(tag) if figures.metric == metric]
+
+
+def _published_rows(rows: Sequence[GroupRow], printed: Sequence[Figures]) -> Iterator[tuple[Value, ...]]:
+    """Give what a paper says of the groups that are here, each method after the other."""
+    for group in dict.fromkeys(row.group.name for row in rows):
+        for one in printed:
+            for method, values in one.values.items():
+                if group in values:
+                    yield group, None, f"{method}, published", None, None, values[group]
 
 
 def _corrected(rows: Sequence[GroupRow]) -> dict[int, Contrast]:
