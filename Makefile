@@ -14,7 +14,7 @@ quickstart: $(VENV)/installed ## run the first study and write its report
 	@echo "to go on: . $(VENV)/bin/activate, then see the README"
 
 test: $(VENV)/installed-dev ## run all tests
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q
 
 lint: $(VENV)/installed-dev ## style, format and types
 	$(BIN)/ruff check

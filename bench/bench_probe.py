@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import f1_score
@@ -18,7 +18,8 @@ from sklearn.svm import LinearSVC
 from measure import alone, report
 from taskloom.learners.squared_hinge import objective
 from taskloom.learners.svm import GRID, Probe, fit_classes
-from taskloom.models.load import source
+from taskloom.models.encoder import TransformerEncoder
+from taskloom.models.load import get, source
 from taskloom.models.vectors import VectorCache
 from taskloom.sources.files import RowFaults
 from taskloom.sources.packages import rows
@@ -43,8 +44,8 @@ def tfidf(texts: list[str]) -> np.ndarray:
 
 def minilm(texts: list[str]) -> np.ndarray:
     """Give vectors of minilm, which are kept: the first time takes minutes."""
-    of = source("minilm")
-    return VectorCache("minilm", of.identity(), "float32", lambda: of.open_encoder(None)).take(texts)[0]
+    named = source("minilm").identity()
+    return VectorCache("minilm", named, "float32", lambda: TransformerEncoder.load(get("minilm"))).take(texts)[0]
 
 
 def newsgroups(vectors_of: Callable[[list[str]], np.ndarray]) -> Data:

@@ -112,6 +112,10 @@ class LedgerError(TaskloomError):
     """A ledger that can't be read or written."""
 
 
+class ClusterError(FaultsError):
+    """A cluster that can't be reached or can't run a study."""
+
+
 class EpisodeError(TaskloomError):
     """An episode that can't be drawn from the examples of its task."""
 

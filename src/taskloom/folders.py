@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import glob
 import os
 import re
@@ -109,6 +110,15 @@ def exchange(one: Path, other: Path) -> bool:
     if hasattr(libc, "renameat2"):
         return bool(libc.renameat2(AT_FDCWD, ours, AT_FDCWD, theirs, RENAME_EXCHANGE) == 0)
     return hasattr(libc, "renamex_np") and bool(libc.renamex_np(ours, theirs, RENAME_SWAP) == 0)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other processes of this machine from doing the same meanwhile, by a lock file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def write_whole(path: Path, text: str) -> None:

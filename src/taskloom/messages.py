@@ -334,6 +334,27 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     ),
     "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
+CLUSTER = {  # runs on several machines
+    "memory-expected": "memory must be a number of bytes, or one with a unit such as 2GB or 512MB: {given}",
+    "gpu-expected": "gpu must be a whole number, or less than 1: {given}",
+    "resources-expected": "resources must be a mapping such as {{gpu: 1, cpu: 2, memory: 8GB}}: {given}",
+    "cluster-address-expected": "a cluster must be ray, or ray://HOST:PORT as `ray start --head` prints it: {given}",
+    "ray-missing": "a run on a cluster needs Ray: pip install 'taskloom[ray]'",
+    "cluster-missing": (
+        "no Ray cluster answers ({reason}); start one with `ray start --head`, and run this on one of its machines: "
+        "{address}"
+    ),
+    "cluster-unfit": "the cluster can't run the study, {count:fault}:",
+    "resource-missing": "no node has {wanted}, which {names} needs; nodes: {nodes}",
+    "versions-differ": "another version than on the driver ({versions}); install the same ones: {node}",
+    "node-unable": "taskloom can't be loaded on the node ({reason}); install it there: {node}",
+    "nodes-lost": "no node is left that can run the cells; finished cells are kept; run again later: {nodes}",
+    "actor-lost": "the worker on the cluster was lost|: {reason}",
+    "actors-not-started": "{count:actor} in a row could not be started on the cluster: {reason}",
+    "no-vectors": "not a cache of taskloom with vectors: {path}",
+    "vectors-unnamed": "it is not known which vectors these are: {path}",
+    "parcel-damaged": "a file came damaged from another machine: {file}",
+}
 SCORES = {
     "metric-unused": "metric {metric!r} can score no task of the study ({reason})",
     "no-task": "there are no tasks",
@@ -888,7 +909,7 @@ LEXICA = {  # words and facts
 TOPICS: tuple[Mapping[str, str], ...] = (
     GENERAL, ANSWERS, ROWS, LABELLED, DOCUMENTS, TABLES, GUESSES, FUNCTIONS, COUNTS, STUDIES, SCORES, TRANSFER, PROMPTS,
     ASKING, REPORTS, FINDINGS, LEARNERS, EPISODES, MODELS, ENDPOINTS, WEIGHTS, PRETRAINING, PEOPLE, CHALLENGES, LEXICA,
-    PLANNING, FAULT_TEXTS,
+    PLANNING, CLUSTER, FAULT_TEXTS,
 )  # fmt: skip
 TEXTS = {code: text for topic in TOPICS for code, text in topic.items()}
 FIELD = "field"  # the value that names the field of an answer that a note is about

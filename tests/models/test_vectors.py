@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.errors import ModelError, ModelUnavailableError, UnknownNameError
+from taskloom.errors import ModelError, ModelUnavailableError, UnknownNameError, UsageError
 from taskloom.models import vector_store
 from taskloom.models.fake import FakeEncoder
 from taskloom.models.vector_store import INDEX, VectorStore
-from taskloom.models.vectors import FOLDER, VectorCache, cached, text_digest
+from taskloom.models.vectors import FOLDER, VectorCache, cached, merge, text_digest
 
 if TYPE_CHECKING:
     from ..conftest import Ran, Refused
@@ -358,3 +358,43 @@ def test_the_cache_lists_vectors_and_removes_them_on_request(folder: Path, taskl
     assert done.code == 0
     assert not folder.exists()
     assert "vectors" not in taskloom("cache").out
+
+
+def test_the_vectors_of_two_machines_are_merged_and_none_is_encoded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
+):
+    ours, _ = opened()
+    before, _ = ours.take(TEXTS[:30])
+    monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "node"))
+    theirs, _ = opened()
+    theirs.take(TEXTS[20:])
+    theirs.take(TEXTS[:3], "CLF")
+    theirs.close()
+    monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "cache"))
+    assert merge(tmp_path / "node") == [("bag, CLF", 3), ("bag, plain", 10)]
+    assert merge(tmp_path / "node") == [("bag, CLF", 0), ("bag, plain", 0)]
+    again, encoder = opened()
+    found, _ = again.take(TEXTS)
+    again.take(TEXTS[:3], "CLF")
+    assert encoder.asked == []
+    assert np.array_equal(found[:30], before)
+
+
+def test_what_is_damaged_on_another_machine_is_not_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
+):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    segment = store_of(tmp_path / "node" / FOLDER) / "0.float32"
+    segment.write_bytes(b"\xff" * 8 + segment.read_bytes()[8:])
+    assert merge(tmp_path / "node") == [("bag, plain", len(TEXTS) - 1)]
+
+
+def test_what_is_no_cache_is_not_merged(tmp_path: Path, refused: Refused):
+    with refused(UsageError, "no-vectors", path=tmp_path):
+        merge(tmp_path)
+    (tmp_path / FOLDER / "model" / "plain").mkdir(parents=True)
+    with refused(UsageError, "vectors-unnamed", path=tmp_path / FOLDER / "model" / "about.json"):
+        merge(tmp_path)

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,11 +19,12 @@ from taskloom.messages import Note
 from taskloom.scores.tasks import score_task
 from taskloom.studies.api import keep_plan
 from taskloom.studies.cells import Cell
+from taskloom.studies.crews import CellFault, CellOutcome
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.merging import Merged, merge
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.results import Results, read_results
-from taskloom.studies.run import _drive, _Fault, run
+from taskloom.studies.run import _drive, run
 from taskloom.studies.study import load
 
 KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second
@@ -465,10 +465,17 @@ def test_a_cell_that_equal_learners_share_is_run_once(study: Make, tmp_path: Pat
 class Crew:
     """Runs nothing: of one learner the model is gone, and others fail."""
 
-    def submit(self, cell: Cell) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(_Fault.of(ModelUnavailableError("gone") if cell.learner == "stuck" else ValueError()))
-        return future
+    room = 1
+
+    def __init__(self) -> None:
+        self.taken: list[Cell] = []
+
+    def submit(self, cell: Cell) -> None:
+        self.taken.append(cell)
+
+    def finished(self, timeout: float) -> list[tuple[Cell, CellOutcome]]:
+        cell = self.taken.pop()
+        return [(cell, CellFault.of(ModelUnavailableError("gone") if cell.learner == "stuck" else ValueError()))]
 
 
 class Open:
@@ -500,7 +507,7 @@ def test_the_cost_of_a_cell_does_not_grow_with_their_number():
     ledger: Any = Open()
     crew: Any = Crew()
     start = time.process_time()
-    done = _drive(made, ledger, crew, "me", 1, threading.Event(), None)
+    done = _drive(made, ledger, crew, "me", threading.Event(), None)
     assert (done.failed, str(done.waiting["stuck"])) == (size, "gone")
     assert time.process_time() - start < 15  # two; it was fifty
 

@@ -90,7 +90,7 @@ _verb(
 _verb(
     app, runs.run,
     "taskloom run study.yaml --limit 4",
-    "taskloom run study.yaml -w 2",
+    "taskloom run study.yaml --on ray://10.0.0.1:6379",
     "taskloom run natural-instructions --suite suites/mine --model smollm2",
     under=STUDIES,
 )  # fmt: skip
@@ -221,7 +221,13 @@ _verb(
     "taskloom encode minilm notes.csv --id key --field text -o vectors.npy",
     under=NAMED,
 )  # fmt: skip
-_verb(app, data.cache, "taskloom cache", "taskloom cache --prune", "taskloom cache --clear-vectors", under=NAMED)
+_verb(
+    app, data.cache,
+    "taskloom cache",
+    "taskloom cache --prune",
+    "taskloom cache --merge node2/cache",
+    under=NAMED,
+)  # fmt: skip
 
 
 def main() -> NoReturn:

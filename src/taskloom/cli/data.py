@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .. import console
+from ..texts import counted
 from .arguments import AsJson, DataName, DataNames
 
 
@@ -43,18 +45,26 @@ def cache(
     clear_vectors: Annotated[
         bool, typer.Option("--clear-vectors", help="Remove the vectors of encoders; they are made again when needed.")
     ] = False,
+    merge: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Copy the vectors of encoders that another cache has, of a node say."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is in the cache and its size, or remove what is not used."""
+    """Show what is in the cache and its size, merge another, or remove what is not used."""
     import shutil
 
     from ..models import load, vectors
     from ..sources import packages
+    from ..studies import parcels
     from . import listings_names
 
+    for name, copied in vectors.merge(merge) if merge else ():
+        console.note(f"{name}: {counted(copied, 'new vector')}")
     if clear_vectors and (freed := vectors.clear()):
         console.note(f"removed vectors: {console.size(freed)}")
     found = [*packages.cached(), *load.cached(), *((at, [about]) for at, about in vectors.cached())]
+    found += [(at, []) for at in parcels.kept()]
     rows = [
         (str(at), packages.size_on_disk(at), ", ".join(used) or "not used (--prune removes it)") for at, used in found
     ]

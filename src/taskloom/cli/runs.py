@@ -43,7 +43,19 @@ Only = Annotated[
 Limit = Annotated[
     int, typer.Option(metavar="N", min=0, help="A trial: only N items of each episode, kept apart from the real run.")
 ]
-Workers = Annotated[int, typer.Option("--workers", "-w", metavar="N", min=1, help="The number of processes.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", "-w", metavar="N", min=1,
+        help="The number of processes: 1 unless it is set; with --on, as many as the cluster has room for.",
+    ),
+]  # fmt: skip
+OnCluster = Annotated[
+    str,
+    typer.Option(
+        "--on", metavar="CLUSTER", help="Run on a Ray cluster: ray://HOST:PORT, or ray for one of this machine."
+    ),
+]
 OnSuite = Annotated[
     Path | None, typer.Option("--suite", metavar="SUITE", help="A suite's folder, instead of the study's.")
 ]
@@ -169,17 +181,27 @@ def run(
     model: OnModel = "",
     only: Only = [],  # noqa: B006
     limit: Limit = 0,
-    workers: Workers = 1,
+    workers: Workers = None,
+    on: OnCluster = "",
 ) -> None:
     """Run a study, or resume it, and write its report."""
     from ..studies.api import Overrides, prepare
 
+    refuse_unreachable(on)
     prepared = prepare(
         study, output, overrides=Overrides.of(suite, model, source), only=only, limit=limit, get=get_model
     )
     note_skipped(prepared.plan, briefly=True)
     note_changed(prepared)
-    carry_out(prepared, workers)
+    carry_out(prepared, workers, on)
+
+
+def refuse_unreachable(on: str) -> None:
+    """Refuse a cluster that is not there before anything is planned or fetched."""
+    if on:
+        from ..studies.cluster_nodes import check_reachable
+
+        check_reachable(on)
 
 
 def note_changed(prepared: Prepared) -> None:
@@ -191,15 +213,19 @@ def note_changed(prepared: Prepared) -> None:
         )
 
 
-def carry_out(prepared: Prepared, workers: int) -> Results:
+def carry_out(prepared: Prepared, workers: int | None, on: str = "") -> Results:
     """Run what is missing, print the scores and write the report; end where something failed."""
     found, folder = prepared.plan, prepared.folder
+    crew = [""]  # who is at work, the last time that was asked
     try:
-        with console.progress(found.study.name, detail=lambda: _training(folder)) as progress:
-            done = prepared.work(workers=workers, progress=progress, stopping=_note_stopping)
+        with console.progress(found.study.name, detail=lambda: crew[0] or _training(folder)) as progress:
+            done = prepared.work(
+                workers=workers or 0, on=on, progress=progress, stopping=_note_stopping,
+                status=lambda text: crew.__setitem__(0, text),
+            )  # fmt: skip
     except (KeyboardInterrupt, Interrupted):  # a second Ctrl-C
         _end_interrupted(folder)
-    _note_done(done, len(found.to_run))
+    _note_done(done, len(found.to_run), crew[0])
     if done.interrupted:  # whoever ends a large run does not wait for a report of it
         _end_interrupted(folder)
     gathered = prepared.results()
@@ -215,11 +241,12 @@ def carry_out(prepared: Prepared, workers: int) -> Results:
     return gathered
 
 
-def _note_done(done: Done, total: int) -> None:
+def _note_done(done: Done, total: int, crew: str) -> None:
     if done.damaged:
         shown = ", ".join(done.damaged[:5]) + (f" and {len(done.damaged) - 5:,} more" if len(done.damaged) > 5 else "")
         console.note(f"ran {counted(len(done.damaged), 'cell')} again, damaged in the ledger: {shown}")
-    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {total:,} in all")
+    by = f" ({crew})" if crew else ""
+    console.note(f"{counted(done.ran, 'cell')} run, {counted(done.failed, 'failure')}, {total:,} in all{by}")
 
 
 def _write_report(gathered: Results, page: Path) -> None:

@@ -11,7 +11,7 @@ from .. import console
 from ..messages import Note
 from . import shell_completion as complete
 from .arguments import SuiteFolder
-from .runs import Limit, Workers, carry_out, get_model, note_changed, note_skipped
+from .runs import Limit, OnCluster, Workers, carry_out, get_model, note_changed, note_skipped
 
 
 def transfer(
@@ -79,7 +79,8 @@ def transfer(
         Path | None, typer.Option("--output", "-o", metavar="RUN", help="The run's folder, if not runs/transfer-SUITE.")
     ] = None,
     limit: Limit = 0,
-    workers: Workers = 1,
+    workers: Workers = None,
+    on: OnCluster = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the study and what fits the budget; run nothing.")
     ] = False,
@@ -107,10 +108,10 @@ def transfer(
     note_skipped(prepared.plan, briefly=True)
     if prepared.left() or not measure:  # what is chosen is run already, where all that it is chosen by is
         note_changed(prepared)
-        carry_out(prepared, workers)
+        carry_out(prepared, workers, on)
     if measure:
         found = open_run(prepared.folder, limit=limit)
         if chosen := with_chosen(study, found):
-            carry_out(prepare(chosen, prepared.folder, limit=limit, get=get_model), workers)
+            carry_out(prepare(chosen, prepared.folder, limit=limit, get=get_model), workers, on)
         else:
             console.note(str(Note.of("transfer-unchosen", count=choose)))

@@ -6,20 +6,20 @@ what a killed process has written is either known whole or written over.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from ..errors import ModelUnavailableError
+from ..folders import alone
 from ..messages import Note
 from ..processes import is_gone, new_owner
 from ..texts import counted
@@ -31,6 +31,7 @@ APPLICATION, FORMAT = 0x76656373, 1  # "vecs", in the header of the index
 ROWS = 1 << 18  # of a segment
 EXPIRES = 600.0  # seconds after which a claim is free again, whoever made it
 ASKED = 500  # digests in one question to the index
+TOGETHER = 1 << 14  # vectors that are copied at once
 TABLES = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
     "CREATE TABLE texts (digest BLOB PRIMARY KEY, place INTEGER NOT NULL, cut INTEGER NOT NULL, "
@@ -118,6 +119,20 @@ class VectorStore:
         """Say how many numbers a vector has; 0 where none is kept."""
         row = self.db.execute("SELECT value FROM about WHERE name = 'width'").fetchone()
         return int(row[0]) if row else 0
+
+    def merge(self, other: VectorStore) -> int:
+        """Copy the vectors of another store that this one lacks, and give how many; what is damaged there is not."""
+        listed = other.guarded(lambda: other.db.execute("SELECT digest FROM texts ORDER BY place").fetchall())
+        digests, copied = [digest for (digest,) in listed], 0
+        for at in range(0, len(digests), TOGETHER):
+            part = digests[at : at + TOGETHER]
+            known = {row[0] for row in self._known(part)}
+            rows, cut, damaged = other.find(part)
+            new = [place for place, digest in enumerate(part) if digest not in known and digest not in {*damaged}]
+            if new:
+                self.keep([part[place] for place in new], rows[new], [cut[place] for place in new])
+            copied += len(new)
+        return copied
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
@@ -231,14 +246,14 @@ class VectorStore:
 
     def _opened(self) -> sqlite3.Connection:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with _alone(self.folder / LOCK):
+        with alone(self.folder / LOCK):
             return _connected(self.folder / INDEX)
 
     def _made_anew(self) -> sqlite3.Connection:
         """Make an index in the place of one that is damaged, or not ours: what it knew is encoded again."""
         self.maps.clear()
         self.folder.mkdir(parents=True, exist_ok=True)  # somebody may have cleared the cache
-        with _alone(self.folder / LOCK):
+        with alone(self.folder / LOCK):
             with suppress(sqlite3.DatabaseError):  # another process may have been quicker
                 db = _connected(self.folder / INDEX)
                 if db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
@@ -300,11 +315,3 @@ def _is_damage(error: Exception) -> bool:
 def _checksum(digest: bytes, cut: int, row: Array) -> bytes:
     """Give what a row is checked by when it is read: of its text, too."""
     return hashlib.blake2b(digest + cut.to_bytes(8, "little") + row.tobytes(), digest_size=8).digest()
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes from doing the same meanwhile."""
-    with path.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -10,6 +10,7 @@ What is kept first is what all see, whatever another machine or batch would have
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import time
@@ -21,12 +22,12 @@ from textwrap import shorten
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..messages import Note
 from ..sources import packages
-from . import Array, Encoder, Usage
+from . import VECTOR_DTYPES, Array, Encoder, Usage
 from .vector_store import VectorStore
 
 VERSION = 1  # of the way texts become vectors: raise it when the same model gives others
@@ -168,6 +169,36 @@ def cached() -> list[tuple[Path, str]]:
     """List the folders of kept vectors, each with what is in it."""
     folders = sorted((packages.cache_folder() / FOLDER).glob("*/*/"))
     return [(at, VectorStore.described(at, at.parent / ABOUT)) for at in folders]
+
+
+def merge(cache: Path) -> list[tuple[str, int]]:
+    """Copy the vectors of another cache, of a node of a cluster say, that this one lacks: of each model, how many."""
+    if not (cache / FOLDER).is_dir():
+        raise UsageError(Note.of("no-vectors", path=cache))
+    return [_merged(folder) for folder in sorted((cache / FOLDER).glob("*/*/"))]
+
+
+def _merged(folder: Path) -> tuple[str, int]:
+    """Copy the vectors of one model in one form."""
+    about, target = folder.parent / ABOUT, packages.cache_folder() / FOLDER / folder.parent.name
+    try:
+        said = json.loads(about.read_text(encoding="utf-8"))
+        name, dtype = str(said["model"]), str(said["dtype"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(Note.of("vectors-unnamed", path=about)) from None
+    if dtype not in VECTOR_DTYPES:
+        raise UsageError(Note.of("vectors-unnamed", path=about))
+    theirs, ours = VectorStore(folder, dtype), VectorStore(target / folder.name, dtype)
+    try:
+        if theirs.width and ours.width not in (0, theirs.width):
+            raise UsageError(Note.of("vectors-unnamed", path=about))
+        copied = ours.merge(theirs)
+        if not (target / ABOUT).is_file():
+            write_whole(target / ABOUT, canonical(said))
+    finally:
+        theirs.close()
+        ours.close()
+    return f"{name}, {folder.name}", copied
 
 
 def clear() -> int:

@@ -23,6 +23,7 @@ from ..scores.tasks import is_known
 from ..suites.store import open_suite
 from . import artifacts
 from .cells import Cell, bases
+from .cluster_nodes import check_reachable
 from .environment import environment
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
@@ -125,15 +126,19 @@ def run(
     overrides: Overrides | None = None,
     only: Sequence[str] = (),
     limit: int = 0,
-    workers: int = 1,
+    workers: int = 0,
+    on: str = "",
     progress: Progress | None = None,
 ) -> Results:
     """Run what is missing of a study, by its name, its file, or as an object, and give all that was found.
 
-    The results show as a report where a notebook shows them: `taskloom.summarise(taskloom.run("quickstart"))`.
+    With `on="ray"` or `on="ray://HOST:PORT"` a Ray cluster runs it. The results show as a report where a notebook shows
+    them: `taskloom.summarise(taskloom.run("quickstart"))`.
     """
+    if on:
+        check_reachable(on)
     prepared = prepare(study, folder, overrides=overrides, only=only, limit=limit, get=lambda _, model: model.get())
-    if prepared.work(workers=workers, progress=progress).interrupted:
+    if prepared.work(workers=workers, on=on, progress=progress).interrupted:
         raise KeyboardInterrupt
     return prepared.results()
 
@@ -186,18 +191,21 @@ class Prepared:
         keep_plan(plan, ledger, self.limit)
         return ledger
 
-    def run(self, *, workers: int = 1, progress: Progress | None = None) -> tuple[Done, Results]:
+    def run(self, *, workers: int = 0, on: str = "", progress: Progress | None = None) -> tuple[Done, Results]:
         """Run what is missing; say how that ended, and give all that the run has found so far."""
-        return self.work(workers=workers, progress=progress), self.results()
+        return self.work(workers=workers, on=on, progress=progress), self.results()
 
     def work(
-        self, *, workers: int = 1, progress: Progress | None = None, stopping: Callable[[], None] | None = None
-    ) -> Done:
-        """Run what is missing, and say how that ended."""
+        self, *, workers: int = 0, on: str = "", progress: Progress | None = None,
+        stopping: Callable[[], None] | None = None, status: Callable[[str], None] | None = None,
+    ) -> Done:  # fmt: skip
+        """Run what is missing, and say how that ended; `status` is called with who is at work."""
         with self.opened() as ledger:
             if not ledger.writable and not self.left():
                 return Done(0, 0, 0, interrupted=False)
-            return run_cells(self.plan, ledger, workers=workers, progress=progress, stopping=stopping)
+            return run_cells(
+                self.plan, ledger, workers=workers, on=on, progress=progress, stopping=stopping, status=status
+            )
 
     def results(self) -> Results:
         """Give all that the run has found so far."""
@@ -415,6 +423,8 @@ def merge_runs(into: Path, other: Path) -> Merged:
     ours, theirs = (path if path.suffix == ".db" or path.is_file() else path / LEDGER for path in (into, other))
     if not theirs.is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=other))
+    with Ledger(theirs):  # refuses what is none
+        pass
     if not ours.is_file():  # mistyped, and not to be made of what is merged
         raise UsageError(Note.of("merge-into-nothing", path=into))
     with Ledger(ours) as ledger:

@@ -26,6 +26,7 @@ from ..suites.verify import verify
 from .cells import Cell, Naming, bases
 from .metrics import all_metrics, metric_faults
 from .model_settings import settings_of, taught_notes
+from .resources import RESOURCES
 from .study import Study, StudyProtocol, chosen_tasks, named
 from .suites import check_options, suite_in
 from .trained_tasks import faults_of, meant, untrainable
@@ -275,8 +276,8 @@ def _models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) 
 
 
 def _model(study: Study, name: str) -> Source | Trained:
-    options = study.models.get(name)
-    if options and "train" in options:
+    options = {option: value for option, value in study.models.get(name, {}).items() if option != RESOURCES}
+    if "train" in options:
         return trained(options)
     return source(name, options, study.folder, others=study.models)
 

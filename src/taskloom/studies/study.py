@@ -18,6 +18,7 @@ from ..presets import PRESETS
 from ..schema import Node, key, read, short, taken
 from ..scores import METRICS
 from ..scores.tasks import is_known
+from .resources import RESOURCES, Resources, read_resources
 from .views import VIEWS, View, view_kind
 from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 
@@ -25,7 +26,8 @@ FORMAT = 1
 MAX_FILE = 1 << 20  # bytes of a study file
 MOST = 100_000  # seeds that a number can stand for
 WRITTEN = (
-    "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots, episodes, training and optional"
+    "NAME: {} or NAME: {LEARNER: {option: value}}, with optional keys tasks, shots, episodes, training, optional and "
+    "resources"
 )
 
 
@@ -124,6 +126,7 @@ class StudyLearner:
     episodes: int = 0  # the first so many of each setting; 0: all
     training: int = 0  # the first so many seeds of training; 0: all
     optional: bool = False  # whether it is skipped, with a warning, where its model is unavailable
+    resources: Resources | None = None  # that its cells take on a cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +229,7 @@ class _Where:
     episodes: int = 0
     training: int = 0
     optional: bool = False
+    resources: Resources | None = field(default=None, metadata={"read": read_resources})
 
 
 def _learners(node: Node, key: str, default: Mapping[str, StudyLearner]) -> dict[str, StudyLearner]:
@@ -253,7 +257,7 @@ def _learner(part: Node, name: str, value: Any) -> StudyLearner | None:
         return None
     return StudyLearner(
         learner=kind, options=dict(options), tasks=where.tasks, shots=where.shots, episodes=where.episodes,
-        training=where.training, optional=where.optional,
+        training=where.training, optional=where.optional, resources=where.resources,
     )  # fmt: skip
 
 
@@ -263,6 +267,7 @@ def _models(node: Node, key: str, default: Mapping[str, Any]) -> dict[str, Mappi
     for name, value in part.values.items():
         ways = [value.get(way) for way in ("load", "train") if way in value] if isinstance(value, Mapping) else []
         if len(ways) == 1 and isinstance(ways[0], str):
+            read_resources(part.below(value, f" of model {name!r}", part.place(name)), RESOURCES)
             found[str(name)] = dict(value)
         else:
             part.fault(name, f"a model must be NAME: {{load: WHERE}} or NAME: {{train: BASE}}, with options: {name!r}")

@@ -54,6 +54,7 @@ class Bench:
     models: Mapping[str, Source | Trained]
     run: Path  # its folder
     workers: int = 1
+    ids: Mapping[str, Json] = field(default_factory=dict)  # what models are named by, where that is known already
     decks: dict[str, Deck] = field(default_factory=dict)
     drawn: dict[str, Draw] = field(default_factory=dict)  # the last one by its id: cells of an episode come together
     priors: dict[str, Priors] = field(default_factory=dict)
@@ -87,11 +88,12 @@ class Bench:
 
     def _open_vectors(self, name: str, chain: Uses) -> KeptVectors:
         base, added = cast(EncoderSource, self.base(name)), self._added(chain)
-        content: Json = {"base": base.identity(), "added": [artifacts.digest(self.run, id_) for _, id_ in chain]}
+        named = self.ids.get(bases(self.models, name)[0]) or base.identity()
+        content: Json = {"base": named, "added": [artifacts.digest(self.run, id_) for _, id_ in chain]}
         if isinstance(base, Precomputed):
             return base.vectors()
         kept = VectorCache(
-            name, content if chain else base.identity(), base.vector_dtype,
+            name, content if chain else named, base.vector_dtype,
             lambda: base.open_encoder(self.run, added, workers=self.workers), base.forms(added),
         )  # fmt: skip
         groups = groups_in(added)

@@ -9,6 +9,7 @@ from typing import Any
 from ..core import declared
 from ..episodes import Sampler
 from ..errors import StudyError
+from .resources import RESOURCES
 from .study import FORMAT, Study, StudyLearner, StudyProtocol, parse
 from .views import View, view_name
 
@@ -86,7 +87,9 @@ def _written_learner(chosen: StudyLearner) -> dict[str, Any]:
     names = ("tasks", "shots", "episodes", "training", "optional")
     where = {name: getattr(chosen, name) for name in names}
     default = StudyLearner(learner=chosen.learner)
-    return {chosen.learner: dict(chosen.options)} | {k: v for k, v in where.items() if v != getattr(default, k)}
+    where = {k: v for k, v in where.items() if v != getattr(default, k)}
+    where |= {RESOURCES: chosen.resources.declared() or {"cpu": 1}} if chosen.resources else {}
+    return {chosen.learner: dict(chosen.options)} | where
 
 
 def written_views(study: Study) -> list[dict[str, Any]]:

@@ -1,0 +1,171 @@
+"""A Ray cluster: found, joined and checked before any work, and the nodes that it has."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ClusterError, UsageError
+from ..messages import Note
+from .environment import PACKAGES, environment
+from .resources import Resources
+
+RAY = "ray"
+REACHED = 5.0  # seconds in which a cluster must take a connection
+PROBED = 300.0  # seconds in which a node must say what runs there
+VERSIONS = ("taskloom", "python", *PACKAGES)  # that must be the same everywhere, for results to be
+NAMES: Mapping[str, str] = {"CPU": "cpu", "GPU": "gpu", "memory": "memory"}  # Ray's name of a resource -> ours
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """A machine of a cluster, and what it has in all."""
+
+    id: str
+    host: str
+    has: Mapping[str, float]
+
+    def __str__(self) -> str:
+        """Write it for people."""
+        of = Resources(cpu=max(0.01, self.has["cpu"]), gpu=self.has["gpu"], memory=int(self.has["memory"]))
+        return f"{self.host} ({of})"
+
+
+def address_of(on: str) -> str:
+    """Read where a cluster is: nothing stands for one that is found here, or is started.
+
+    >>> address_of("ray"), address_of("ray://10.0.0.1:6379")
+    ('', '10.0.0.1:6379')
+    """
+    found = re.fullmatch(r"ray(?:://([\w.-]+:\d+))?", on, re.ASCII)
+    if not found:
+        raise UsageError(Note.of("cluster-address-expected", given=repr(on)))
+    return found[1] or ""
+
+
+def check_reachable(on: str) -> None:
+    """Refuse, before anything is planned, what can't be a cluster: no Ray here, or nobody at the address."""
+    address = address_of(on)
+    if importlib.util.find_spec(RAY) is None:
+        raise ClusterError(Note.of("ray-missing"))
+    if address:
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), REACHED).close()
+        except (OSError, OverflowError) as error:
+            raise ClusterError(Note.of("cluster-missing", reason=error, address=address)) from None
+
+
+def join(on: str, workers: int) -> bool:
+    """Join a cluster, or start one on this machine where there is none; tell whether it is ours to leave."""
+    check_reachable(on)
+    import ray
+
+    if ray.is_initialized():
+        return False
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run tells nobody on the network
+    os.environ.setdefault("RAY_worker_niceness", "0")  # of what is started here: as workers without Ray have it
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    with _own_signals(), chdir(sys.prefix):  # Ray puts the working folder on the path of its workers
+        try:
+            if address := address_of(on):
+                ray.init(address=address, **quiet)
+                return True
+            with suppress(ConnectionError):
+                ray.init(address="auto", **quiet)
+                return True
+            ray.init(address="local", num_cpus=workers or None, include_dashboard=False, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            reason = " ".join(str(error).split())
+            raise ClusterError(Note.of("cluster-missing", reason=reason, address=address_of(on) or RAY)) from None
+    return True
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep the handlers that are set: Ray sets one of its own when it starts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def alive() -> dict[str, ClusterNode]:
+    """List the nodes that are there now."""
+    import ray
+
+    found = {}
+    for node in ray.nodes():  # type: ignore[no-untyped-call]
+        if node["Alive"]:
+            has = {ours: float(node["Resources"].get(name, 0.0)) for name, ours in NAMES.items()}
+            found[node["NodeID"]] = ClusterNode(node["NodeID"], str(node["NodeManagerHostname"]), has)
+    return found
+
+
+def on_node(node: str) -> Any:
+    """Say that something must run on a node, and on no other."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node, soft=False)
+
+
+def refuse_unfit(nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Sequence[str]]) -> None:
+    """Refuse a cluster whose nodes lack what learners and models declare, or run other versions; name all faults."""
+    faults = [
+        str(Note.of("resource-missing", names=names, wanted=str(takes), nodes=[str(node) for node in nodes.values()]))
+        for takes, names in wanted.items()
+        if not any(takes.fits(node.has) for node in nodes.values())
+    ]
+    able = [node for node in nodes.values() if any(takes.fits(node.has) for takes in wanted)]
+    faults += _version_faults(able)
+    if faults:
+        raise ClusterError(Note.of("cluster-unfit", count=len(faults)), faults)
+
+
+def _version_faults(nodes: Iterable[ClusterNode]) -> Iterator[str]:
+    """Ask each node what runs there, and tell where that differs from what runs here."""
+    import ray
+
+    from .cluster_worker import probe
+
+    asked = {
+        node.host: ray.remote(probe).options(num_cpus=0, scheduling_strategy=on_node(node.id)).remote()
+        for node in nodes
+    }
+    for host, ref in asked.items():
+        try:
+            found = ray.get(ref, timeout=PROBED)
+        except ray.exceptions.RayError as error:  # taskloom is not installed there, or the node is gone
+            yield str(Note.of("node-unable", reason=_last_line(error), node=host))
+            continue
+        if differ := differences(found):
+            yield str(Note.of("versions-differ", versions=differ, node=host))
+
+
+def differences(there: Mapping[str, str]) -> list[str]:
+    """Tell which versions of a node are not those of this machine."""
+    here = environment()
+    return [
+        f"{name} {there.get(name, 'none')} instead of {here.get(name, 'none')}"
+        for name in VERSIONS
+        if there.get(name) != here.get(name)
+    ]
+
+
+def _last_line(error: BaseException) -> str:
+    """Give what an error of Ray comes down to: it has the traces of both machines."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
