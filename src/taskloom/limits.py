@@ -30,13 +30,15 @@ OPENERS: Mapping[str, Callable[..., IO[bytes]]] = {
 def parse_json(text: str | bytes, **hooks: Any) -> Any:
     """Read JSON; all that can be wrong with it is a ValueError, too many levels and digits among them.
 
+    What a model answered is kept as it is: `parse_int=int` takes integers of any size there.
+
     >>> parse_json('{"a": [1]}')
     {'a': [1]}
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text))
     try:
-        found = (json.JSONDecoder(parse_int=_integer, **hooks) if hooks else _DECODER).decode(text)
+        found = (json.JSONDecoder(**{"parse_int": _integer, **hooks}) if hooks else _DECODER).decode(text)
     except RecursionError:
         raise ValueError(f"more than {MOST_NESTED} levels") from None
     if text.count("[") + text.count("{") > MOST_NESTED and _is_deep(found):

@@ -609,7 +609,7 @@ WEIGHTS = {
     "epochs-unknown": "there are no epochs of an endless source; give the budget in steps or tokens",
     "loss-not-finite": "training stopped: the loss is {loss} at step {step}; try a lower learning rate",
     "gradient-not-finite": "training stopped: the gradient is {norm} at step {step}; try a lower learning rate",
-    "weights-unreadable": "can't be loaded as a language model ({reason}): {path}",
+    "weights-unreadable": "weights can't be loaded ({reason}): {path}",
     "weights-missing": "can't be loaded as a language model (weights of {part} are missing): {path}",
     "encoder-unreadable": "can't be loaded as an encoder ({reason}): {path}",
     "encoder-incomplete": "can't be loaded as an encoder (weights of {part} are missing): {path}",

@@ -247,7 +247,7 @@ def test_weights_that_are_missing_or_damaged_are_told(folders: dict[str, Path], 
     with refused(ModelError, "encoder-incomplete", part="encoder.layer.2.attention.output.LayerNorm.bias"):
         opened(mine)
     (mine / "model.safetensors").write_bytes(b"no weights")
-    with refused(ModelError, "encoder-unreadable"):
+    with refused(ModelError, "weights-unreadable"):
         opened(mine)
 
 

@@ -183,7 +183,7 @@ def test_converted_weights_that_were_cut_are_converted_again(folder: Path, tmp_p
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"model_type": "nonesuch"}', '{"model_type": "vit"}'])
 def test_settings_that_fit_no_model_are_refused(folder: Path, tmp_path: Path, config: str) -> None:
     (folder / "config.json").write_text(config)
-    with pytest.raises(ModelError, match=r"can't be loaded as a language model|not the configuration of a model"):
+    with pytest.raises(ModelError, match=r"can't be loaded|not the configuration of a model"):
         weights(f"path:{folder}").open(tmp_path)
 
 
@@ -197,7 +197,7 @@ def test_code_that_a_model_brings_along_is_not_run(folder: Path, tmp_path: Path,
     try:
         assert answers(weights(f"path:{folder}").open(tmp_path))
     except ModelError as error:
-        assert "can't be loaded as a language model" in str(error)  # noqa: PT017
+        assert "can't be loaded" in str(error)  # noqa: PT017
     assert not ran.exists()
 
 
@@ -205,7 +205,7 @@ def test_code_that_a_model_brings_along_is_not_run(folder: Path, tmp_path: Path,
 def test_settings_that_ask_for_other_weights_are_refused(folder: Path, tmp_path: Path, changed: dict[str, int]) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | changed))
-    with pytest.raises(ModelError, match="can't be loaded as a language model"):
+    with pytest.raises(ModelError, match="can't be loaded"):
         weights(f"path:{folder}").open(tmp_path)
 
 

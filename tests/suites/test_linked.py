@@ -226,7 +226,7 @@ def edit(folder: Path, **changes: Any) -> None:
 
 def test_a_manifest_can_not_name_a_store_outside_the_folder(tmp_path: Path):
     store.write(suite_of(), tmp_path / "s")
-    edit(tmp_path / "s", stores={"../../other": {"digests": {}}})
+    edit(tmp_path / "s", stores={"../../other": {"documents": 0, "digests": {}}})
     with pytest.raises(SuiteError, match="a store's name must be"):
         store.open_suite(tmp_path / "s")
 

@@ -147,7 +147,7 @@ class Replies:
 
     def _find(self, key: str) -> tuple[int, Any] | None:
         row = self.db.execute("SELECT status, body FROM replies WHERE key = ?", (key,)).fetchone()
-        return (int(row[0]), parse_json(row[1])) if row else None
+        return (int(row[0]), parse_json(row[1], parse_int=int)) if row else None
 
     def _spent(self, model: str) -> Price:
         row = self.db.execute("SELECT tokens, dollars FROM spent WHERE model = ?", (model,)).fetchone()

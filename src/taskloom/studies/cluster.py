@@ -308,6 +308,7 @@ class RayCrew:
 
     def _lost(self, member: Member, error: RayError) -> list[tuple[Cell, CellOutcome]]:
         """Have the cells of a lost actor run by others; one that loses each actor is at fault."""
+        saved = self._saved(member)
         self._end(member)
         self.there = {(node, id_) for node, id_ in self.there if node != member.node}
         if not member.is_ready:
@@ -319,7 +320,16 @@ class RayCrew:
                 self.backlog.add(cell, self.needs.resources(cell), models, first=True)
             else:
                 failed.append((cell, CellFault(Note.of("actor-lost", reason=_first_line(error)), str(error))))
-        return failed
+        return saved + failed
+
+    def _saved(self, member: Member) -> list[tuple[Cell, CellOutcome]]:
+        """Take what a lost actor had finished, or it would be taken for the cell that ended the actor."""
+        found: list[tuple[Cell, CellOutcome]] = []
+        for reference in list(member.running):
+            with suppress(RayError):
+                if ray.wait([reference], timeout=0)[0]:
+                    found.append(self._cell_done(member, reference))
+        return found
 
     def _not_started(self, member: Member, error: RayTaskError) -> None:
         self._end(member)

@@ -68,7 +68,7 @@ def packed(body: Mapping[str, Any]) -> bytes:
 
 def unpacked(body: bytes) -> dict[str, Any]:
     """Read what was packed."""
-    found: dict[str, Any] = parse_json(inflated(body).decode("utf-8", "surrogatepass"))
+    found: dict[str, Any] = parse_json(inflated(body).decode("utf-8", "surrogatepass"), parse_int=int)
     return found
 
 
