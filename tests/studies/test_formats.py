@@ -32,6 +32,8 @@ KINDS = {
     "tree": ("oak", "elm", "ash", "fir"),
     "fish": ("cod", "eel", "ray", "bass"),
 }
+VARIANCE = "Analysis of variance over seeds of training: mean over values"
+TRAINED = ("MTL CLS", "MTL CTRL", "adapters", "PALs", "fusion", "adapters + MTL CTRL")  # in the paper's order
 STUDY = """
 name: formats
 baselines: false
@@ -56,7 +58,7 @@ views:
   - values:
       {by: format, only: training=in-train, learners: [cls, codes], paper: scirepeval, tables: form in-train,
        title: By form}
-  - anova: {by: training, learners: [cls, codes]}
+  - anova: {by: training, learners: [cls, codes], paper: scirepeval}
   - efficiency: {against: codes, paper: scirepeval}
 """
 
@@ -169,8 +171,8 @@ def test_a_study_of_formats_runs_to_the_same_ledger_by_any_number_of_workers(stu
     assert form_parameters(found) == {"codes": 32, "adapters": 32, "fusion": 32}
     figures = {figure.title: figure for figure in summarise(found, How(count=20)).figures}
     assert [*figures] == [
-        "In and out", "By form", *(f"Analysis of variance over seeds of training: mean over values{part}"
-                                  for part in (", training in-train", ", training out-of-train", "")),
+        "In and out", "By form",
+        *(f"{VARIANCE}{part}" for part in (", training in-train", ", training out-of-train", "")),
         "Efficiency", "Time relative to codes",
     ]  # fmt: skip
     in_and_out = {row[0]: row[1:] for row in figures["In and out"].rows}
@@ -181,6 +183,9 @@ def test_a_study_of_formats_runs_to_the_same_ledger_by_any_number_of_workers(stu
     query = dict(zip(figures["By form"].columns, by_form["QRY, published"], strict=True))
     assert {"CLF": 31.1, "RGN": 43.1, "PRX": 87.5, "SRCH": 78.5}.items() <= query.items()
     assert not isinstance(by_form["codes"][1], float)  # ours have intervals
+    spread = {row[0]: row[1:3] for row in figures[f"{VARIANCE}, training in-train"].rows}
+    assert spread["SPECTER2 MTL CTRL, published"] == (62.4, "0.09")
+    assert [*spread][2:] == [f"SPECTER2 {name}, published" for name in TRAINED]  # not those that were not trained
     relative = {row[0]: row[1:] for row in figures["Time relative to codes"].rows}
     assert relative["codes"] == (32, "1.00x", "1.00x")
     assert relative["both"][0] == 64

@@ -6,6 +6,7 @@ entropy over labels, squared error. Of triplets, the margin by which the worse c
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from .vector_lessons import EqualOrder, VectorLesson, VectorTask
 if TYPE_CHECKING:
     from .encoder import TransformerEncoder
 
+READ = 4096  # texts that are read at once
 QUERY, OTHERS = "query", "others"  # the texts of a batch: those that are asked about, and candidates in another form
 
 
@@ -36,7 +38,7 @@ class VectorObjective:
     ) -> None:  # fmt: skip
         self.encoder, self.tasks, self.count, self.margin = encoder, tasks, parts, margin
         self.order = EqualOrder([len(task.lessons) for task in tasks], batch=batch, seed=seed)
-        self.rows: dict[tuple[str, str], Ids] = {}  # by form and text
+        self.rows: dict[tuple[str, str], Ids] = {}  # by form and text; as arrays, which take 4 bytes a token, not 40
         self.cut = sum(self._read(form, texts) for form, texts in _by_form(tasks).items())
         self.heads = {place: self._head(place, seed) for place, task in enumerate(tasks) if task.loss != "triplet"}
 
@@ -77,10 +79,12 @@ class VectorObjective:
 
     def _read(self, form: str, texts: Iterable[str]) -> int:
         """Read texts in a form, each once, and count those that are cut."""
-        listed = list(dict.fromkeys(texts))
-        rows, cut = self.encoder.tokens(listed, self._known(form))
-        self.rows |= {(form, text): row for text, row in zip(listed, rows, strict=True)}
-        return sum(map(bool, cut))
+        count = 0
+        for some in chunks(list(dict.fromkeys(texts)), READ):
+            rows, cut = self.encoder.tokens(some, self._known(form))
+            self.rows |= {(form, text): array("i", row) for text, row in zip(some, rows, strict=True)}
+            count += sum(map(bool, cut))
+        return count
 
     def _known(self, form: str) -> str:
         return form if form in self.encoder.forms else ""

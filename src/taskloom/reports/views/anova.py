@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal, TypeAlias, get_args
 
+from ...benchmarks.published import ALL, published
 from ...episodes import Shots
 from ...errors import UnknownNameError
 from ...stats import Anova as Analysis
@@ -17,7 +18,8 @@ from ...studies.results import Outcome
 from ...studies.views import Settings, naming
 from ...texts import counted
 from .. import numbers
-from ..figures import Figure, ReportData
+from ..figures import Figure, ReportData, Value
+from .published import what_is_published
 from .values import wanted_values
 
 Over: TypeAlias = Literal["training", "seed"]
@@ -26,6 +28,7 @@ Scored: TypeAlias = dict[Place, list[float]]
 LEVEL = 0.05
 COLUMNS = ("learner", "mean", "standard deviation", "seeds", "difference from the best", "p", "")
 MARK = "not significantly different from the best"
+DEVIATION = "deviation"  # after what tables of means are by: those of their standard deviations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class Anova:
     metric: str = naming("metric", default="")  # none: the mean over all values
     learners: tuple[str, ...] = naming("learner", default=())  # none: all but baselines
     by: str = naming("tag of tasks", default="")  # one analysis for each of its values too, and one of all tasks
+    paper: str = naming("paper", default="")  # the benchmark whose published means over seeds are shown too
 
     def faults(self, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as all views)
         """Name an unknown kind of seed."""
@@ -48,14 +52,10 @@ class Anova:
         tags = {task: data.results.suite.tasks[task].tags.get(self.by, ()) for task in wanted}
         for value in dict.fromkeys(value for own in tags.values() for value in own) if self.by else ():
             some = {task: own for task, own in wanted.items() if value in tags[task]}
-            yield from self._figures(data, some, f"{self._what}, {self.by} {value}")
-        yield from self._figures(data, wanted, self._what)
+            yield from self._figures(data, some, value)
+        yield from self._figures(data, wanted)
 
-    @property
-    def _what(self) -> str:
-        return self.metric or "mean over values"
-
-    def _figures(self, data: ReportData, wanted: Mapping[str, Sequence[str]], what: str) -> Iterator[Figure]:
+    def _figures(self, data: ReportData, wanted: Mapping[str, Sequence[str]], value: str = ALL) -> Iterator[Figure]:
         baselines = () if self.learners else data.results.baselines
         names = [n for n in self.learners or data.results.learners if n not in baselines]
         scored = {name: self._scored(data, name, wanted) for name in names}
@@ -68,8 +68,27 @@ class Anova:
         lost = {name: len(scored[name]) - len(own) for name, own in groups.items()}
         notes = (*_left_out([name for name in names if name not in groups]), *_fewer_seeds(lost))
         points = not self.metric or data.in_points(self.metric)
-        title = f"Analysis of variance over seeds of {'training' if self.over == 'training' else 'draws'}: {what}"
-        yield _figure(groups, title, notes, higher=higher, points=points)
+        made = _figure(groups, self._title(value), notes, higher=higher, points=points)
+        theirs, told = self._published(data, value)
+        yield replace(made, rows=(*made.rows, *theirs), notes=(*made.notes, *told))
+
+    def _title(self, value: str) -> str:
+        of = "training" if self.over == "training" else "draws"
+        part = "" if value == ALL else f", {self.by} {value}"
+        return f"Analysis of variance over seeds of {of}: {self.metric or 'mean over values'}{part}"
+
+    def _published(self, data: ReportData, value: str) -> tuple[list[tuple[Value, ...]], list[str]]:
+        """Give the means and standard deviations of the paper, as rows without a test, and what is said of them."""
+        if not self.paper or self.metric:
+            return [], []
+        of = published(self.paper)
+        spread = {name: own for one in of.by(f"{self.by} {DEVIATION}") for name, own in one.values.items()}
+        means = [one for one in of.by(self.by) if one.values.keys() & spread.keys()]
+        rows: list[tuple[Value, ...]] = [
+            (f"{name}, published", own.get(value), f"{spread[name][value]:.2f}", "", None, "", "")
+            for one in means for name, own in one.values.items() if value in spread.get(name, ())
+        ]  # fmt: skip
+        return rows, [note for one in means for note in what_is_published(data, one, of.paper)]
 
     def _wanted(self, data: ReportData) -> dict[str, list[str]]:
         if not self.metric:
