@@ -17,8 +17,10 @@ from taskloom.benchmarks import build
 from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, Words, faults_of
 from taskloom.episodes import Deck, Sampler, episode
 from taskloom.errors import LearnerError, UnknownNameError, UsageError
-from taskloom.learners import LEARNERS, Learner, Toolbox, answer, learner
+from taskloom.learners import LEARNERS, Learner, learner
+from taskloom.learners.answering import answer
 from taskloom.learners.baselines import Bm25, CopyDemonstration, CopyInput, Majority, Nearest, Random, TfidfLinear
+from taskloom.learners.toolbox import Toolbox
 from taskloom.priors import Prior, Priors
 from taskloom.sources.table import Field
 
@@ -399,7 +401,8 @@ def test_an_answer_is_of_the_output_s_form_or_none_whatever_the_order_of_the_ite
 PROGRAM = """
 from collections import Counter
 from taskloom.core import Example, Item, Labels, Number, Ranking, Task, Text
-from taskloom.learners import Toolbox, LEARNERS, learner
+from taskloom.learners import LEARNERS, learner
+from taskloom.learners.toolbox import Toolbox
 
 texts = [" ".join(f"w{(n * n + k * 17 * (n % 3 + 1)) % 9001}" for k in range(200)) for n in range(24)]
 one, many = Labels(("a", "b", "c")), Labels(("a", "b", "c"), many=True)

@@ -9,8 +9,9 @@ import pytest
 
 from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output, Ranking, Shown, Task, Terms, Text
 from taskloom.errors import TaskloomError, UnknownNameError, UsageError
-from taskloom.learners import Response, Toolbox, can_do, learner
+from taskloom.learners import Response, can_do, learner
 from taskloom.learners.in_context import InContext
+from taskloom.learners.toolbox import Toolbox
 from taskloom.messages import Note
 from taskloom.models import Decoding, Message, Odds, Prompt, Reply, Usage, prompt_text
 from taskloom.models.load import source

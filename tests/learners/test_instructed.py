@@ -10,9 +10,10 @@ import pytest
 from taskloom.core import Item, Labels, Shown, Task, Text
 from taskloom.encodings import encode, encoding
 from taskloom.errors import UsageError
-from taskloom.learners import Toolbox, can_do, learner, shown
+from taskloom.learners import can_do, learner, shown
 from taskloom.learners.baselines import CopyDemonstration
 from taskloom.learners.instructed import Instructed
+from taskloom.learners.toolbox import Toolbox
 from taskloom.models import Decoding, Odds, Prompt, Reply, Usage, prompt_text
 
 TASK = Task(

@@ -17,9 +17,10 @@ from taskloom.core import Answer, Example, Fields, Item, Labels, Number, Output,
 from taskloom.episodes import Episode
 from taskloom.errors import LearnerError, UnknownNameError
 from taskloom.ids import fingerprint
-from taskloom.learners import BASELINES, LEARNERS, SURROGATES, Learner, Toolbox, can_do, identity, learner, names
-from taskloom.learners import answer as responses
+from taskloom.learners import BASELINES, LEARNERS, SURROGATES, Learner, can_do, identity, learner, names
+from taskloom.learners.answering import answer as responses
 from taskloom.learners.baselines import Bm25, CopyInput, Majority, Nearest, Random, TfidfLinear
+from taskloom.learners.toolbox import Toolbox
 from taskloom.models.recipe import Learnt, Recipe, Watch
 from taskloom.priors import Prior
 

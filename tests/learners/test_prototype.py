@@ -12,8 +12,9 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Number, Task, Text
 from taskloom.errors import LearnerError, TaskloomError
-from taskloom.learners import Learner, Toolbox, can_do, learner
+from taskloom.learners import Learner, can_do, learner
 from taskloom.learners.prototype import Neighbours, Prototype
+from taskloom.learners.toolbox import Toolbox
 from taskloom.models import Usage
 from taskloom.models.vectors import VectorCache
 

@@ -14,11 +14,12 @@ from scipy.optimize import linear_sum_assignment
 
 from taskloom.core import Example, Item, Labels, Number, Ranking, Stored, Task, Terms
 from taskloom.errors import LearnerError, TaskloomError, UnknownNameError, UsageError
-from taskloom.learners import Toolbox, can_do, identity, learner
+from taskloom.learners import can_do, identity, learner
 from taskloom.learners.disambiguate import clusters, in_common
 from taskloom.learners.represent import Represent
 from taskloom.learners.sentences import sentences_of, transport
 from taskloom.learners.svm import fit_classes, fit_numbers
+from taskloom.learners.toolbox import Toolbox
 from taskloom.learners.vector_reader import combined
 from taskloom.models import Usage
 from taskloom.models.vectors import VectorCache

@@ -12,8 +12,9 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Task
 from taskloom.errors import TaskloomError
-from taskloom.learners import Toolbox, learner
+from taskloom.learners import learner
 from taskloom.learners.setfit import SetFit, drawn_pairs
+from taskloom.learners.toolbox import Toolbox
 from taskloom.models import TextPair
 from taskloom.models.fake import FakeEncoder
 from taskloom.models.recipe import Watch

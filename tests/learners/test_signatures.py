@@ -11,8 +11,9 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Task
 from taskloom.errors import LearnerError, TaskloomError
-from taskloom.learners import Toolbox, can_do, learner
+from taskloom.learners import can_do, learner
 from taskloom.learners.signatures import Signatures, WordReader, ridge_weights, specific
+from taskloom.learners.toolbox import Toolbox
 from taskloom.models.fake import FakeEncoder
 from taskloom.models.vectors import VectorCache
 

@@ -8,7 +8,8 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Task, Terms, Text
 from taskloom.errors import TaskloomError
-from taskloom.learners import Toolbox, learner
+from taskloom.learners import learner
+from taskloom.learners.toolbox import Toolbox
 from taskloom.learners.tune import Tune
 from taskloom.models import Lesson
 from taskloom.models.fake import FakeModel

@@ -10,8 +10,9 @@ import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.core import Example, Item, Labels, Task
-from taskloom.learners import Response, Toolbox
+from taskloom.learners import Response
 from taskloom.learners.in_context import InContext
+from taskloom.learners.toolbox import Toolbox
 from taskloom.learners.tune import Tune
 from taskloom.models.lm import LM
 

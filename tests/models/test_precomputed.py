@@ -11,9 +11,9 @@ import pytest
 
 from taskloom.core import Example, Item, Labels, Ranking, Stored, Suite, Task
 from taskloom.errors import LearnerError, ModelError, SourceError
-from taskloom.learners import Toolbox
 from taskloom.learners.prototype import Prototype
 from taskloom.learners.represent import Represent
+from taskloom.learners.toolbox import Toolbox
 from taskloom.models.load import source
 from taskloom.models.precomputed import Precomputed
 from taskloom.suites import linked

@@ -16,7 +16,8 @@ import pytest
 import taskloom
 from taskloom.core import Labels
 from taskloom.errors import ChallengeError, UsageError
-from taskloom.learners import Toolbox, learner
+from taskloom.learners import learner
+from taskloom.learners.toolbox import Toolbox
 from taskloom.studies import challenge as module
 from taskloom.studies.challenge import ITEMS, MANIFEST, QUESTIONS, README, item_key, open_challenge
 from taskloom.studies.submissions import check, read_predictions

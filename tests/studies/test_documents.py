@@ -15,7 +15,7 @@ import pytrec_eval
 import taskloom as package
 from taskloom.core import Answer, Example, Item, Ranking, Stored, Suite, Task
 from taskloom.errors import SuiteError, UnknownNameError
-from taskloom.learners import Toolbox
+from taskloom.learners.toolbox import Toolbox
 from taskloom.studies.api import open_run, prepare
 from taskloom.studies.results import Results
 from taskloom.studies.study import parse

@@ -6,33 +6,19 @@ group `taskloom.learners`.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol
 
-from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Store, Stored, Task, cut, declared, store_of
-from ..episodes import Episode
+from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Stored, Task, declared, store_of
 from ..errors import LearnerError, TaskloomError, UnknownNameError
 from ..ids import Json, canonical
 from ..messages import Note
-from ..models import (
-    Ability,
-    Array,
-    KeptVectors,
-    LanguageModel,
-    Lesson,
-    Prompt,
-    TextPair,
-    Trainable,
-    TrainableEncoder,
-)  # fmt: skip
-from ..models.recipe import Learnt, Recipe, Watch
+from ..models import Ability, Array, LanguageModel, Lesson, Prompt, TextPair
+from ..models.recipe import Recipe
 from ..priors import Prior
-from ..texts import without_surrogates
 from ..user_code import module_of
 
 
@@ -184,10 +170,6 @@ DECLARED = (
     "fit",
 )
 SURROGATES = "surrogates-replaced"  # counted of texts with half a character
-PLAIN: Mapping[type, Callable[[Any], object]] = {  # as JSON writes them, whatever a kind of theirs says that it is
-    int: int.__int__,
-    float: float.__float__,
-}
 
 
 def learner(name: str, options: Mapping[str, Any] | None = None, folder: Path = Path()) -> Learner:
@@ -321,241 +303,3 @@ def can_do(of: Learner, task: Task, *, unaided: bool = False) -> bool:
 
 def _is_fit(of: Learner, output: Output) -> bool:
     return not (isinstance(output, Labels) and output.many and of.one_label_alone)
-
-
-def answer(of: Learner, episode: Episode, *, seed: int, tools: Toolbox) -> list[Response]:
-    """Adapt to an episode's support set and answer its queries."""
-    if isinstance(episode.task.output, Fields) and Fields.kind not in of.outputs:
-        parts = {name: _answers(of, _part(episode, name), seed, tools, name) for name in episode.task.output.parts}
-        return [_together({name: found[at] for name, found in parts.items()}) for at in range(len(episode.query))]
-    return _answers(of, episode, seed, tools)
-
-
-def _together(parts: Mapping[str, Response]) -> Response:
-    return Response({name: part.answer for name, part in parts.items()}, parts=parts)
-
-
-def _answers(of: Learner, episode: Episode, seed: int, tools: Toolbox, field: str = "") -> list[Response]:
-    items = [example.item for example in episode.query]
-    tools.part = field
-    tools.asked = {"support": [example.item for example in episode.support], "query": items}
-    tools.answers = lambda fitted, asked: _responses(of, fitted, asked, episode.task.output, tools)
-    start, before = time.perf_counter(), tools.apart
-    fitted = of.fit(episode.task, episode.support, episode.dev, seed=seed, tools=tools)
-    if not callable(getattr(fitted, "predict", None)):  # what a learner of the user's gives is not known
-        raise LearnerError(Note.of("predictor-missing", given=_described(fitted), learner=repr(of)))
-    tools.fitting += time.perf_counter() - start - (tools.apart - before)
-    found = _responses(of, fitted, items, episode.task.output, tools)
-    tools.let_go()  # another field starts from the same weights
-    return found
-
-
-def _responses(of: Learner, fitted: Predictor, items: Sequence[Item], output: Output, tools: Tools) -> list[Response]:
-    """Ask about items, and refuse what is not an answer to each."""
-    answers = fitted.predict(items)
-    if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
-        raise LearnerError(Note.of("answers-not-listed", given=_described(answers), learner=repr(of)))
-    found = list(answers)
-    if len(found) != len(items):
-        raise LearnerError(Note.of("answers-missing", items=len(items), answers=len(found), learner=repr(of)))
-    responses = [_response(one, output, tools) for one in found]
-    for item, response in zip(items, responses, strict=True):
-        if not _is_writable(response.answer):
-            given = _described(response.answer)
-            raise LearnerError(Note.of("answer-unwritable", item=item.id, given=given, learner=repr(of)))
-    return responses
-
-
-def _described(value: object) -> str:
-    """Say what a value is, without asking it for its text."""
-    return "None" if value is None else f"a value of type {type(value).__name__}"
-
-
-def _is_writable(answer: object) -> bool:
-    """Tell what a ledger can keep; whether it is an answer of the task's form, scoring says."""
-    if isinstance(answer, Mapping):
-        return all(isinstance(name, str) and _is_writable(part) for name, part in answer.items())
-    if isinstance(answer, tuple):
-        return all(_is_writable(part) for part in answer)
-    return answer is None or isinstance(answer, str | int | float)
-
-
-def _response(given: Any, output: Output, tools: Tools) -> Response:
-    """Take an answer for a response that says no more; rankings are cut, so that what is scored is what is kept."""
-    response = given if isinstance(given, Response) else Response(given)
-    return replace(response, answer=cut(output, _plain(response.answer, tools)))
-
-
-def _plain(answer: Any, tools: Tools) -> Any:
-    """Take lists for tuples, numpy's numbers for numbers, and kinds of texts and numbers for those that they are."""
-    if isinstance(answer, Mapping):
-        return {_plain(name, tools): _plain(part, tools) for name, part in answer.items()}
-    if isinstance(answer, list | tuple):
-        return tuple(_plain(part, tools) for part in answer)
-    if isinstance(answer, str):
-        return _text(str.__str__(answer), tools)
-    if type(answer).__module__ == "numpy" and hasattr(answer, "item"):
-        return answer.item()
-    plain = (of(answer) for kind, of in PLAIN.items() if isinstance(answer, kind) and not isinstance(answer, bool))
-    return next(plain, answer)
-
-
-def _text(answer: str, tools: Tools) -> str:
-    """Replace half characters, and count such answers."""
-    text = without_surrogates(answer)
-    if text != answer:
-        tools.count(SURROGATES)
-    return text
-
-
-def _part(episode: Episode, name: str) -> Episode:
-    """Give the episode that asks for one field alone."""
-    output = episode.task.output
-    assert isinstance(output, Fields)
-    task = replace(episode.task, id=f"{episode.task.id}/{name}", output=output.parts[name])
-    return replace(episode, task=task, support=_only(episode.support, name), dev=_only(episode.dev, name))
-
-
-def _only(examples: Sequence[Example], name: str) -> tuple[Example, ...]:
-    return tuple(replace(e, gold=gold) for e in examples if (gold := _golds(e, name)))
-
-
-def _golds(example: Example, name: str) -> tuple[Answer, ...]:
-    parts = (gold[name] for gold in example.gold if isinstance(gold, Mapping))
-    return tuple(part for part in parts if part is not None)
-
-
-def _no_model(name: str) -> Any:
-    raise LearnerError(f"no model was made ready: {name!r}")
-
-
-def _no_words() -> Mapping[str, int]:
-    raise LearnerError(Note.of("words-missing"))
-
-
-def _no_prior(field: str) -> Prior:  # noqa: ARG001
-    raise LearnerError(Note.of("prior-missing"))
-
-
-def _no_answers(fitted: Predictor, items: Sequence[Item]) -> list[Response]:  # noqa: ARG001
-    raise LearnerError("answers can be looked at only while a learner is fitted")
-
-
-@dataclass(slots=True)
-class Toolbox:
-    """Tools that count and train, and give the models that were made ready, the documents of a suite and its pools."""
-
-    counts: dict[str, int]
-    models: Callable[[str], LanguageModel] = _no_model
-    fitting: float = 0.0  # seconds that learners took to adapt, without looks
-    looking: float = 0.0  # seconds that looks took
-    stores: Mapping[str, Store] = field(default_factory=dict)
-    priors: Callable[[str], Prior] = _no_prior  # of each field; "" where a task has none
-    part: str = ""  # the field that is being answered
-    watch: Watch = field(default_factory=Watch)  # checkpoints, progress, and the steps at which answers are looked at
-    learnt: list[Learnt] = field(default_factory=list)
-    looked: dict[str, list[Response]] = field(default_factory=dict)  # by set and step, as in "query@100"
-    asked: Mapping[str, Sequence[Item]] = field(default_factory=dict)  # the sets that can be looked at
-    answers: Callable[[Predictor, Sequence[Item]], list[Response]] = _no_answers
-    held: ExitStack = field(default_factory=ExitStack)  # models that are trained for the time of a cell
-    encoders: Callable[[str], KeptVectors] = _no_model
-    encoding: float = 0.0  # seconds that encoding took of what is kept for all
-    changed: set[str] = field(default_factory=set)  # encoders that are trained for the time of a cell
-    words: Callable[[], Mapping[str, int]] = _no_words  # of the pool that support is drawn from
-
-    def model(self, name: str) -> LanguageModel:
-        """Give a model."""
-        return self.models(name)
-
-    @property
-    def apart(self) -> float:
-        """Give the seconds that are no part of what adapting takes."""
-        return self.looking + self.encoding
-
-    def vectors(self, model: str, texts: Sequence[str], form: str = "", ids: Sequence[str] = ()) -> Array:
-        """Encode texts, by a cache unless the encoder was changed in this cell."""
-        of = self.encoders(model)
-        if of.by_id and len(ids) != len(texts):
-            raise LearnerError(Note.of("document-ids-needed", model=model))
-        given = ids if of.by_id else texts
-        distinct = list(dict.fromkeys(given))
-        before = of.encoding
-        if model in self.changed:
-            found, cut = of.encoder.encode(distinct, form), of.encoder.cut(distinct, form)
-        else:
-            found, cut = of.take(distinct, form)
-        self.encoding += of.encoding - before
-        if beyond := sum(map(bool, cut)):
-            self.count("text-cut", beyond)
-        places = {one: place for place, one in enumerate(distinct)}
-        return found[[places[one] for one in given]]
-
-    def forms(self, model: str) -> tuple[str, ...]:
-        """Name the forms of an encoder."""
-        return self.encoders(model).forms
-
-    def stored(self, store: str, ids: Sequence[str]) -> list[Stored]:
-        """Read documents."""
-        if store not in self.stores:
-            raise UnknownNameError("store", store, self.stores)
-        return self.stores[store].take(ids)
-
-    def prior(self, field: str = "") -> Prior:
-        """Count gold answers."""
-        return self.priors(field or self.part)
-
-    def word_counts(self) -> Mapping[str, int]:
-        """Count words."""
-        return self.words()
-
-    def train(
-        self, model: str, lessons: Sequence[Lesson], how: Recipe, *, dev: Sequence[Lesson] = (), seed: int,
-        words: str = "", predictor: Predictor | None = None,
-    ) -> None:  # fmt: skip
-        """Train a model until the cell ends."""
-        looks = self.watch.looks if predictor and not self.part else frozenset[int]()  # of whole answers
-        watch = replace(self._watched(), looks=looks, look=lambda step: self._look(step, predictor))
-        trained = cast(Trainable, self.model(model)).tuned(
-            lessons, how, dev=dev, seed=seed, words=words, watch=watch
-        )  # fmt: skip
-        learnt = self._held(trained)
-        if missed := sum(step > learnt.steps for step in looks):
-            self.count("look-not-reached", missed)
-
-    def train_encoder(self, model: str, pairs: Sequence[TextPair], how: Recipe, *, seed: int) -> None:
-        """Train an encoder until the cell ends."""
-        encoder = cast(TrainableEncoder, self.encoders(model).encoder)
-        self._held(encoder.tuned(pairs, how, seed=seed, watch=replace(self._watched(), looks=frozenset())))
-        self.changed.add(model)
-
-    def _watched(self) -> Watch:
-        """Give what goes on beside the next training of the cell, with a folder of its own for checkpoints."""
-        return replace(self.watch, keep=self.watch.keep / str(len(self.learnt)) if self.watch.keep else None)
-
-    def _held(self, trained: AbstractContextManager[Learnt]) -> Learnt:
-        """Train, and hold what that gives until the cell ends."""
-        learnt = self.held.enter_context(trained)
-        self.learnt.append(learnt)
-        for code, count in learnt.counts.items():
-            if count:
-                self.count(code, count)
-        return learnt
-
-    def let_go(self) -> None:
-        """Make models what they were before the cell has trained them."""
-        self.held.close()
-        self.changed.clear()
-
-    def _look(self, step: int, predictor: Predictor | None) -> None:
-        """Ask about the support and the query set as they stand; what is counted on the way is not."""
-        assert predictor is not None
-        counts, start = dict(self.counts), time.perf_counter()
-        for name, items in self.asked.items():
-            self.looked[f"{name}@{step}"] = self.answers(predictor, items)
-        self.counts.clear()
-        self.counts.update(counts)
-        self.looking += time.perf_counter() - start
-
-    def count(self, what: str, n: int = 1) -> None:
-        """Add to a count."""
-        self.counts[what] = self.counts.get(what, 0) + n

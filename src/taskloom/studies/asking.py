@@ -9,7 +9,9 @@ from pathlib import Path
 from ..core import Example, Fields, Item, Suite, Task, Text
 from ..episodes import Deck, Episode, Sampler, episode
 from ..errors import UnknownNameError, UsageError
-from ..learners import Learner, Response, Toolbox, answer, learner
+from ..learners import Learner, Response, learner
+from ..learners.answering import answer
+from ..learners.toolbox import Toolbox
 from ..messages import Note
 from ..models.load import source
 from ..models.trained import Trained

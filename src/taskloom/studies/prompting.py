@@ -11,7 +11,8 @@ from typing import Any
 from ..core import Example, Suite
 from ..episodes import Sampler, Shots, draw_id, episode
 from ..errors import TaskloomError, UnknownNameError, UsageError
-from ..learners import Learner, answer
+from ..learners import Learner
+from ..learners.answering import answer
 from ..messages import Note, text_of
 from ..models import Decoding, Lesson, Measure, Odds, Prompt, Reply, Unmeasured, Usage
 from ..models.recipe import Learnt, Recipe

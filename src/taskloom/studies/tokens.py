@@ -11,7 +11,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..episodes import Deck, Shots, episode
-from ..learners import Toolbox, answer
+from ..learners.answering import answer
+from ..learners.toolbox import Toolbox
 from ..models import Decoding, Odds, Prompt, Reply, Usage, prompt_text
 from .cells import Cell, bases
 from .plan import Plan, sampler

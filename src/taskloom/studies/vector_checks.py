@@ -45,4 +45,4 @@ def wanted_forms(of: Learner, task: Task) -> tuple[str, ...]:
     if not can_do(of, task) or "vectors" not in frozenset[str]().union(*of.needs(task).values()):
         return ()
     form = settings(of).get("form", AUTO)
-    return trained_forms(task, {}) if form == AUTO else (str(form),)
+    return tuple(dict.fromkeys(trained_forms(task, {}))) if form == AUTO else (str(form),)

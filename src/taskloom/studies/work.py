@@ -13,7 +13,9 @@ from ..core import Part, Suite
 from ..episodes import Deck, Draw, Episode, episode
 from ..errors import LearnerError, StalePlanError
 from ..ids import Json
-from ..learners import Learner, Response, Toolbox, answer
+from ..learners import Learner, Response
+from ..learners.answering import answer
+from ..learners.toolbox import Toolbox
 from ..messages import Note
 from ..models import LANGUAGE, KeptVectors, LanguageModel, Prompt, Usage, prompt_text
 from ..models.load import EncoderSource, Source, TrainableEncoderSource, TrainableSource
