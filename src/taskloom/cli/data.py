@@ -54,7 +54,7 @@ def cache(
     """Show the cache, merge another, or remove what is not used."""
     import shutil
 
-    from ..models import load, vectors
+    from ..models import fetched, vectors
     from ..sources import packages
     from ..studies import parcels
     from . import listings_names
@@ -63,7 +63,7 @@ def cache(
         console.note(f"{name}: {counted(copied, 'new vector')}")
     if clear_vectors and (freed := vectors.clear()):
         console.note(f"removed vectors: {console.size(freed)}")
-    found = [*packages.cached(), *load.cached(), *((at, [about]) for at, about in vectors.cached())]
+    found = [*packages.cached(), *fetched.cached(), *((at, [about]) for at, about in vectors.cached())]
     found += [(at, []) for at in parcels.kept()]
     rows = [
         (str(at), packages.size_on_disk(at), ", ".join(used) or "not used (--prune removes it)") for at, used in found

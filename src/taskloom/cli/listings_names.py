@@ -104,7 +104,7 @@ def list_presets(*, as_json: bool) -> None:
 def list_models(*, as_json: bool) -> None:
     """List the models that have a short name."""
     from ..models.fake import KINDS
-    from ..models.load import NAMED
+    from ..models.fetched import NAMED
 
     found = [describe_model(name) for name in NAMED]
     if as_json:
@@ -121,18 +121,18 @@ def list_models(*, as_json: bool) -> None:
 
 def describe_model(name: str) -> dict[str, Any]:
     """Describe a model without loading it."""
-    from ..models import load
-    from ..models.load import NAMED
+    from ..models import fetched
+    from ..models.fetched import NAMED
     from ..sources import packages
 
     if name not in NAMED:
-        return {"name": name, "here": load.is_here(name), "digest": load.digest(name)}
+        return {"name": name, "here": fetched.is_here(name), "digest": fetched.digest(name)}
     entry = packages.entry(NAMED[name].entry)
     return {
         "name": name, "about": entry.about, "kind": NAMED[name].kind, "licence": entry.data_licence,
-        "package": f"{entry.package}=={entry.version}", "bytes": entry.bytes, "here": load.is_here(name),
+        "package": f"{entry.package}=={entry.version}", "bytes": entry.bytes, "here": fetched.is_here(name),
         "digest": entry.sha256, "folder": str(packages.folder(entry)),
-        "converted": [str(at) for at in load.converted(entry.sha256)],
+        "converted": [str(at) for at in fetched.converted(entry.sha256)],
     }  # fmt: skip
 
 

@@ -21,7 +21,8 @@ def show(name: ModelName, *, as_json: AsJson = False) -> None:
 
 def get(name: ModelNames) -> None:
     """Fetch models into the cache, so that runs need no network."""
-    from ..models.load import NAMED, weights
+    from ..models.fetched import NAMED
+    from ..models.load import weights
     from . import listings_names
 
     for wanted in [weights(one) for one in name]:  # unknown names are refused before anything is fetched
@@ -34,7 +35,8 @@ def get(name: ModelNames) -> None:
 
 def rm(name: ModelName) -> None:
     """Remove a model from the cache."""
-    from ..models.load import remove, weights
+    from ..models.fetched import remove
+    from ..models.load import weights
 
     freed = remove(weights(name).load)
     console.note(f"removed {name}: {console.size(freed)}" if freed else f"not in the cache: {name}")

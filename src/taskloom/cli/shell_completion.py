@@ -160,7 +160,7 @@ def forms(incomplete: str) -> list[str]:
 
 def short_models(incomplete: str) -> list[str]:
     """Complete short names of models."""
-    from ..models.load import NAMED
+    from ..models.fetched import NAMED
 
     return [name for name in NAMED if name.startswith(incomplete)]
 
@@ -168,7 +168,8 @@ def short_models(incomplete: str) -> list[str]:
 def models(incomplete: str) -> list[str]:
     """Complete a model's name: a short one, a test model, or a prefix."""
     from ..models.fake import KINDS
-    from ..models.load import NAMED, PREFIXES
+    from ..models.fetched import NAMED
+    from ..models.load import PREFIXES
 
     prefixes = [prefix for prefix in PREFIXES if prefix != "fake:"]
     fakes = [f"fake:{name}" for name in KINDS]

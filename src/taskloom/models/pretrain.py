@@ -25,7 +25,7 @@ from ..options import check_choices, check_integers
 from . import new
 from .corpus import Corpus
 from .corruption import most_spans
-from .load import need_torch
+from .fetched import need_torch
 from .new import KINDS, SENTINELS, Goal
 from .recipe import BUDGETS, Recipe, Watch
 from .trained import STEPS_OF_TEXTS, USUAL

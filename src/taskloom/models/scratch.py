@@ -15,7 +15,8 @@ from ..messages import Note
 from ..progress import Progress
 from . import Ability, Encoder, LanguageModel, Lesson, Measure, new
 from .corpus import Corpus
-from .load import Weights, need_torch
+from .fetched import need_torch
+from .load import Weights
 from .pretrain import VERSION, Pretraining, usual_rate
 from .recipe import Learnt, Recipe, Watch, recipe_of
 from .telling import forms_told
