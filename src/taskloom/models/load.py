@@ -1,4 +1,4 @@
-"""Where models come from: a short name, `hf:`, `path:`, `pypi:`, `api:`, `fake:`, `new:` or `vectors:`, or a function."""
+"""Where models come from: short names, `hf:`, `path:`, `pypi:`, `api:`, `fake:`, `new:`, `vectors:`, or functions."""
 
 from __future__ import annotations
 
