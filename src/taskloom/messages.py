@@ -444,10 +444,7 @@ REPORTS = {  # warnings beside scores
         "fewer than {least} episodes in {tasks:,} of {of:task}: the variance between seeds is estimated from few, "
         "which makes intervals wide; run more seeds"
     ),
-    "incomplete": (
-        "has {tasks:,} of {of:task} and {episodes:,} of {of_episodes:episode}; not ranked, because its mean is over "
-        "other tasks or episodes than that of the ranked learners"
-    ),
+    "incomplete": "{tasks:,} of {of:task}, {episodes:,} of {of_episodes:episode}",
 }
 FINDINGS = {  # what a run found
     "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",

@@ -110,4 +110,4 @@ def test_partial_submissions_are_shown_and_not_ranked(made_topics, submitted: Re
     assert {s.learner: s.rank for s in boards[0].leaderboard.standings} == {"whole": 1, "part": 0}
     page = board_page(found, boards, HOW)
     assert "not ranked" in page
-    assert "part has 1 of 2 tasks" in page
+    assert "part (1 of 2 tasks" in page

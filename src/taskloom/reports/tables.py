@@ -145,9 +145,8 @@ def notes(summary: Summary, metric: str) -> list[str]:
 
 def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
     """Say which learners are not ranked and why, and what intervals do not cover."""
+    yield from _not_ranked(leaderboard)
     for s in leaderboard.standings:
-        if s.missing:
-            yield f"{s.learner} {s.missing}"
         if s.without:
             yield f"{s.learner}: {s.without} of {counted(s.episodes, 'episode')} without a score, not in the mean"
     yield from map(str, leaderboard.warnings)
@@ -156,6 +155,17 @@ def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
     if weighed:
         listed = "; ".join(f"{s.learner} {score(s.by_instance, leaderboard.points)}" for s in weighed)
         yield f"mean over instances (a task weighs as many as it has): {listed}"
+
+
+def _not_ranked(leaderboard: Leaderboard) -> Iterator[str]:
+    """Name learners that lack tasks or episodes, those that have as many together."""
+    found: dict[str, list[str]] = {}
+    for s in leaderboard.standings:
+        if s.missing:
+            found.setdefault(str(s.missing), []).append(s.learner)
+    if found:
+        listed = "; ".join(f"{', '.join(names)} ({has})" for has, names in found.items())
+        yield f"not ranked, because their means are over other tasks or episodes than of ranked learners: {listed}"
 
 
 def brief(summary: Summary) -> list[tuple[Leaderboard, list[Standing]]]:

@@ -112,7 +112,7 @@ def _notes(
     yield counted_over(chosen.values())
     for name, (_, standing) in chosen.items():
         if standing.missing:
-            yield f"{name} {standing.missing}"
+            yield f"{name} has {standing.missing}"
     yield _measured(results, rungs)
     yield from _budget([rung for rung in rungs if rung.parameters])
     for name in chosen:

@@ -108,5 +108,5 @@ def what_is_published(data: ReportData, figures: Figures, paper: str) -> tuple[s
         f"published: {paper}, {figures.where}, as printed there; not measured here; means over {figures.over}",
         *figures.notes,
         f"here: means over {figures.over} of suite {data.results.suite.id!r}; unless these are all of the paper's, "
-        "the two are no like for like",
+        "the two can't be compared",
     )
