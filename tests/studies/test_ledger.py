@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -471,4 +472,34 @@ def test_what_was_kept_about_a_run_is_refused_where_it_is_damaged(tmp_path: Path
             return
         with pytest.raises(LedgerError) as refused:
             ledger.about_json("overrides", {})
+    assert refused.value.note.code == "ledger-damaged"
+
+
+@pytest.mark.parametrize("table", ["planned", "results", "about", "costs", "traces"])
+def test_a_table_that_is_gone_is_damage(tmp_path: Path, ledger: Ledger, table: str):
+    ledger.db.execute(f"DROP TABLE {table}")
+    reads = {
+        "planned": lambda: ledger.planned(0), "results": lambda: list(ledger.bodies(0)),
+        "about": lambda: ledger.about("x"), "costs": lambda: ledger.costs_of(0), "traces": lambda: ledger.traces(0),
+    }  # fmt: skip
+    with pytest.raises(LedgerError, match=f"the ledger is damaged .no such table: {table}"), ledger:
+        reads[table]()
+
+
+@pytest.mark.parametrize(
+    ("change", "read"),
+    [
+        ("UPDATE traces SET points = '[[1, null]]'", lambda ledger: ledger.traces(0)),
+        ("UPDATE costs SET ended = 'x'", lambda ledger: ledger.times(0)),
+        ("UPDATE costs SET threads = 'x'", lambda ledger: ledger.threads("a")),
+        ("UPDATE cells SET state = 'failed', why = '[]'", lambda ledger: ledger.ended("failed")),
+        ("UPDATE keys SET key = '[]', digest = checksum(cell, '[]')", lambda ledger: ledger.key("a")),
+    ],
+)
+def test_rows_that_do_not_hold_what_was_written_are_refused(ledger: Ledger, change: str, read: Callable[[Ledger], Any]):
+    ledger.keep_plan(0, "digest", "{}", [cell("a")])
+    ledger.finish(cell("a"), replace(finished(), traces={"loss": [(1, 2.0)]}))
+    ledger.db.execute(change)
+    with pytest.raises(LedgerError) as refused:
+        read(ledger)
     assert refused.value.note.code == "ledger-damaged"

@@ -146,7 +146,7 @@ def _made(ledger: Ledger, bench: Bench, model: str, task: str, seed: int) -> Use
     found: list[tuple[str, str]] = []
     for name in reversed(chain):
         found.insert(0, (name, cell))
-        base = ledger.key(cell)["base"]
+        base = ledger.key(cell).get("base")
         cell = base["trained"] if isinstance(base, Mapping) and "trained" in base else ""
     return tuple(found)
 

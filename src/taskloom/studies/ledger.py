@@ -50,7 +50,7 @@ from .ledger_schema import (
     upgrade,
 )  # fmt: skip
 
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
 HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
@@ -335,7 +335,10 @@ class Ledger:
 
     def key(self, cell: str) -> dict[str, Any]:
         """Read what a finished cell is named by."""
-        found: dict[str, Any] = parse_json(self._read("keys", cell) or "{}")
+        with self.naming_damage(f"the key of cell {cell}"):
+            found = parse_json(self._read("keys", cell) or "{}")
+            if not isinstance(found, dict):
+                raise TypeError(type(found).__name__)
         return found
 
     def _read(self, table: str, cell: str) -> bytes | None:
@@ -367,17 +370,21 @@ class Ledger:
         """Give what was traced while the cells of a plan learnt: by cell and name, values at steps."""
         found: dict[str, dict[str, list[tuple[int, float]]]] = {}
         for cell, name, points in self._of_plan("traces", trial, "name", "points"):
-            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
+            with self.naming_damage("traces"):
+                found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
         return found
 
     def threads(self, cell: str) -> int:
         """Give the number of threads that a cell was trained with; 0 where that is unknown."""
         row = self.db.execute("SELECT threads FROM costs WHERE cell = ?", (cell,)).fetchone()
-        return int(row[0]) if row else 0
+        with self.naming_damage("costs"):
+            return int(row[0]) if row else 0
 
     def times(self, trial: int) -> tuple[float, float] | None:
         """Give when the first cell of a plan was begun, and when the last was done."""
-        found = [(ended - seconds, ended) for _, ended, seconds in self._of_plan("costs", trial, "ended", "seconds")]
+        rows = self._of_plan("costs", trial, "ended", "seconds")
+        with self.naming_damage("costs"):
+            found = [(ended - seconds, ended) for _, ended, seconds in rows]
         return (min(began for began, _ in found), max(ended for _, ended in found)) if found else None
 
     def _of_plan(self, table: str, trial: int, *names: str) -> Iterator[Any]:
@@ -391,7 +398,8 @@ class Ledger:
     def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
         """Give why cells of a state gave nothing, with the trace where there is one."""
         rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
-        return {cell: (Note.from_json(parse_json(why)), trace) for cell, why, trace in rows}
+        with self.naming_damage(f"{state} cells"):
+            return {cell: (Note.from_json(parse_json(why)), trace) for cell, why, trace in rows}
 
     def costs(self, kind: str = "adapt", *, trials: bool = True) -> list[tuple[str, str, Any, Cost]]:
         """Give what every finished cell of a kind cost: learner, task, shots and cost, the first to end first."""
