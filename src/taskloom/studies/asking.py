@@ -13,6 +13,7 @@ from ..learners import Learner, Response, Toolbox, answer, learner
 from ..messages import Note
 from ..models.load import source
 from ..models.trained import Trained
+from ..sources import packages
 from ..sources.table import Field
 from ..suites.field_instructions import ARROWS
 from ..suites.field_instructions import instruction as instruction_of
@@ -27,6 +28,7 @@ from .study import Study
 from .work import Bench
 
 LONGEST = 256  # tokens of an answer
+FOLDER = "ask"  # in the cache, for what endpoints reply where there is no run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,8 @@ def asking(
         found = _of_run(Path(run), model, task, seed)
     else:
         opened = open_suite(Path(suite)) if suite else Suite(id="asked", tasks={}, pools={})
-        bench = Bench(Study(name="ask"), opened, {}, {model: source(model, None, Path(), others={})}, Path())
+        kept = packages.cache_folder() / FOLDER
+        bench = Bench(Study(name="ask"), opened, {}, {model: source(model, None, Path(), others={})}, kept)
         found = _asking(bench, _usual(model), (), task, seed)
     return replace(found, support=_support(found, shots)) if shots else found
 
