@@ -420,3 +420,10 @@ def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folde
             merge(tmp_path / "node")
     else:
         assert merge(tmp_path / "node") == [("bag, plain", 0)]
+
+
+def test_an_index_whose_counts_are_texts_is_told_as_unreadable(folder: Path):
+    opened()[0].take(TEXTS)
+    changed(store_of(folder) / INDEX, "UPDATE about SET value = 'x' WHERE name = 'remade'")
+    ((_, told),) = cached()
+    assert "can't be read" in told

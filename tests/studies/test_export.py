@@ -122,3 +122,11 @@ def test_a_model_that_says_to_be_its_own_base_has_a_chain_that_ends(tmp_path: Pa
     with Ledger(tmp_path / "ledger.db") as ledger:
         ledger.finish(cell("a", "m", 0, {"trained": "a"}), Finished(cost=Cost(seconds=1.0)))
         assert _chain(ledger, "a") == ["a"]
+
+
+def test_a_list_of_files_that_no_json_can_hold_is_no_artifact(tmp_path: Path):
+    with artifacts.made(tmp_path, "a") as into:
+        (into / "w").write_bytes(b"x")
+    about = tmp_path / "artifacts" / "a" / "about.json"
+    about.write_text(about.read_text().replace('[1,"', '[1,NaN,"').replace('NaN,"', 'NaN],"x":["'))
+    assert artifacts.digest(tmp_path, "a") == ""

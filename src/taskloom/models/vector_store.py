@@ -280,7 +280,7 @@ class VectorStore:
             model = parse_json(about.read_bytes())["model"]
             db = sqlite3.connect(f"{(folder / INDEX).absolute().as_uri()}?mode=ro", uri=True)
             (count,) = db.execute("SELECT count(*) FROM texts").fetchone()
-            (remade,) = db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone()
+            (remade,) = map(int, db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone())
             db.close()
         except (OSError, ValueError, KeyError, TypeError, sqlite3.Error):
             return "vectors that can't be read, and are encoded again when they are asked for"

@@ -359,7 +359,8 @@ class Ledger:
         found: dict[str, dict[str, Score]] = {}
         for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
             array = np.frombuffer(inflated(units), "<f8").reshape(-1, width)
-            found.setdefault(cell, {})[signature] = (array, parse_json(unusable))
+            counts = {str(reason): int(count) for reason, count in parse_json(unusable).items()}
+            found.setdefault(cell, {})[signature] = (array, counts)
         return found
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
