@@ -463,6 +463,14 @@ def test_what_can_not_be_opened_is_refused(tmp_path: Path, kind: str):
         Ledger(path)
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+def test_a_ledger_that_may_not_be_read_is_refused(tmp_path: Path):
+    Ledger(tmp_path / "ledger.db").__exit__(None, None, None)
+    (tmp_path / "ledger.db").chmod(0)
+    with pytest.raises(LedgerError, match="the ledger can't be opened"):
+        Ledger(tmp_path / "ledger.db")
+
+
 @pytest.mark.parametrize("value", ["{", "[]", "[" * 5000, '{"a": 1e', ""])
 def test_what_was_kept_about_a_run_is_refused_where_it_is_damaged(tmp_path: Path, value: str):
     with Ledger(tmp_path / "ledger.db") as ledger:
