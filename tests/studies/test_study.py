@@ -399,3 +399,11 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_planned(tmp_path: Path
     with pytest.raises(StudyError) as refused:
         plan(parse(text, folder=made_topics.study.parent), tmp_path / "run")
     assert refused.value.note.code == "grid-too-large"
+
+
+def test_a_study_that_would_take_long_to_read_is_refused(tmp_path: Path):
+    text = "name: s\n" + "# more\n" * 75_000
+    (tmp_path / "s.yaml").write_text(text)
+    for read in (lambda: load(str(tmp_path / "s.yaml")), lambda: parse(text)):
+        with pytest.raises(StudyError, match="a study must not be larger than 524,288 bytes"):
+            read()
