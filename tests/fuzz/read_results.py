@@ -36,7 +36,7 @@ from taskloom.suites.verify import verify
 from .mutate import Case
 from .read_sources import TASK
 from .read_suites import forged, labelled_suite, made_folder, refusing, suite_seeds, written_suite
-from .reader import Reader, files_in, written
+from .reader import Reader, files_in, lasting_folder, written
 
 STUDY = """
 name: trained
@@ -55,7 +55,7 @@ views: [gain, learning, episodes, calibration, values, efficiency]
 @cache
 def trained_folder() -> Path:
     """Make a suite of two tasks, a challenge, and a run that trains a model on one task, once."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-trained-"))
+    folder = lasting_folder("trained")
     suite = labelled_suite()
     (task,), (pools,) = suite.tasks.values(), suite.pools.values()
     both = {"topic": task, "other": replace(task, id="other")}
@@ -148,8 +148,8 @@ def _shown(folder: Path) -> None:
 
 
 READERS = {
-    "runs used": Reader(_run_seeds, _run, tests=10, seconds=6),
-    "runs reported": Reader(_run_seeds, _reported, tests=5, seconds=6),
+    "runs used": Reader(_run_seeds, _run, tests=5, seconds=6),
+    "runs reported": Reader(_run_seeds, _reported, tests=3, seconds=6),
     "boards": Reader(_board_seeds, _board, tests=15, seconds=4),
     "suites shown": Reader(_shown_seeds, _shown, tests=40),
 }

@@ -28,7 +28,7 @@ from taskloom.suites.check import check as check_suite
 
 from .mutate import Case
 from .read_sources import lines
-from .reader import Reader, files_in
+from .reader import Reader, files_in, lasting_folder
 
 WORDS = {"art": "paint", "law": "court"}
 STUDY = """
@@ -75,7 +75,7 @@ def document_suite() -> Suite:
 @cache
 def made_folder() -> Path:
     """Make a suite, a run and a challenge, once."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-made-"))
+    folder = lasting_folder("made")
     store.write(labelled_suite(), folder / "suite")
     (folder / "study.yaml").write_text(STUDY)
     make_challenge(folder / "study.yaml", folder / "challenge")

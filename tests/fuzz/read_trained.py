@@ -28,7 +28,7 @@ from .mutate import Case
 from .read_models import model_files
 from .read_sources import lines
 from .read_words import own_cache
-from .reader import Reader, files_in, written
+from .reader import Reader, files_in, lasting_folder, written
 
 LESSONS = json.dumps([["a b", "yes"], ["c", "no"]]).encode()
 MOVES = json.dumps({"": {"elm": [0.5] * fake_vectors.WIDTH}, "PRX": {"owl": [0.25] * fake_vectors.WIDTH}}).encode()
@@ -45,7 +45,7 @@ def encoder_folder() -> Path:
     from ..models.test_encoder import net_of, sentences, tokenizer_into
 
     torch.set_num_threads(1)
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-encoder-"))
+    folder = lasting_folder("encoder")
     net_of("bert").save_pretrained(folder)
     tokenizer_into(folder)
     sentences(folder)
@@ -118,7 +118,7 @@ def _adapter(folder: Path) -> None:
 
 @cache
 def _base() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-base-"))
+    folder = lasting_folder("base")
     written(model_files(), folder)
     return folder
 
@@ -236,10 +236,10 @@ def _asked(folder: Path) -> None:
 
 
 READERS = {
-    "encoders with forms": Reader(_encoder_seeds, _encoder, tests=10, seconds=6),
-    "adapters": Reader(_adapter_seeds, _adapter, tests=10, seconds=6),
-    "trained models": Reader(_learnt_seeds, _learnt, tests=10, seconds=6),
-    "trained fakes": Reader(_fake_seeds, _fake),
+    "encoders with forms": Reader(_encoder_seeds, _encoder, tests=6, seconds=6),
+    "adapters": Reader(_adapter_seeds, _adapter, tests=6, seconds=6),
+    "trained models": Reader(_learnt_seeds, _learnt, tests=6, seconds=6),
+    "trained fakes": Reader(_fake_seeds, _fake, tests=100),
     "parcels": Reader(_parcel_seeds, _parcel, tests=100),
     "vectors merged": Reader(_merge_seeds, _merge, tests=20),
     "documents encoded": Reader(_document_seeds, _documents, tests=25),

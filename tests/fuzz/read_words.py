@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,8 +110,6 @@ def _lexicon_files() -> Case:
 
 def _lexicon(folder: Path) -> None:
     """Open what the cache has as it is, and as a forger would write it: with sizes that fit."""
-    import json
-
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         manifest = json.loads((folder / words.MANIFEST).read_bytes())
         manifest["files"] = {name: (folder / Path(name).name).stat().st_size for name in manifest["files"]}
@@ -150,8 +149,6 @@ class _Answered:
 
 
 def _reply_seeds() -> Sequence[Case]:
-    import json
-
     def cell(value: str, kind: str = "uri") -> Mapping[str, str]:
         return {"type": kind, "value": value}
 
@@ -191,10 +188,10 @@ def _sparql_kept(folder: Path) -> None:
 
 
 READERS = {
-    "suites of functions": Reader(_function_seeds, read_suite, tests=40),
-    "wordnets": Reader(_wordnet_seeds, _wordnet, tests=25),
-    "lexicons kept": Reader(lambda: [_lexicon_files()], _lexicon, tests=100),
-    "word lists": Reader(_list_seeds, _list),
+    "suites of functions": Reader(_function_seeds, read_suite, tests=25),
+    "wordnets": Reader(_wordnet_seeds, _wordnet, tests=15),
+    "lexicons kept": Reader(lambda: [_lexicon_files()], _lexicon, tests=40),
+    "word lists": Reader(_list_seeds, _list, tests=100),
     "SPARQL replies": Reader(_reply_seeds, _sparql_reply, tests=100),
-    "SPARQL cache": Reader(_sparql_kept_seeds, _sparql_kept, tests=40),
+    "SPARQL cache": Reader(_sparql_kept_seeds, _sparql_kept, tests=20),
 }

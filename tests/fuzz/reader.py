@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +28,13 @@ def written(case: Case, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+
+
+def lasting_folder(name: str) -> Path:
+    """Make a folder for what inputs share, which goes with the process."""
+    made = Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

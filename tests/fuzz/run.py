@@ -156,7 +156,7 @@ def shares(names: Sequence[str], total: int) -> list[tuple[str, range]]:
     least = min(LEAST, max(1, total // (2 * len(names))))
     weights = {name: READERS[name].tests for name in names}
     left, whole = max(0, total - least * len(names)), max(1, sum(weights.values()))
-    return [(name, range(1, 1 + least + left * weight // whole)) for name, weight in weights.items()]
+    return [(name, range(1, 1 + least - (-left * weight // whole))) for name, weight in weights.items()]
 
 
 def warm_up(names: Sequence[str]) -> None:
