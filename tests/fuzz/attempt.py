@@ -12,7 +12,7 @@ from random import Random
 from taskloom.errors import TaskloomError
 
 from .mutate import IN_MEMORY, Case, mutated
-from .reader import written
+from .reader import own_cache, written
 from .readers import READERS
 
 SYSTEM = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP)  # shown as they are by commands
@@ -42,7 +42,8 @@ def attempt(name: str, case: Case) -> str:
         except (OSError, ValueError):  # a path that no file system takes
             return ""
         try:
-            reader.call(Path(folder))
+            with own_cache(Path(folder) / "cache"):
+                reader.call(Path(folder))
         except TaskloomError as error:
             str(error)  # it must be possible to show it
             return ""

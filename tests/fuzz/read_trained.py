@@ -27,8 +27,7 @@ from taskloom.studies.parcels import Parcel, chunks_of, lay_out, parcel_of
 from .mutate import Case
 from .read_models import model_files
 from .read_sources import lines
-from .read_words import own_cache
-from .reader import Reader, files_in, lasting_folder, written
+from .reader import Reader, files_in, lasting_folder, own_cache, written
 
 LESSONS = json.dumps([["a b", "yes"], ["c", "no"]]).encode()
 MOVES = json.dumps({"": {"elm": [0.5] * fake_vectors.WIDTH}, "PRX": {"owl": [0.25] * fake_vectors.WIDTH}}).encode()

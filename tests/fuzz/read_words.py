@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from ..sources.wordnet_files import SMALL
 from ..suites.functions.conftest import NAMES, SmallLexicon, graph_of
 from .mutate import Case
 from .read_suites import read_suite, written_suite
-from .reader import Reader, files_in
+from .reader import Reader, files_in, own_cache
 
 LEXICAL = ("antonyms[eng](0)", "is{POS=noun}[eng](0)", "map{synonyms[eng](0)}(S)", "translate[eng->spa](0)")
 FACTUAL = ("wiki{mother(0)}", "wiki{is{occupation=actor}(0)}")
@@ -53,18 +52,6 @@ def _function_seeds() -> Sequence[Case]:
 
 
 # --- lexicons --------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def own_cache(folder: Path) -> Iterator[None]:
-    """Keep what is made in a folder, and not in the user's cache."""
-    before = os.environ.get("TASKLOOM_CACHE")
-    os.environ["TASKLOOM_CACHE"] = str(folder)
-    try:
-        yield
-    finally:
-        os.environ.pop("TASKLOOM_CACHE")
-        os.environ |= {"TASKLOOM_CACHE": before} if before is not None else {}
 
 
 def _wordnet_files() -> Case:
