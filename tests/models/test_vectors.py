@@ -422,8 +422,9 @@ def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folde
         assert merge(tmp_path / "node") == [("bag, plain", 0)]
 
 
-def test_an_index_whose_counts_are_texts_is_told_as_unreadable(folder: Path):
+@pytest.mark.parametrize("value", ["'x'", "9e999"])
+def test_an_index_whose_counts_are_none_is_told_as_unreadable(folder: Path, value: str):
     opened()[0].take(TEXTS)
-    changed(store_of(folder) / INDEX, "UPDATE about SET value = 'x' WHERE name = 'remade'")
+    changed(store_of(folder) / INDEX, f"UPDATE about SET value = {value} WHERE name = 'remade'")
     ((_, told),) = cached()
     assert "can't be read" in told

@@ -282,7 +282,7 @@ class VectorStore:
             (count,) = db.execute("SELECT count(*) FROM texts").fetchone()
             (remade,) = map(int, db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone())
             db.close()
-        except (OSError, ValueError, KeyError, TypeError, sqlite3.Error):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, sqlite3.Error):
             return "vectors that can't be read, and are encoded again when they are asked for"
         damaged = f"; {counted(remade, 'time')} something was damaged and encoded again" if remade else ""
         return f"{counted(count, 'vector')} of {model}, {folder.name}{damaged}"
