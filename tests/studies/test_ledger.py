@@ -511,3 +511,10 @@ def test_rows_that_do_not_hold_what_was_written_are_refused(ledger: Ledger, chan
     with pytest.raises(LedgerError) as refused:
         read(ledger)
     assert refused.value.note.code == "ledger-damaged"
+
+
+def test_a_text_that_is_not_utf8_is_damage(ledger: Ledger):
+    ledger.keep_about(suite_folder="x")
+    ledger.db.execute("UPDATE about SET value = CAST(x'ff41' AS TEXT)")
+    with pytest.raises(LedgerError, match="the ledger is damaged"), ledger:
+        ledger.about("suite_folder")

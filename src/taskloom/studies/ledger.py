@@ -129,7 +129,7 @@ class Ledger:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.db.close()
-        if isinstance(error, zlib.error) or getattr(error, "sqlite_errorname", "").startswith(DAMAGED):
+        if isinstance(error, zlib.error) or _is_damage(error):
             raise LedgerError(f"{_damaged(error)}: {self.path}") from None
 
     def _check(self) -> None:
@@ -476,6 +476,12 @@ def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
                 read.close()
                 raise LedgerError(f"{_damaged(error)}: {path}") from None
     return read
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    """Tell what comes of a file that is not as it was written; a text that is not UTF-8 has no name of SQLite's."""
+    name = getattr(error, "sqlite_errorname", "")
+    return isinstance(error, sqlite3.Error) and (name.startswith(DAMAGED) or "decode to UTF-8" in str(error))
 
 
 def _damaged(problem: object) -> str:
