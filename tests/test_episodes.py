@@ -575,3 +575,8 @@ def test_drawn_shots_lie_between_the_fewest_and_the_most_of_each_class():
 def test_sizes_that_are_none_are_refused(wrong: dict[str, Any]):
     with pytest.raises(EpisodeError):
         Sampler(**wrong)
+
+
+def test_far_more_than_there_are_is_refused_at_once():
+    with refused("too-few-examples"):
+        drawn(suite_of({"all": even(4)}), Sampler(shots=0, query=99_999_999_999, per_class=True))

@@ -69,5 +69,6 @@ def test_what_zlib_packed_is_unpacked_within_the_limit():
 
 def test_a_home_that_nobody_has_is_refused():
     assert expanded("a/b") == Path("a/b")
-    with pytest.raises(UsageError, match="no home folder is known"):
-        expanded("~nouser/x")
+    for path in ("~nouser/x", "~a\0b/x"):
+        with pytest.raises(UsageError, match="no home folder is known"):
+            expanded(path)

@@ -338,6 +338,8 @@ def _in_turns(stock: Stock, used: set[int], orders: Sequence[Iterator[int]], siz
             if size >= turn:
                 rows.extend(stock.unused(used, order, 1))
         going = [one for one in going if len(one[0]) == turn]  # the others are spent, or have enough
+        if not going:  # far more may be asked for than there are
+            break
     return picked
 
 

@@ -134,5 +134,5 @@ def expanded(path: str) -> Path:
     """Give a path that was typed; `~` is the home of a user, who must be known."""
     try:
         return Path(path).expanduser()
-    except RuntimeError:
+    except (RuntimeError, ValueError):  # a user's name with a NUL
         raise UsageError(f"no home folder is known: {path!r}") from None

@@ -11,12 +11,11 @@ from random import Random
 
 from taskloom.errors import TaskloomError
 
-from .mutate import Case, mutated
-from .reader import written
+from .mutate import IN_MEMORY, Case, mutated
+from .reader import own_cache, written
 from .readers import READERS
 
 SYSTEM = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP)  # shown as they are by commands
-SHARED = Path("/dev/shm")
 
 
 @cache
@@ -37,13 +36,14 @@ def made(name: str, number: int) -> dict[str, bytes]:
 def attempt(name: str, case: Case) -> str:
     """Read an input; nothing where that goes well or is refused, and the traceback of anything else."""
     reader = READERS[name]
-    with tempfile.TemporaryDirectory(dir=SHARED if SHARED.is_dir() else None, ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY, ignore_cleanup_errors=True) as folder:
         try:
             written(case, Path(folder))
         except (OSError, ValueError):  # a path that no file system takes
             return ""
         try:
-            reader.call(Path(folder))
+            with own_cache(Path(folder) / "cache"):
+                reader.call(Path(folder))
         except TaskloomError as error:
             str(error)  # it must be possible to show it
             return ""

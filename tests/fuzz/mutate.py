@@ -19,6 +19,7 @@ from taskloom.studies.ledger_schema import CHECKED
 
 Case: TypeAlias = Mapping[str, bytes]  # an input: files by their path in a folder
 
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where files of inputs are written, if there is one
 MOST_BYTES = 100_000  # that a mutation may make of a file
 NUMBERS: tuple[bytes, ...] = (
     b"0",
@@ -233,7 +234,7 @@ def _places(tree: Any) -> Any:
 
 def _sqlite(data: bytes, random: Random) -> bytes | None:
     """Change a value of a database; what has a checksum gets the one of its new content, as a forger would do it."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         path = Path(folder) / "x.db"
         path.write_bytes(data)
         db = sqlite3.connect(path, isolation_level=None)

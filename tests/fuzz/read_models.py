@@ -85,9 +85,11 @@ def _loaded(folder: Path) -> None:
     import torch
 
     from taskloom.models import Decoding, Message
-    from taskloom.models.lm import LM
+    from taskloom.models.lm import LM, Tokens
 
     torch.set_num_threads(1)
+    with suppress(TaskloomError):
+        Tokens.load(folder).count("a b")
     lm = LM.load(folder)
     for prompt in ("a b", (Message("user", "a"),)):
         with suppress(TaskloomError):

@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 from taskloom import benchmarks, encodings, templates
-from taskloom.core import Labels, Text
+from taskloom.core import Labels, Task, Text
 from taskloom.errors import TaskloomError
-from taskloom.learners import LEARNERS, learner
+from taskloom.learners import LEARNERS, can_do, learner
 from taskloom.limits import parse_json
 from taskloom.models import completions, embeddings
 from taskloom.models.load import source
@@ -193,21 +193,14 @@ def _learner_seeds() -> Sequence[Case]:
     found = []
     for number in range(200):
         parts = {name: random.choice(PARTS[2:3] * 5 + PARTS) for name in ("version", "outputs", "unaided")}
-        found.append({"l.txt": LEARNER.format(**parts, more=BODIES[number % len(BODIES)]).encode()})
+        found.append({"l.py": LEARNER.format(**parts, more=BODIES[number % len(BODIES)]).encode()})
     return found
 
 
 def _learner(folder: Path) -> None:
-    """Load a learner's file; what is not of our making is not run: it is the user's own, and trusted."""
-    text = (folder / "l.txt").read_bytes()
-    if text not in _whole():
-        return
-    (folder / "l.py").write_bytes(text)
-    learner("l.py:Mine", {}, folder)
-
-
-def _whole() -> frozenset[bytes]:
-    return frozenset(case["l.txt"] for case in _learner_seeds())
+    """Load a learner's file, and ask what a plan asks; what it runs is a class of settings, however it is changed."""
+    made = learner("l.py:Mine", {}, folder)
+    can_do(made, Task(id="t", instruction="", output=Labels(("a", "b")), metrics=()))
 
 
 # --- what endpoints answer -------------------------------------------------------------------------------------------
@@ -259,6 +252,6 @@ READERS = {
     "studies": Reader(_study_seeds, _study, tests=60),
     "studies planned": Reader(lambda: [{"s.yaml": PLANNED.encode()}], _planned, tests=25, seconds=4),
     "options": Reader(_options_seeds, _options, tests=150),
-    "learner files": Reader(_learner_seeds, _learner, tests=0),
+    "learner files": Reader(_learner_seeds, _learner, tests=100),
     "endpoint replies": Reader(_reply_seeds, _reply),
 }

@@ -28,7 +28,7 @@ from taskloom.suites.check import check as check_suite
 
 from .mutate import Case
 from .read_sources import lines
-from .reader import Reader, files_in
+from .reader import Reader, files_in, lasting_folder
 
 WORDS = {"art": "paint", "law": "court"}
 STUDY = """
@@ -75,7 +75,7 @@ def document_suite() -> Suite:
 @cache
 def made_folder() -> Path:
     """Make a suite, a run and a challenge, once."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-made-"))
+    folder = lasting_folder("made")
     store.write(labelled_suite(), folder / "suite")
     (folder / "study.yaml").write_text(STUDY)
     make_challenge(folder / "study.yaml", folder / "challenge")
@@ -83,24 +83,27 @@ def made_folder() -> Path:
     return folder
 
 
-def _written(suite: Suite) -> Case:
+def written_suite(suite: Suite) -> Case:
+    """Give the files of a suite on disk."""
     with tempfile.TemporaryDirectory() as folder:
         store.write(suite, Path(folder) / "s")
         return files_in(Path(folder) / "s")
 
 
-def _suite_seeds() -> Sequence[Case]:
-    return [_written(labelled_suite()), _written(field_suite()), _written(document_suite())]
+def suite_seeds() -> Sequence[Case]:
+    """Give suites of each kind that is on disk."""
+    return [written_suite(made()) for made in (labelled_suite, field_suite, document_suite)]
 
 
-def _suite(folder: Path) -> None:
+def read_suite(folder: Path) -> None:
     """Open a suite as it is, and as a forger would write it: with a fingerprint and sizes that fit."""
     with suppress(TaskloomError):
         _use(store.open_suite(folder))
-    _use(_forged(folder))
+    _use(forged(folder))
 
 
-def _forged(folder: Path) -> Suite:
+def forged(folder: Path) -> Suite:
+    """Open a suite with sizes that fit, whatever its fingerprint."""
     path = folder / store.MANIFEST
     try:
         manifest = json.loads(path.read_bytes())
@@ -116,10 +119,10 @@ def _use(suite: Suite) -> None:
     for name, pools in suite.pools.items():
         suite.digest(name)
         for pool in pools.values():
-            _refusing(partial(pool.take, range(len(pool))), pool.labels, pool.groups, pool.golds)
+            refusing(partial(pool.take, range(len(pool))), pool.labels, pool.groups, pool.golds)
 
 
-def _refusing(*calls: Callable[[], object]) -> None:
+def refusing(*calls: Callable[[], object]) -> None:
     """Call, whatever is refused."""
     for call in calls:
         with suppress(TaskloomError):
@@ -142,7 +145,7 @@ def _run(folder: Path) -> None:
     run = folder / "run"
     with suppress(TaskloomError), Ledger(run / "ledger.db") as ledger:
         ledger.keep_about(suite_folder=str(folder / "suite"), study_folder=str(folder))
-    _refusing(
+    refusing(
         lambda: render(summarise(api.open_run(run)), "json"),
         lambda: api.open_run(run).to_arrow(),
         lambda: api.learners_of_run(run),
@@ -248,7 +251,7 @@ def _sheets(folder: Path) -> None:
     sheets = [path for path in sorted(folder.iterdir()) if not path.name.endswith(".key.jsonl")]
     keys = sorted(folder.glob("*.key.jsonl"))
     if keys:
-        _refusing(lambda: answers.read_key(keys[0]))
+        refusing(lambda: answers.read_key(keys[0]))
     if sheets:
         found = answers.read_sheets(sheets)
         if found.kind == "ratings":
@@ -258,7 +261,7 @@ def _sheets(folder: Path) -> None:
 
 
 READERS = {
-    "suites": Reader(_suite_seeds, _suite, tests=60),
+    "suites": Reader(suite_seeds, read_suite, tests=60),
     "runs and ledgers": Reader(_run_seeds, _run, tests=25, seconds=4),
     "predictions": Reader(_prediction_seeds, _predictions),
     "challenges": Reader(_challenge_seeds, _challenge, tests=100),

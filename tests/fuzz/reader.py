@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from .mutate import Case
+
+OFFLINE: Mapping[str, str] = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "HF_HUB_OFFLINE": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,25 @@ def written(case: Case, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+
+
+@contextmanager
+def own_cache(folder: Path) -> Iterator[None]:
+    """Keep what is made in a folder, and not in the user's cache; nothing is fetched from anywhere."""
+    before = dict(os.environ)
+    os.environ |= OFFLINE | {"TASKLOOM_CACHE": str(folder)}
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ |= before
+
+
+def lasting_folder(name: str) -> Path:
+    """Make a folder for what inputs share, which goes with the process."""
+    made = Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import read_models, read_names, read_sources, read_suites
+from . import read_models, read_names, read_results, read_sources, read_suites, read_trained, read_words
 from .reader import Reader
 
 READERS: Mapping[str, Reader] = {
@@ -12,4 +12,7 @@ READERS: Mapping[str, Reader] = {
     **read_suites.READERS,
     **read_names.READERS,
     **read_models.READERS,
+    **read_words.READERS,
+    **read_trained.READERS,
+    **read_results.READERS,
 }

@@ -30,7 +30,8 @@ from .readers import READERS
 
 MEMORY = 1 << 30  # bytes that reading an input may take, beside what the process has
 STUCK = 600.0  # seconds on the clock after which a child is ended: it hangs where no signal reaches it
-CHUNK = 100  # inputs of a child
+CHUNK = 250  # inputs of a child
+LEAST = 300  # inputs of each reader in a long run, however slow it is
 FAILURES = Path("fuzz-failures")
 OWN = f"{os.sep}taskloom{os.sep}"
 
@@ -151,10 +152,18 @@ def _parts(numbers: range) -> Iterator[tuple[int, range]]:
 
 
 def shares(names: Sequence[str], total: int) -> list[tuple[str, range]]:
-    """Share inputs out: slow readers, which have few tests, get few."""
+    """Share inputs out: slow readers, which have few tests, get few, but none less than the others could spare."""
+    least = min(LEAST, max(1, total // (2 * len(names))))
     weights = {name: READERS[name].tests for name in names}
-    whole = sum(weights.values())
-    return [(name, range(1, 1 + max(1, round(total * weight / whole)))) for name, weight in weights.items()]
+    left, whole = max(0, total - least * len(names)), max(1, sum(weights.values()))
+    return [(name, range(1, 1 + least - (-left * weight // whole))) for name, weight in weights.items()]
+
+
+def warm_up(names: Sequence[str]) -> None:
+    """Make good inputs and read one of each, so that children have at hand what they would load again and again."""
+    for name in names:
+        seeds_of(name)
+        attempt(name, made(name, 0))
 
 
 def told(log: Path, read: Mapping[str, int]) -> int:
@@ -204,8 +213,7 @@ def main() -> None:
     if asked.input is not None:
         print(attempt(names[0], made(names[0], asked.input)) or "read, or refused")
         return
-    for name in names:
-        seeds_of(name)
+    warm_up(names)
     FAILURES.mkdir(exist_ok=True)
     asked.log.unlink(missing_ok=True)
     work = [(name, range(n.start + asked.first, n.stop + asked.first)) for name, n in shares(names, asked.total)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,29 @@ def test_a_template_that_does_not_end_is_stopped(refused: Refused):
 
 
 @pytest.mark.parametrize(
-    "template", ["{{ raise_exception('no') }}", "{{ 1 / 0 }}", "{% if %}", "{{ x.y.z }}", "{{ range(10**9) }}"]
+    "template", ["{{ raise_exception('no') }}", "{{ 1 / 0 }}", "{% if %}", "{{ x.y.z }}", "{{ range(1000000000) }}"]
 )
 def test_a_template_that_fails_is_refused(template: str, refused: Refused):
     with refused(ModelError, "chat-template-broken"):
         rendered(with_template(template), ASKED)
+
+
+DOUBLING = "{% set n = namespace(x='ab') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}"
+SQUARING = "{% set n = namespace(x=3) %}{% for i in range(60) %}{% set n.x = n.x * n.x %}{% endfor %}"
+LARGE = (
+    "{{ 'a' * 90000000000 }}", "{{ [1] * 90000000000 }}", "{{ 'a'|center(90000000000) }}", "{{ '%90000000000d' % 1 }}",
+    "{{ 'a'.ljust(90000000000) }}", "{{ '{:90000000000}'.format(1) }}", DOUBLING, SQUARING, "{{ 10 ** (10 ** 9) }}",
+    "{{ 7 * 10 ** 5000 }}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("template", LARGE)
+def test_a_template_that_takes_much_memory_is_refused(template: str, refused: Refused):
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with refused(ModelError, "chat-template-broken"):
+        rendered(with_template(template), ASKED)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_small_numbers_and_texts_are_multiplied_as_usual():
+    assert rendered(with_template("{{ 6 * 7 }} {{ 2 ** 10 }} {{ '=' * 3 }} {{ 0.5 * 4 }}"), ASKED) == "42 1024 === 2.0"

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from taskloom.errors import UnknownNameError
+from taskloom.errors import ModelError, UnknownNameError
 from taskloom.models import Decoding, LanguageModel, Odds, Reply, Usage
-from taskloom.models.fake import CONTEXT, Fake
+from taskloom.models.fake import CONTEXT, LESSONS, Fake
+from taskloom.models.fake_vectors import VECTORS, read_moves
 from taskloom.models.load import source
+from taskloom.models.vector_lessons import GROUPS, groups_in
 
 PLAIN = Decoding(tokens=4)
 PROMPTS = ["one two", "three\nfour five", ""]
@@ -82,3 +85,17 @@ def test_random_vectors_are_of_the_text_alone_and_say_nothing_of_it():
     assert abs(np.corrcoef(found[0], found[1])[0, 1]) < 0.2
     assert found[0, :3].tolist() == pytest.approx([0.0411529541, -0.4237518311, 0.0475921631])
     assert (set(of.can), encoder.forms, encoder.cut(["owl"])) == ({"vectors"}, (), [0])
+
+
+@pytest.mark.parametrize("kept", [b"", b"3", b"[[1]]", b'{"": 1}', b'{"": {"a": [1]}}', b"[" * 5000])
+def test_what_training_kept_is_refused_where_it_is_damaged(tmp_path: Path, kept: bytes):
+    for name in (LESSONS, VECTORS, GROUPS):
+        (tmp_path / name).write_bytes(kept)
+    pupil: Any = source("fake:pupil")
+    for read in (lambda: pupil.open_trained(tmp_path, [tmp_path]), lambda: read_moves([tmp_path])):
+        with pytest.raises(ModelError) as refused:
+            read()
+        assert refused.value.note.code == "weights-unreadable"
+    if not kept.startswith(b"{"):
+        with pytest.raises(ModelError):
+            groups_in([tmp_path])

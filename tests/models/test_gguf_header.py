@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from taskloom.errors import ModelError
+from taskloom.models.gguf import convert
 from taskloom.models.gguf_header import gguf_header
 from taskloom.models.plausible import refuse_implausible
+
+from ..fuzz.read_models import gguf_file
 
 if TYPE_CHECKING:
     from ..conftest import Refused
@@ -65,3 +68,22 @@ def test_settings_that_do_not_go_with_the_weights_are_refused(tmp_path: Path, re
     for name, value in (("num_hidden_layers", 10**9), ("llama.block_count", 4 * 10**9), ("hidden_size", 10**9)):
         with refused(ModelError, "setting-implausible", name=name, value=value):
             refuse_implausible({"text_config": {name: value}}, tmp_path, **sizes)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("llama.attention.head_count", 0, "setting-implausible"),
+        ("llama.block_count", 4_000_000_000, "setting-implausible"),
+        ("llama.feed_forward_length", 16, "gguf-unreadable"),  # than which the weights are larger
+    ],
+)
+def test_a_file_with_a_forged_setting_is_not_converted(
+    tmp_path: Path, name: str, value: int, code: str, refused: Refused
+):
+    good = gguf_file()
+    at = good.index(text(name)) + len(text(name)) + 4
+    (tmp_path / "m.gguf").write_bytes(good[:at] + struct.pack("<I", value) + good[at + 4 :])
+    with refused(ModelError, code):
+        convert(tmp_path / "m.gguf", tmp_path / "made")
+    assert not (tmp_path / "made").exists()

@@ -22,6 +22,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from taskloom.errors import FetchError, ModelError, UnknownNameError, UsageError
 from taskloom.models import Decoding, fetched
+from taskloom.models.encoder import TransformerEncoder
+from taskloom.models.lm import LM, Tokens
 from taskloom.models.load import Weights, source, weights
 from taskloom.sources import packages
 
@@ -547,3 +549,12 @@ def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | changed))
     assert "a setting of the model does not go with its weights" in why_refused(folder)
+
+
+def test_a_tokenizer_whose_longest_text_is_no_number_is_refused(folder: Path, refused: Refused) -> None:
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": "x"}))
+    for read in (LM.load, Tokens.load, TransformerEncoder.load):
+        with pytest.raises(ModelError) as told:
+            read(folder)
+        assert told.value.note.code in ("weights-unreadable", "encoder-unreadable")

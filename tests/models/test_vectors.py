@@ -398,3 +398,33 @@ def test_what_is_no_cache_is_not_merged(tmp_path: Path, refused: Refused):
     (tmp_path / FOLDER / "model" / "plain").mkdir(parents=True)
     with refused(UsageError, "vectors-unnamed", path=tmp_path / FOLDER / "model" / "about.json"):
         merge(tmp_path)
+
+
+@pytest.mark.parametrize("about", [b"[" * 5000, b'{"model": "m", "dtype": "float32", "x": NaN}', b"[]"])
+def test_a_cache_that_does_not_say_what_it_holds_is_not_merged(tmp_path: Path, refused: Refused, about: bytes):
+    (tmp_path / FOLDER / "model" / "plain").mkdir(parents=True)
+    (tmp_path / FOLDER / "model" / "about.json").write_bytes(about)
+    with refused(UsageError, "vectors-unnamed"):
+        merge(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["UPDATE about SET value = 'x'", "UPDATE texts SET place = 0.5", "DROP TABLE about"])
+def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folder: Path, change: str, refused: Refused):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    changed(store_of(tmp_path / "node" / FOLDER) / "index.db", change)
+    if "about" in change:
+        with refused(ModelUnavailableError, "vectors-not-kept"):
+            merge(tmp_path / "node")
+    else:
+        assert merge(tmp_path / "node") == [("bag, plain", 0)]
+
+
+@pytest.mark.parametrize("value", ["'x'", "9e999"])
+def test_an_index_whose_counts_are_none_is_told_as_unreadable(folder: Path, value: str):
+    opened()[0].take(TEXTS)
+    changed(store_of(folder) / INDEX, f"UPDATE about SET value = {value} WHERE name = 'remade'")
+    ((_, told),) = cached()
+    assert "can't be read" in told

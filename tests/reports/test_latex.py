@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from taskloom.reports import How, summarise
-from taskloom.reports.latex import escaped, latex
+from taskloom.reports import How, render, summarise
+from taskloom.reports.latex import _shown_by_numbers, escaped, latex
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,8 @@ def test_everything_is_escaped_and_braces_are_balanced(text):
         ("[4bit] *x", "{[}4bit{]} {*}x"),
         ("\x1b[31m\x00", r"\textbackslash{}u001b{[}31m\textbackslash{}u0000"),
         ("a---b `c", r"a-{}-{}-b \textasciigrave{}c"),
+        ("a,,b ''c", r"a,{},b '{}'c"),
+        ("\ud800", "{[}U+FFFD{]}"),
         ("道路 <é>", r"道路 \textless{}é\textgreater{}"),
     ],
 )
@@ -81,3 +86,34 @@ def test_a_single_learner_is_not_the_best_of_anything(make):
 def test_of_many_settings_intervals_stand_below_scores(make):
     text = latex(summarise(make(shots=(0, 1, 2, 4), seeds=2), How(count=50)))
     assert re.search(r"\\shortstack\[r\]\{\\textbf\{\d+\.\d\}\\\\\{\\scriptsize \{\[\}\d+\.\d, \d+\.\d\{\]\}\}\}", text)
+
+
+HOSTILE = (
+    "\\input{/etc/passwd}", "\\end{document}", "\\write18{ls}", "^^5cinput", "$x_1^2$ & #~ % {a} }b{", "[4bit] *x",
+    "\x1b[31m\x00", "a---b ,,c'' `d \"e", "道路 <é> ß Ł ą", "\u202e\ufeff", "\U0001f600 カナ", "≤ → “q” … « »",
+    "العربية", "e\u0301", "ΑΒΓ Кириллица", "\ud800x", "\\", "~", "&",
+)  # fmt: skip
+
+
+def test_characters_that_pdftex_may_not_know_are_declared_once():
+    lines = _shown_by_numbers("路 道路 a_b")
+    assert [line for line in lines if line.startswith(r"\taskloomunknown")] == [
+        r"\taskloomunknown{路}{{[}U+8DEF{]}}",
+        r"\taskloomunknown{道}{{[}U+9053{]}}",
+    ]
+    assert _shown_by_numbers("plain") == []
+
+
+@pytest.mark.parametrize("program", ["pdflatex", "lualatex"])
+def test_a_report_with_hostile_names_compiles(make, program: str, tmp_path: Path):
+    if not shutil.which(program) or subprocess.run(["kpsewhich", "booktabs.sty"], stdout=subprocess.DEVNULL).returncode:
+        pytest.skip(f"{program} or its package booktabs is not here")
+    names = [" ".join(HOSTILE[:8]), " ".join(HOSTILE[8:])]
+    text = render(summarise(make({names[0]: 0.9, names[1]: 0.5}), How(count=50)), "tex")
+    begin = "\\documentclass{article}\\usepackage{booktabs}\\usepackage[T1]{fontenc}\\begin{document}\n"
+    (tmp_path / "x.tex").write_text(f"{begin}{text}\nthe end\\end{{document}}\n", encoding="utf-8")
+    call = [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "x.tex"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "x.pdf").is_file()
+    assert b"passwd" not in done.stdout

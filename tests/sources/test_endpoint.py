@@ -127,6 +127,21 @@ def test_a_limit_of_the_query_is_kept(server: Server) -> None:
     assert server.asked == [f"{ALL} LIMIT 5"]
 
 
+@pytest.mark.parametrize("kept", [b"[" * 5000, b"3", b"[1]", b'[["a", 0.5]]', b'[["a", {"b": 1}]]', b"\xff", b"{}"])
+def test_rows_that_are_damaged_in_the_cache_are_asked_for_again(server: Server, tmp_path: Path, kept: bytes) -> None:
+    query = f"{ALL} LIMIT 2"
+    rows = list(at(server).select(query))
+    (file,) = (tmp_path / "cache").rglob("*.json")
+    file.write_bytes(kept)
+    assert list(at(server).select(query)) == rows
+    assert server.asked == [query] * 2
+
+
+def test_half_a_character_is_replaced(server: Server) -> None:
+    reply = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"value": "a\ud800"}}]}})
+    assert at(server)._read(reply.encode(), "application/json", "") == [["a\ufffd"]]
+
+
 def test_variables_must_be_named(server: Server, refused: Refused) -> None:
     with refused(UsageError, "variables-expected"):
         list(at(server).select("SELECT * WHERE { ?a ?p ?b }"))

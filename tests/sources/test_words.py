@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from taskloom.errors import SourceError, UnknownNameError, UsageError
@@ -135,8 +137,9 @@ def test_words_to_ask_about_are_listed_and_are_no_names(small: Lexicon) -> None:
     assert [small.vocabularies["spa"][n] for n in small.inputs["spa"]] == ["perro"]  # "irse" comes too seldom
 
 
-def test_a_count_must_be_a_number(tmp_path: Path) -> None:
-    (tmp_path / "words.tsv").write_text("a\tmany\n", encoding="utf-8")
+@pytest.mark.parametrize("count", ["many", "9" * 5000])
+def test_a_count_must_be_a_number(tmp_path: Path, count: str) -> None:
+    (tmp_path / "words.tsv").write_text(f"a\t{count}\n", encoding="utf-8")
     with pytest.raises(SourceError, match=r"words\.tsv:1: a count must be an integer"):
         word_lists.words(str(tmp_path / "words.tsv"), "eng")
 
@@ -205,6 +208,36 @@ def test_a_lexicon_is_made_once_and_made_again_when_it_is_damaged(
     again = lexicon(str(tmp_path / "wordnet"), inputs=lists, sentiment="")
     assert again.vocabularies == small.vocabularies
     assert again.digest == small.digest
+
+
+@pytest.mark.parametrize("damage", ["no header", "empty", "types", "columns", "rows", "names"])
+def test_a_lexicon_that_is_damaged_but_has_its_sizes_is_made_again(
+    small: Lexicon, cache: Path, lists: dict[str, str], tmp_path: Path, damage: str
+) -> None:
+    (folder,) = (cache / "words").iterdir()
+    manifest = json.loads((folder / words.MANIFEST).read_text())
+    number = manifest["arrays"].index("synonyms[eng].columns" if damage == "columns" else "synonyms[eng].rows")
+    array = np.load(folder / f"{number}.npy")
+    (folder / f"{number}.npy").unlink()  # it is mapped into memory
+    if damage in ("no header", "empty"):
+        (folder / f"{number}.npy").write_bytes(b"\x93NUMPY\x01\x00\x02\x00{(" if damage == "no header" else b"")
+    else:
+        kept = {"types": array.astype(float), "columns": array + 1000, "rows": array[::-1], "names": array}[damage]
+        np.save(folder / f"{number}.npy", kept)
+    manifest["arrays"] = [7] * len(manifest["arrays"]) if damage == "names" else manifest["arrays"]
+    manifest["files"] = {file: (folder / file).stat().st_size for file in manifest["files"]}
+    (folder / words.MANIFEST).write_text(json.dumps(manifest))
+    again = lexicon(str(tmp_path / "wordnet"), inputs=lists, sentiment="")
+    assert again.digest == small.digest
+    assert again.relation("synonyms", "eng", "eng").nnz == small.relation("synonyms", "eng", "eng").nnz
+
+
+def test_a_language_without_words_has_empty_tables(tmp_path: Path, lists: dict[str, str]) -> None:
+    folder = SMALL.write(tmp_path / "w")
+    (folder / "wn-data-spa.tab").write_text("", encoding="utf-8")
+    found = lexicon(str(folder), inputs=lists, sentiment="")
+    assert found.vocabularies["spa"] == ()
+    assert found.relation("translate", "eng", "spa").shape == (len(found.vocabularies["eng"]), 0)
 
 
 def test_other_files_are_another_lexicon(small: Lexicon, tmp_path: Path, lists: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,16 @@ def test_the_verb_reads_a_text_or_lines(
     assert "a folder" in taskloom("ask", "fake:echo", "abstract->title", str(tmp_path)).err
     unread = ask("On trees.", "abstract->category", "--suite", str(folder / "suite"), "--json")
     assert json.loads(unread.out)["task"] == "abstract->category"
+
+
+def test_what_an_endpoint_replies_is_kept_in_the_cache_and_not_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    asked = asking("api:tiny@http://127.0.0.1:9/v1", "title->abstract")
+    asked.bench.model("api:tiny@http://127.0.0.1:9/v1", asked.uses)
+    assert list((tmp_path / "here").iterdir()) == []
+    kept = tmp_path / "cache" / "ask" / "replies.db"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600

@@ -103,6 +103,7 @@ def test_a_preset_draws_the_same_episodes_in_a_run_and_in_a_challenge(made_topic
         ),
         ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "texts"}, "base": {"load": "x"}}}, False),
         ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "vectors"}}}, True),
+        ({"a": {"m": {"trained": "b"}}, "b": {"set": {"goal": "texts"}, "base": {"trained": "b"}}}, False),  # forged
     ],
 )
 def test_a_model_is_meta_trained_if_it_or_a_base_was_trained_on_tasks(keys: dict[str, Any], meta: bool):

@@ -18,7 +18,7 @@ from taskloom.models.telling import Telling
 from taskloom.studies import artifacts
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.export import trained_encoder
+from taskloom.studies.export import _chain, trained_encoder
 from taskloom.studies.finished import Finished
 from taskloom.studies.ledger import Ledger
 
@@ -116,3 +116,17 @@ def test_layouts_that_can_not_have_forms_are_refused(taskloom, run: Path, tmp_pa
     assert "unknown layout: 'adapter'" in taskloom("export", run, "fusion", tmp_path / "made", "--to", "adapter").err
     assert taskloom("export", run, "adapters", tmp_path / "made", "--to", "adapters", "--training", 0).code == 0
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["CLF", "PRX", "QRY", "RGN", "base"]
+
+
+def test_a_model_that_says_to_be_its_own_base_has_a_chain_that_ends(tmp_path: Path):
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.finish(cell("a", "m", 0, {"trained": "a"}), Finished(cost=Cost(seconds=1.0)))
+        assert _chain(ledger, "a") == ["a"]
+
+
+def test_a_list_of_files_that_no_json_can_hold_is_no_artifact(tmp_path: Path):
+    with artifacts.made(tmp_path, "a") as into:
+        (into / "w").write_bytes(b"x")
+    about = tmp_path / "artifacts" / "a" / "about.json"
+    about.write_text(about.read_text().replace('[1,"', '[1,NaN,"').replace('NaN,"', 'NaN],"x":["'))
+    assert artifacts.digest(tmp_path, "a") == ""

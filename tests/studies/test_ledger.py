@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -462,6 +463,14 @@ def test_what_can_not_be_opened_is_refused(tmp_path: Path, kind: str):
         Ledger(path)
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+def test_a_ledger_that_may_not_be_read_is_refused(tmp_path: Path):
+    Ledger(tmp_path / "ledger.db").__exit__(None, None, None)
+    (tmp_path / "ledger.db").chmod(0)
+    with pytest.raises(LedgerError, match="the ledger can't be opened"):
+        Ledger(tmp_path / "ledger.db")
+
+
 @pytest.mark.parametrize("value", ["{", "[]", "[" * 5000, '{"a": 1e', ""])
 def test_what_was_kept_about_a_run_is_refused_where_it_is_damaged(tmp_path: Path, value: str):
     with Ledger(tmp_path / "ledger.db") as ledger:
@@ -472,3 +481,40 @@ def test_what_was_kept_about_a_run_is_refused_where_it_is_damaged(tmp_path: Path
         with pytest.raises(LedgerError) as refused:
             ledger.about_json("overrides", {})
     assert refused.value.note.code == "ledger-damaged"
+
+
+@pytest.mark.parametrize("table", ["planned", "results", "about", "costs", "traces"])
+def test_a_table_that_is_gone_is_damage(tmp_path: Path, ledger: Ledger, table: str):
+    ledger.db.execute(f"DROP TABLE {table}")
+    reads = {
+        "planned": lambda: ledger.planned(0), "results": lambda: list(ledger.bodies(0)),
+        "about": lambda: ledger.about("x"), "costs": lambda: ledger.costs_of(0), "traces": lambda: ledger.traces(0),
+    }  # fmt: skip
+    with pytest.raises(LedgerError, match=f"the ledger is damaged .no such table: {table}"), ledger:
+        reads[table]()
+
+
+@pytest.mark.parametrize(
+    ("change", "read"),
+    [
+        ("UPDATE traces SET points = '[[1, null]]'", lambda ledger: ledger.traces(0)),
+        ("UPDATE costs SET ended = 'x'", lambda ledger: ledger.times(0)),
+        ("UPDATE costs SET threads = 'x'", lambda ledger: ledger.threads("a")),
+        ("UPDATE cells SET state = 'failed', why = '[]'", lambda ledger: ledger.ended("failed")),
+        ("UPDATE keys SET key = '[]', digest = checksum(cell, '[]')", lambda ledger: ledger.key("a")),
+    ],
+)
+def test_rows_that_do_not_hold_what_was_written_are_refused(ledger: Ledger, change: str, read: Callable[[Ledger], Any]):
+    ledger.keep_plan(0, "digest", "{}", [cell("a")])
+    ledger.finish(cell("a"), replace(finished(), traces={"loss": [(1, 2.0)]}))
+    ledger.db.execute(change)
+    with pytest.raises(LedgerError) as refused:
+        read(ledger)
+    assert refused.value.note.code == "ledger-damaged"
+
+
+def test_a_text_that_is_not_utf8_is_damage(ledger: Ledger):
+    ledger.keep_about(suite_folder="x")
+    ledger.db.execute("UPDATE about SET value = CAST(x'ff41' AS TEXT)")
+    with pytest.raises(LedgerError, match="the ledger is damaged"), ledger:
+        ledger.about("suite_folder")

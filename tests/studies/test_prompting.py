@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,12 @@ def test_the_template_is_part_of_a_learners_identity(asked: Path):
     plain, cue = (learner("in-context", {"template": {"*": name}}) for name in ("plain", "cue"))
     assert identity(plain) != identity(cue)
     assert prompt_hash("a") != prompt_hash("b")
+
+
+def test_a_cell_that_has_not_been_run_has_no_prompt_yet(asked: Path, tmp_path: Path):
+    shutil.copytree(asked / "run", tmp_path / "run")
+    with Ledger(tmp_path / "run" / "ledger.db") as ledger:
+        one = next(one for one in ledger.planned(0) if one.kind == "adapt")
+        ledger.db.execute("DELETE FROM keys")
+    with pytest.raises(UsageError, match="the run has nothing of this learner and task yet"):
+        show_prompt(tmp_path / "run", one.task, learner=one.learner)

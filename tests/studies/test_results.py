@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from taskloom.core import Example, Fields, Item, Labels, Number, Output, Ranking, Suite, Task, Terms, Text
-from taskloom.errors import StudyError
+from taskloom.errors import LedgerError, StudyError
 from taskloom.reports import How, render, summarise
 from taskloom.scores import Scored
 from taskloom.scores.tasks import score_task
@@ -232,3 +232,14 @@ def test_a_ledger_of_before_sizes_were_kept_is_read_without_them(tmp_path: Path)
                 "UPDATE results SET body = ?, digest = ? WHERE cell = ?", (old, checksum(cell, old), cell)
             )
     assert {(o.sizes, o.chance) for o in open_run(tmp_path / "run").outcomes} == {((), 1.0)}
+
+
+@pytest.mark.parametrize("change", ["UPDATE planned SET learner = 'x'", "UPDATE scores SET unusable = '\"x\"'"])
+def test_a_ledger_that_was_edited_is_refused(tmp_path: Path, change: str):
+    said(tmp_path, Text(), ["exact-match"], "yes")
+    with Ledger(tmp_path / "run" / LEDGER) as ledger:
+        ledger.db.execute(change)
+        ledger.db.execute("UPDATE scores SET digest = checksum(cell, signature, width, units, unusable)")
+    with pytest.raises(LedgerError) as refused:
+        open_run(tmp_path / "run")
+    assert refused.value.note.code == "ledger-damaged"

@@ -300,3 +300,18 @@ def test_every_fault_is_named_at_once_by_file_field_and_index(tmp_path: Path):
 def test_a_folder_without_task_files_is_refused(tmp_path: Path):
     with pytest.raises(SourceError, match="no task files"):
         task_files.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kept", [{"values": "{"}, {"keys": "3"}, {"Instances": '{"99999": {}}'}, {"values": "[" * 5000}, 3]
+)
+def test_what_is_kept_of_a_task_file_is_refused_where_it_is_damaged(tmp_path: Path, kept: Json):
+    made = three_tasks(tmp_path)
+    name = next(iter(made.tasks))
+    with pytest.raises(SuiteError, match="not as a task of a task file is kept"):
+        instructions.content_of(replace(made, about={**made.about, instructions.KEPT: {name: kept}}), name)
+
+
+def test_a_suite_of_other_tasks_is_not_written_as_task_files(small_suite: Suite, tmp_path: Path):
+    with pytest.raises(SuiteError):
+        instructions.write(small_suite, tmp_path)

@@ -356,3 +356,17 @@ def test_a_manifest_with_wrong_types_is_refused_by_its_place(
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match=re.escape(f"the manifest is damaged ({place}); build the suite again")):
         store.open_suite(tmp_path / "s")
+
+
+@pytest.mark.parametrize("place", ["all", "data", "footer", "end"])
+def test_rows_that_are_damaged_and_have_their_size_are_refused(tmp_path: Path, place: str):
+    store.write(mixed_suite(), tmp_path / "s")
+    path = tmp_path / "s" / store.ROWS
+    content = bytearray(path.read_bytes())
+    begin, end = {"all": (0, len(content)), "data": (8, 60), "footer": (-60, -20), "end": (-8, -4)}[place]
+    content[begin:end] = b"\xff" * len(content[begin:end])
+    path.write_bytes(content)
+    opened = [pool for pools in store.open_suite(tmp_path / "s").pools.values() for pool in pools.values()]
+    for pool in opened[:1] if place == "data" else opened:
+        with pytest.raises(StoreError, match=r"rows\.parquet"):
+            pool.take(range(len(pool)))

@@ -197,6 +197,8 @@ def _checked(name: str, made: Any) -> Learner:
     for kind in _kinds(name, made):
         if kind not in OUTPUTS:
             raise UnknownNameError(f"output of learner {name!r}", kind, OUTPUTS)
+    if odd := [model for model in made.models if not isinstance(model, str)]:
+        raise LearnerError(f"a model of learner {name!r} must be a text: {odd[0]!r}")
     for option, value in declared(made).items():
         _writable(f"option {option!r} of learner {name!r}", value)
     found: Learner = made

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel
 
 from ..errors import ModelError
 from ..messages import Note
@@ -28,7 +28,7 @@ from .causal import Ids
 from .contrast import ContrastObjective
 from .format_files import add_formats
 from .formats import FormatAdaptation, attach_formats, check_form
-from .lm import LM, SAFE, TOLD, UNREADABLE, brief, context_of, keep_quiet
+from .lm import LM, SAFE, TOLD, UNREADABLE, brief, context_of, keep_quiet, load_tokenizer
 from .padding import padded
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
@@ -65,7 +65,7 @@ class TransformerEncoder:
         how = settled(sentence_settings(folder), pooling, normalise)
         keep_quiet()
         try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, **SAFE)
+            tokenizer = load_tokenizer(folder)
             net, info = AutoModel.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
             net.to(device_for(device))
         except UNREADABLE as e:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from .fake_vectors import WIDTH, moves, read_moves, write_moves
 from .recipe import Learnt, Recipe, Watch
 from .trained import Trained
 from .vector_lessons import VectorLesson, VectorTask
+from .weight_files import read_learnt
 
 CONTEXT = 4096  # tokens that a fake can see
 KINDS: Mapping[str, str] = {
@@ -137,8 +137,12 @@ class Fake:
 
     def open_trained(self, run: Path, added: Sequence[Path], *, workers: int = 1) -> LanguageModel:  # noqa: ARG002
         """Make the fake ready with its lessons, the last first."""
-        kept = [json.loads((folder / LESSONS).read_text(encoding="utf-8")) for folder in reversed(added)]
-        return FakeModel(self.kind, [(prompt, answer) for lessons in kept for prompt, answer in lessons])
+        kept = [read_learnt(folder / LESSONS, _lessons) for folder in reversed(added)]
+        return FakeModel(self.kind, [lesson for lessons in kept for lesson in lessons])
+
+
+def _lessons(kept: Any) -> list[tuple[str, str]]:
+    return [(str(prompt), str(answer)) for prompt, answer in kept]
 
 
 class FakeModel:

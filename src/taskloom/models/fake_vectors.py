@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..ids import Json, canonical, raw_bits
 from . import Array
 from .trained import Trained
 from .vector_lessons import VectorLesson, VectorTask
+from .weight_files import read_learnt
 
 Moves: TypeAlias = dict[str, dict[str, Array]]  # form -> word -> what training has added to its vector
 VECTORS, STEP, WIDTH = "vectors.json", 0.5, 32
@@ -63,10 +63,17 @@ def write_moves(found: Moves, how: Trained, folder: Path) -> None:
 
 def read_moves(folders: Sequence[Path]) -> Mapping[str, Mapping[str, Array]]:
     """Read what training has moved, in all folders: forms are those of the last."""
-    each = [json.loads((folder / VECTORS).read_text(encoding="utf-8")) for folder in folders]
+    each = [read_learnt(folder / VECTORS, _moves_in) for folder in folders]
     found: Moves = {form: {} for form in (each[-1] if each else ())}
     for form, own in found.items():
         for kept in each:
             for word, move in {**kept.get("", {}), **kept.get(form, {})}.items():
-                own[word] = own.get(word, np.zeros(WIDTH)) + np.array(move)
+                own[word] = own.get(word, np.zeros(WIDTH)) + move
+    return found
+
+
+def _moves_in(kept: Any) -> Moves:
+    found: Moves = {form: {word: np.array(move, float) for word, move in own.items()} for form, own in kept.items()}
+    if any(move.shape != (WIDTH,) for own in found.values() for move in own.values()):
+        raise ValueError(f"a move does not have {WIDTH} numbers")
     return found

@@ -31,18 +31,24 @@ def convert(file: Path, folder: Path) -> None:
                 file.parent, dtype=torch.float32, output_loading_info=True, **safe
             )
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
+        plain = _plain(read)
     except UNREADABLE as error:
         first = (str(error).strip().splitlines() or [""])[0][:200]
         raise ModelError(Note.of("gguf-unreadable", kind=type(error).__name__, reason=first, path=file)) from None
     if missing := sorted(info["missing_keys"]):  # which would be drawn at random
         raise ModelError(Note.of("gguf-weights-missing", part=missing[0], path=file))
-    if hasattr(read.config, "quantization_config"):
-        del read.config.quantization_config
-    plain = type(read)(read.config)  # what was read from GGUF refuses to be saved
-    plain.load_state_dict(read.state_dict())
-    plain.generation_config = read.generation_config
     plain.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def _plain(read: Any) -> Any:
+    """Copy a model that was read from GGUF, and refuses to be saved; weights must have the shapes of its settings."""
+    if hasattr(read.config, "quantization_config"):
+        del read.config.quantization_config
+    plain = type(read)(read.config)
+    plain.load_state_dict(read.state_dict())
+    plain.generation_config = read.generation_config
+    return plain
 
 
 def _refuse_misfit(file: Path) -> None:

@@ -49,7 +49,7 @@ class LM:
         try:
             config = AutoConfig.from_pretrained(folder, **SAFE)
             kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-            tokenizer = AutoTokenizer.from_pretrained(folder, **SAFE)
+            tokenizer = load_tokenizer(folder)
             net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
             net.to(device_for(device))
         except UNREADABLE as e:
@@ -199,7 +199,10 @@ class Tokens:
     @classmethod
     def load(cls, folder: Path, context: int = 0) -> Tokens:
         """Load a folder's configuration and tokenizer."""
-        config, tokenizer = (kind.from_pretrained(folder, **SAFE) for kind in (AutoConfig, AutoTokenizer))
+        try:
+            config, tokenizer = AutoConfig.from_pretrained(folder, **SAFE), load_tokenizer(folder)
+        except UNREADABLE as e:
+            raise ModelError(Note.of("weights-unreadable", reason=brief(e), path=folder)) from e
         return cls(config, tokenizer, context_of(config, tokenizer, context))
 
     def count(self, prompt: Prompt) -> int:
@@ -305,6 +308,14 @@ def room_for(config: Any, context: int, written: int) -> int:
     if room < 1:
         raise ModelError(Note.of("context-too-small", written=written, context=context))
     return room
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Load a folder's tokenizer, whose longest text must be a number."""
+    found = AutoTokenizer.from_pretrained(folder, **SAFE)
+    if not isinstance(found.model_max_length, int | float):
+        raise TypeError(f"model_max_length must be a number: {found.model_max_length!r}")
+    return found
 
 
 def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from ..errors import ModelError
 from ..ids import canonical, shuffled
 from ..messages import Note
 from . import Array, Encoder, KeptVectors, Usage
+from .weight_files import read_learnt
 
 Loss: TypeAlias = Literal["class", "labels", "number", "triplet"]
 GROUPS = "groups.json"  # in the folder of an encoder that was trained with groups of tasks other than formats
@@ -104,8 +104,7 @@ def groups_in(folders: Sequence[Path]) -> dict[str, str]:
     path = folders[-1] / GROUPS if folders else None
     if path is None or not path.is_file():
         return {}
-    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return read_learnt(path, lambda kept: {str(task): str(form) for task, form in kept.items()})
 
 
 class GroupedVectors:

@@ -7,7 +7,6 @@ what a killed process has written is either known whole or written over.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sqlite3
 import time
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..errors import ModelUnavailableError
 from ..folders import alone
+from ..limits import parse_json
 from ..messages import Note
 from ..processes import is_gone, new_owner
 from ..texts import counted
@@ -90,7 +90,7 @@ class VectorStore:
         try:
             row = self._row(place)
             return row if row is not None and checksum == _checksum(digest, cut, row) else None
-        except (TypeError, AttributeError, OverflowError):  # no numbers: the index is damaged
+        except (TypeError, AttributeError, OverflowError, IndexError):  # no integers: the index is damaged
             return None
 
     def _row(self, place: int) -> Array | None:
@@ -277,12 +277,12 @@ class VectorStore:
     def described(folder: Path, about: Path) -> str:
         """Say what is in a folder, for people."""
         try:
-            model = json.loads(about.read_text(encoding="utf-8"))["model"]
+            model = parse_json(about.read_bytes())["model"]
             db = sqlite3.connect(f"{(folder / INDEX).absolute().as_uri()}?mode=ro", uri=True)
             (count,) = db.execute("SELECT count(*) FROM texts").fetchone()
-            (remade,) = db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone()
+            (remade,) = map(int, db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone())
             db.close()
-        except (OSError, ValueError, KeyError, TypeError, sqlite3.Error):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, sqlite3.Error):
             return "vectors that can't be read, and are encoded again when they are asked for"
         damaged = f"; {counted(remade, 'time')} something was damaged and encoded again" if remade else ""
         return f"{counted(count, 'vector')} of {model}, {folder.name}{damaged}"

@@ -10,7 +10,6 @@ What is kept first is what all see, whatever another machine or batch would have
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import time
@@ -25,6 +24,7 @@ import numpy as np
 from ..errors import ModelError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..sources import packages
 from . import VECTOR_DTYPES, Array, Encoder, Usage
@@ -182,19 +182,20 @@ def _merged(folder: Path) -> tuple[str, int]:
     """Copy the vectors of one model in one form."""
     about, target = folder.parent / ABOUT, packages.cache_folder() / FOLDER / folder.parent.name
     try:
-        said = json.loads(about.read_text(encoding="utf-8"))
-        name, dtype = str(said["model"]), str(said["dtype"])
+        said = parse_json(about.read_bytes())
+        name, dtype, kept = str(said["model"]), str(said["dtype"]), canonical(said)
     except (OSError, ValueError, KeyError, TypeError):
         raise UsageError(Note.of("vectors-unnamed", path=about)) from None
     if dtype not in VECTOR_DTYPES:
         raise UsageError(Note.of("vectors-unnamed", path=about))
     theirs, ours = VectorStore(folder, dtype), VectorStore(target / folder.name, dtype)
     try:
-        if theirs.width and ours.width not in (0, theirs.width):
+        width, own = theirs.guarded(lambda: theirs.width), ours.guarded(lambda: ours.width)
+        if width and own not in (0, width):
             raise UsageError(Note.of("vectors-unnamed", path=about))
         copied = ours.merge(theirs)
         if not (target / ABOUT).is_file():
-            write_whole(target / ABOUT, canonical(said))
+            write_whole(target / ABOUT, kept)
     finally:
         theirs.close()
         ours.close()

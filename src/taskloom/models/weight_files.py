@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import ModelError
 from ..ids import fingerprint
@@ -15,6 +15,8 @@ from ..limits import parse_json
 from ..messages import Note
 from .plausible import refuse_implausible
 from .sentence_files import module_files
+
+T = TypeVar("T")
 
 FILES = (
     "*.safetensors", "*.safetensors.index.json", "*.gguf", "*.json", "*.txt", "*.model", "*.jinja",
@@ -59,6 +61,14 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def read_learnt(path: Path, read: Callable[[Any], T]) -> T:
+    """Read JSON that training wrote, or refuse what is not as it was written."""
+    try:
+        return read(parse_json(path.read_bytes()))
+    except (OSError, ValueError, TypeError, AttributeError, LookupError) as error:
+        raise ModelError(Note.of("weights-unreadable", reason=str(error)[:100], path=path)) from None
 
 
 def cut_weights(folder: Path) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..episodes import shots_text
 from ..stats import Estimate
-from ..texts import counted, safe
+from ..texts import counted, safe, without_surrogates
 from . import numbers
 from .figures import Figure
 from .leaderboards import Leaderboard, Standing
@@ -18,23 +18,45 @@ from .tables import common_title, figure_table, partly, spoken_of, tally
 NONE = "--"
 BESIDE = 3  # settings whose intervals stand beside scores, not below
 RULE = r"\midrule"
+PACKAGES = (
+    r"% \usepackage{booktabs}",
+    r"% \usepackage[T1]{fontenc} % for pdflatex; other scripts need a font that has them",
+)
+IF_PDFTEX = r"\ifdefined\pdftexversion"
+DECLARE = (
+    r"\providecommand\taskloomunknown[2]{\expandafter\ifx\csname u8:\detokenize{#1}\endcsname\relax"
+    r"\expandafter\gdef\csname u8:\detokenize{#1}\endcsname{#2}\fi}"
+)
 CHARACTERS: Mapping[str, str] = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "[": "{[}", "]": "{]}", '"': "''", "*": "{*}", "`": r"\textasciigrave{}",
+    "\0": "{}",  # which `safe` leaves in no text
+    "\ufffd": "{[}U+FFFD{]}",  # which LuaTeX takes for damage
 }  # fmt: skip
 
 
 def latex(summary: Summary) -> str:
     """Write a table for each metric and each figure."""
-    tables = [f"% {escaped(tally(summary))}", r"% \usepackage{booktabs}"]
+    tables = list[str]()
     for metric in summary.metrics:
         found = summary.of(metric)
         tables.append(_scores(summary, found, "scores"))
         if common := [leaderboard.common for leaderboard in found if leaderboard.common]:
             tables.append(_scores(summary, common, "common"))
     tables += [_figure(summary, of) for of in summary.figures if of.rows]
-    return "\n\n".join(tables) + "\n"
+    body = "\n\n".join(tables)
+    return "\n".join([f"% {escaped(tally(summary))}", *PACKAGES, *_shown_by_numbers(body), "", body, ""])
+
+
+def _shown_by_numbers(text: str) -> list[str]:
+    """Have pdfTeX, which stops at a character that it knows nothing of, show such ones by their numbers.
+
+    It looks a character up by a name that is made of its bytes; what a document has declared stays.
+    """
+    odd = sorted({c for c in text if ord(c) > 127})
+    made = [rf"\taskloomunknown{{{c}}}{{{{[}}U+{ord(c):04X}{{]}}}}" for c in odd]
+    return [IF_PDFTEX, DECLARE, *made, r"\fi"] if made else []
 
 
 def _scores(summary: Summary, leaderboards: Sequence[Leaderboard], of: str) -> str:
@@ -134,5 +156,7 @@ def escaped(text: str) -> str:
     >>> escaped("50 % of {a_b}")
     '50 \\% of \\{a\\_b\\}'
     """
-    shown = "".join(CHARACTERS.get(c, c) for c in safe(" ".join(text.split())))
-    return re.sub("-(?=-)", "-{}", shown)  # or two of them are shown as one dash
+    apart = re.sub(
+        "([-,'])(?=\\1)", r"\1\0", safe(" ".join(without_surrogates(text).split()))
+    )  # or two of them are shown as one sign
+    return "".join(CHARACTERS.get(c, c) for c in apart)

@@ -19,9 +19,11 @@ from ..errors import SourceError, UsageError
 from ..folders import write_whole
 from ..http_client import HttpClient
 from ..ids import fingerprint
+from ..limits import parse_json
 from ..messages import Note
 from ..options import check_integers, settle_number
 from ..retries import TryAgainError, is_passing, pause, told_to_wait
+from ..texts import without_surrogates
 from . import packages
 from .facts import ORDERED, Cells, in_order
 
@@ -94,7 +96,7 @@ class SparqlEndpoint:
         """Give the rows of one request: those that were kept, or else send it."""
         kept = (self.cache or packages.cache_folder() / "sparql") / self.digest / f"{fingerprint(query)}.json"
         try:
-            rows = json.loads(kept.read_text(encoding="utf-8"))
+            return _rows_in(kept.read_bytes())
         except (OSError, ValueError):
             rows = self._sent(query)
             write_whole(kept, json.dumps(rows, ensure_ascii=False))
@@ -134,15 +136,25 @@ class SparqlEndpoint:
         if "json" not in kind:
             raise SourceError(Note.of("not-sparql-results", url=self.url, kind=kind or "none", said=said[:100]))
         try:
-            found = json.loads(content)
+            found = parse_json(content)
             names = found["head"]["vars"]
             return [[_value(row.get(name)) for name in names] for row in found["results"]["bindings"]]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise TryAgainError(Note.of("sparql-results-broken", said=said[:100])) from None
 
 
+def _rows_in(kept: bytes) -> list[Cells]:
+    """Read rows that were kept, or refuse what is none."""
+    found = parse_json(kept)
+    if not isinstance(found, list) or not all(isinstance(row, list) for row in found):
+        raise ValueError("no rows")
+    if not all(cell is None or isinstance(cell, str) for row in found for cell in row):
+        raise ValueError("no texts")
+    return [tuple(cell and without_surrogates(cell) for cell in row) for row in found]
+
+
 def _value(cell: Any) -> str | None:
-    return None if cell is None else str(cell["value"])
+    return None if cell is None else without_surrogates(str(cell["value"]))
 
 
 def _selected(query: str) -> list[str]:

@@ -14,6 +14,7 @@ from . import packages
 from .files import RowFaults, lines
 
 OFTEN = 5  # times in the Brown corpus, or in a list that has counts; times in a million words of a frequency list
+LONGEST = 18  # digits of a count
 CENTIBELS = 530  # of frequency: the first that are rarer than 5 in a million
 FREQUENCY_CODES: Mapping[str, str] = {"eng": "en", "spa": "es", "cat": "ca"}
 
@@ -59,7 +60,7 @@ def _file(path: Path) -> Iterator[str]:
     faults = RowFaults()
     for number, line, good in lines(path, faults, "utf-8"):
         word, tab, count = line.strip().partition("\t")
-        if tab and not count.isdecimal():
+        if tab and not (count.isdecimal() and len(count) <= LONGEST):
             faults.add(f"{path.name}:{number}", "a count must be an integer")
         elif good and word and (not tab or int(count) >= OFTEN):
             yield word.lower()

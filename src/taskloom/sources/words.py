@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 T = TypeVar("T")
+DAMAGED = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    SyntaxError,
+    TokenError,
+    OverflowError,
+)
 Truths: TypeAlias = "np.ndarray[tuple[int], Any]"
 
 FORMAT = 1  # of what is kept: raise it when the same sources give other tables
@@ -231,19 +243,42 @@ def _opened(folder: Path, notes: tuple[Note, ...]) -> Lexicon | None:
         numbered = enumerate(manifest["arrays"])
         arrays = {name: np.load(folder / f"{number}.npy", mmap_mode="r") for number, name in numbered}
         texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in manifest["languages"]}
-    except (OSError, ValueError, KeyError, TypeError):
+        tables = [name.removesuffix(".rows") for name in arrays if name.endswith(".rows")]
+        truths = {name.removesuffix(".truths"): array for name, array in arrays.items() if name.endswith(".truths")}
+        found = Lexicon(
+            vocabularies={language: tuple(text.split("\n")) if text else () for language, text in texts.items()},
+            inputs={language: arrays[f"{language}.inputs"] for language in texts},
+            unavailable=_unavailable(truths, texts),
+            notes=notes,
+            digest=manifest["digest"],
+            tables={name: (arrays[f"{name}.rows"], arrays[f"{name}.columns"]) for name in tables},
+            truths=truths,
+        )
+        return found if _fits(found) else None
+    except DAMAGED:
         return None
-    tables = [name.removesuffix(".rows") for name in arrays if name.endswith(".rows")]
-    truths = {name.removesuffix(".truths"): array for name, array in arrays.items() if name.endswith(".truths")}
-    return Lexicon(
-        vocabularies={language: tuple(text.split("\n")) for language, text in texts.items()},
-        inputs={language: arrays[f"{language}.inputs"] for language in texts},
-        unavailable=_unavailable(truths, texts),
-        notes=notes,
-        digest=manifest["digest"],
-        tables={name: (arrays[f"{name}.rows"], arrays[f"{name}.columns"]) for name in tables},
-        truths=truths,
-    )
+
+
+def _fits(of: Lexicon) -> bool:
+    """Tell whether the arrays that are kept have the types and sizes of their vocabularies."""
+    sizes = {language: len(vocabulary) for language, vocabulary in of.vocabularies.items()}
+    fits = [_is_whole_number(array) and _are_below(array, sizes[name]) for name, array in of.inputs.items()]
+    for key, (begins, columns) in of.tables.items():
+        source, _, target = key.rpartition("[")[2].removesuffix("]").partition("->")
+        fits += [_is_whole_number(begins), _is_whole_number(columns), len(begins) == sizes[source] + 1]
+        fits += [begins[0] == 0, begins[-1] == len(columns), bool((np.diff(begins) >= 0).all())]
+        fits += [_are_below(columns, sizes[target or source])]
+    for key, array in of.truths.items():
+        fits += [array.dtype == bool and array.shape == (sizes[key.rpartition("[")[2].removesuffix("]")],)]
+    return isinstance(of.digest, str) and all(fits)
+
+
+def _is_whole_number(array: Ints) -> bool:
+    return array.dtype == np.dtype("<i4") and array.ndim == 1
+
+
+def _are_below(array: Ints, size: int) -> bool:
+    return not len(array) or bool(array.min() >= 0 and array.max() < size)
 
 
 def _unavailable(truths: Mapping[str, Truths], languages: Mapping[str, str]) -> dict[str, Note]:

@@ -54,9 +54,9 @@ def digest(run: Path, cell: str) -> str:
         files = about["files"]
         if any((folder / Path(name).name).stat().st_size != size for name, (size, _) in files.items()):
             return ""
+        return fingerprint("artifact", files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
-    return fingerprint("artifact", files)
 
 
 def opened(run: Path, cell: str) -> Path:

@@ -15,6 +15,7 @@ from ..learners.toolbox import Toolbox
 from ..messages import Note
 from ..models.load import source
 from ..models.trained import Trained
+from ..sources import packages
 from ..sources.table import Field
 from ..suites.field_instructions import ARROWS
 from ..suites.field_instructions import instruction as instruction_of
@@ -29,6 +30,7 @@ from .study import Study
 from .work import Bench
 
 LONGEST = 256  # tokens of an answer
+FOLDER = "ask"  # in the cache, for what endpoints reply where there is no run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,8 @@ def asking(
         found = _of_run(Path(run), model, task, seed)
     else:
         opened = open_suite(Path(suite)) if suite else Suite(id="asked", tasks={}, pools={})
-        bench = Bench(Study(name="ask"), opened, {}, {model: source(model, None, Path(), others={})}, Path())
+        kept = packages.cache_folder() / FOLDER
+        bench = Bench(Study(name="ask"), opened, {}, {model: source(model, None, Path(), others={})}, kept)
         found = _asking(bench, _usual(model), (), task, seed)
     return replace(found, support=_support(found, shots)) if shots else found
 
@@ -148,7 +151,7 @@ def _made(ledger: Ledger, bench: Bench, model: str, task: str, seed: int) -> Use
     found: list[tuple[str, str]] = []
     for name in reversed(chain):
         found.insert(0, (name, cell))
-        base = ledger.key(cell)["base"]
+        base = ledger.key(cell).get("base")
         cell = base["trained"] if isinstance(base, Mapping) and "trained" in base else ""
     return tuple(found)
 

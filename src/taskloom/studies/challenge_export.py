@@ -96,9 +96,14 @@ def is_meta_trained(key: Callable[[str], Mapping[str, Any]], cell: str) -> bool:
     >>> is_meta_trained(keys.__getitem__, "a"), is_meta_trained({**keys, "b": {"set": {}}}.__getitem__, "a")
     (False, True)
     """
-    return any(
-        key(id_).get("set", {}).get("goal") != "texts" or is_meta_trained(key, id_) for id_ in _trained(key(cell))
-    )
+    pending, seen = [cell], {cell}
+    while pending:
+        for id_ in _trained(key(pending.pop())):
+            if key(id_).get("set", {}).get("goal") != "texts":
+                return True
+            pending += {id_} - seen  # a forged one may be its own base
+            seen.add(id_)
+    return False
 
 
 def _trained(key: Any) -> Iterator[str]:

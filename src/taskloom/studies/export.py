@@ -67,11 +67,14 @@ def _chosen(planned: Sequence[Planned], model: str, training: int | None) -> Pla
 
 def _chain(ledger: Ledger, cell: str) -> list[str]:
     """Give the cells that made a model, its bases first."""
-    if not (key := ledger.key(cell)):
-        raise UsageError(Note.of("not-trained-yet", path=ledger.path.parent))
-    base = key["base"]
-    before = _chain(ledger, base["trained"]) if isinstance(base, dict) and "trained" in base else []
-    return [*before, cell]
+    found: list[str] = []
+    while cell and cell not in found:  # a forged one may be its own base
+        if not (key := ledger.key(cell)):
+            raise UsageError(Note.of("not-trained-yet", path=ledger.path.parent))
+        found.insert(0, cell)
+        base = key.get("base")
+        cell = str(base["trained"]) if isinstance(base, dict) and "trained" in base else ""
+    return found
 
 
 def _base(study: Study, model: str) -> Source:

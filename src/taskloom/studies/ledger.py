@@ -50,7 +50,7 @@ from .ledger_schema import (
     upgrade,
 )  # fmt: skip
 
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
 HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
@@ -129,7 +129,7 @@ class Ledger:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.db.close()
-        if isinstance(error, zlib.error) or getattr(error, "sqlite_errorname", "").startswith(DAMAGED):
+        if isinstance(error, zlib.error) or _is_damage(error):
             raise LedgerError(f"{_damaged(error)}: {self.path}") from None
 
     def _check(self) -> None:
@@ -335,7 +335,10 @@ class Ledger:
 
     def key(self, cell: str) -> dict[str, Any]:
         """Read what a finished cell is named by."""
-        found: dict[str, Any] = parse_json(self._read("keys", cell) or "{}")
+        with self.naming_damage(f"the key of cell {cell}"):
+            found = parse_json(self._read("keys", cell) or "{}")
+            if not isinstance(found, dict):
+                raise TypeError(type(found).__name__)
         return found
 
     def _read(self, table: str, cell: str) -> bytes | None:
@@ -356,7 +359,8 @@ class Ledger:
         found: dict[str, dict[str, Score]] = {}
         for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
             array = np.frombuffer(inflated(units), "<f8").reshape(-1, width)
-            found.setdefault(cell, {})[signature] = (array, parse_json(unusable))
+            counts = {str(reason): int(count) for reason, count in parse_json(unusable).items()}
+            found.setdefault(cell, {})[signature] = (array, counts)
         return found
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
@@ -367,17 +371,21 @@ class Ledger:
         """Give what was traced while the cells of a plan learnt: by cell and name, values at steps."""
         found: dict[str, dict[str, list[tuple[int, float]]]] = {}
         for cell, name, points in self._of_plan("traces", trial, "name", "points"):
-            found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
+            with self.naming_damage("traces"):
+                found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
         return found
 
     def threads(self, cell: str) -> int:
         """Give the number of threads that a cell was trained with; 0 where that is unknown."""
         row = self.db.execute("SELECT threads FROM costs WHERE cell = ?", (cell,)).fetchone()
-        return int(row[0]) if row else 0
+        with self.naming_damage("costs"):
+            return int(row[0]) if row else 0
 
     def times(self, trial: int) -> tuple[float, float] | None:
         """Give when the first cell of a plan was begun, and when the last was done."""
-        found = [(ended - seconds, ended) for _, ended, seconds in self._of_plan("costs", trial, "ended", "seconds")]
+        rows = self._of_plan("costs", trial, "ended", "seconds")
+        with self.naming_damage("costs"):
+            found = [(ended - seconds, ended) for _, ended, seconds in rows]
         return (min(began for began, _ in found), max(ended for _, ended in found)) if found else None
 
     def _of_plan(self, table: str, trial: int, *names: str) -> Iterator[Any]:
@@ -391,7 +399,8 @@ class Ledger:
     def ended(self, state: Literal["failed", "skipped"]) -> dict[str, tuple[Note, str]]:
         """Give why cells of a state gave nothing, with the trace where there is one."""
         rows = self.db.execute("SELECT id, why, trace FROM cells WHERE state = ?", (state,))
-        return {cell: (Note.from_json(parse_json(why)), trace) for cell, why, trace in rows}
+        with self.naming_damage(f"{state} cells"):
+            return {cell: (Note.from_json(parse_json(why)), trace) for cell, why, trace in rows}
 
     def costs(self, kind: str = "adapt", *, trials: bool = True) -> list[tuple[str, str, Any, Cost]]:
         """Give what every finished cell of a kind cost: learner, task, shots and cost, the first to end first."""
@@ -467,6 +476,12 @@ def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
                 read.close()
                 raise LedgerError(f"{_damaged(error)}: {path}") from None
     return read
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    """Tell what comes of a file that is not as it was written; a text that is not UTF-8 has no name of SQLite's."""
+    name = getattr(error, "sqlite_errorname", "")
+    return isinstance(error, sqlite3.Error) and (name.startswith(DAMAGED) or "decode to UTF-8" in str(error))
 
 
 def _damaged(problem: object) -> str:

@@ -83,7 +83,7 @@ def lay_out(folder: Path, parcel: Parcel, chunks: Iterable[bytes]) -> None:
 def _within(name: str) -> PurePosixPath:
     """Refuse a path that leads out of a parcel."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
+    if path.is_absolute() or ".." in path.parts or "\0" in name:
         raise ClusterError(Note.of("parcel-damaged", file=name))
     return path
 

@@ -159,15 +159,18 @@ def _shown_of_run(
         bench = bench_of_run(folder, ledger)
         name = learner or _with_model(bench.learners)
         one = _planned(ledger.planned(0), task, name, shots, seed)
-        asked = (ledger.result(one.cell) or {}).get("sets", {}).get(QUERY, {"items": []})
-        kept = ledger.outputs(one.cell).get(QUERY, {}).get("prompts", [])
-        drawn = ledger.key(one.cell)["draw"]
+        with ledger.naming_damage(f"cell {one.cell}"):
+            asked = list((ledger.result(one.cell) or {}).get("sets", {}).get(QUERY, {"items": []})["items"])
+            kept = list(ledger.outputs(one.cell).get(QUERY, {}).get("prompts", []))
+        drawn = str(ledger.key(one.cell).get("draw", ""))
+    if not drawn:
+        raise UsageError(f"the run has nothing of this learner and task yet: {one.learner!r}, {one.task!r}")
     cell = Cell(
         id=one.cell, key="", task=one.task, learner=one.learner, shots=one.shots, seed=one.seed, index=one.episode,
         training=one.training, draw=drawn,
     )  # fmt: skip
     shown = _shown(bench, cell, item)
-    hashes = dict(zip(asked["items"], kept, strict=False))
+    hashes = dict(zip(asked, kept, strict=False))
     return replace(shown, kept=hashes.get(shown.item, "") if shown.is_drawn else "")
 
 

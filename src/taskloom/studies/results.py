@@ -197,7 +197,7 @@ def read_results(
     if about is None:
         return _nothing(ledger, suite, command, trial)
     _refuse_changed(suite, about.digests)
-    planned = _planned(ledger, suite, trial)
+    planned = _planned(ledger, suite, trial, about.learners)
     cells = {one.cell: one for one in planned if one.kind == "adapt"}
     with ledger.naming_damage("what cells gave"):
         reading = _Reading(ledger, suite, trial, metrics)
@@ -233,7 +233,7 @@ def read_results(
     )
 
 
-def _planned(ledger: Ledger, suite: Suite, trial: int) -> list[Planned]:
+def _planned(ledger: Ledger, suite: Suite, trial: int, learners: Collection[str]) -> list[Planned]:
     """Read the cells of a plan, and refuse those that no plan of this suite has."""
     planned = ledger.planned(trial)
     with ledger.naming_damage("the plan"):
@@ -244,6 +244,8 @@ def _planned(ledger: Ledger, suite: Suite, trial: int) -> list[Planned]:
                 raise TypeError(f"names are texts: {one.cell}")
             if one.kind == "adapt" and (one.task not in suite.tasks or not _is_shots(one.shots)):
                 raise LookupError(f"no task of the suite, or no shots: {one.cell}")
+            if one.kind == "adapt" and one.learner not in learners:
+                raise LookupError(f"no learner of the study: {one.cell}")
     return planned
 
 

@@ -23,7 +23,7 @@ from .views import VIEWS, View, view_kind
 from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 
 FORMAT = 1
-MAX_FILE = 1 << 20  # bytes of a study file
+MAX_FILE = 1 << 19  # bytes of a study file: six seconds to read; those that come with taskloom have 12,000 at most
 MOST = 100_000  # seeds that a number can stand for, and episodes of a setting
 WRITTEN = (
     "NAME: {} or NAME: {LEARNER: {option: value}}, "
@@ -351,7 +351,7 @@ def load(name_or_path: str) -> tuple[Study, str]:
     if not path.is_file():
         raise UsageError(f"no such study and no such file; {nearest(name_or_path, own)}: {name_or_path!r}")
     if path.stat().st_size > MAX_FILE:
-        raise StudyError(f"a study file must not be larger than {MAX_FILE:,} bytes: {path}")
+        raise StudyError(f"a study must not be larger than {MAX_FILE:,} bytes: {path}")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -366,6 +366,8 @@ def about(name: str) -> str:
 
 def parse(text: str, file: str = "study", folder: Path = Path()) -> Study:
     """Read a study, or list all its faults, each with line and column."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_FILE:  # one that a program made is refused before it is run
+        raise StudyError(f"a study must not be larger than {MAX_FILE:,} bytes: {file}")
     values = read_yaml(text, file)
     if not isinstance(values, Mapping):
         raise StudyError(f"{file}: a study must be a mapping with the keys name, suite, tasks, protocol and learners")

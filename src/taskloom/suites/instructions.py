@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from ..core import ROLES, Example, Folds, Item, Pool, Shown, Suite, Task, Text
 from ..errors import SuiteError
 from ..ids import Json, fingerprint
+from ..limits import parse_json
 from ..sources.task_files import (
     DEFINITION,
     INSTANCES,
@@ -218,17 +220,24 @@ def _lists(
 
 
 def content_of(suite: Suite, name: str) -> dict[str, Any]:
-    """Give what stood in the file of a task."""
+    """Give what stood in the file of a task; no fingerprint covers what is kept of it, so it may be damaged."""
     pools = suite.pools[suite.task(name).id]
     order = [pool for pool in ("test", "train", "all") if pool in pools]
     examples = [example for pool in order for example in pools[pool].take(range(len(pools[pool])))]
-    instances = [{"id": e.item.id, "input": e.item.fields["input"], "output": list(e.gold)} for e in examples]
     kept = suite.about.get(KEPT)
-    odd: Any = kept.get(name, {}) if isinstance(kept, Mapping) else {}
-    for number, instance in json.loads(odd.get(INSTANCES, "{}")).items():
+    try:
+        return _content(suite.tasks[name], examples, kept.get(name, {}) if isinstance(kept, Mapping) else {})
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise SuiteError(f"not as a task of a task file is kept ({error!r}): {name!r}") from None
+
+
+def _content(of: Task, examples: Sequence[Example], odd: Any) -> dict[str, Any]:
+    instances = [{"id": e.item.id, "input": e.item.fields["input"], "output": list(e.gold)} for e in examples]
+    read = partial(parse_json, parse_int=int)  # integers as they were
+    for number, instance in read(odd.get(INSTANCES, "{}")).items():
         instances[int(number)] = instance
-    made = _header(suite.tasks[name]) | {INSTANCES: instances} | json.loads(odd.get("values", "{}"))
-    return {key: made[key] for key in json.loads(odd.get("keys", "[]")) or KEYS if key in made}
+    made = _header(of) | {INSTANCES: instances} | read(odd.get("values", "{}"))
+    return {key: made[key] for key in read(odd.get("keys", "[]")) or KEYS if key in made}
 
 
 def _header(of: Task) -> dict[str, Any]:

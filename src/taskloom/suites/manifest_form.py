@@ -7,8 +7,10 @@ from typing import Any
 
 TEXTS = [str]
 DIGESTS = {str: str}
+SPAN = {"start": int, "stop": int, "source?": str, "target?": str}
+ASKS = {"function": str, "source": str, "target": str, "seed?": int, "other?": str}
 POOL: Mapping[Any, Any] = {
-    "rows": int, "digest": str, "kind?": str, "fields?": TEXTS, "row_groups?": [int], "asks?": dict,
+    "rows": int, "digest": str, "kind?": str, "fields?": TEXTS, "row_groups?": [int], "asks?": ASKS,
     "view?": {"inputs": TEXTS, "outputs": TEXTS, "split?": str},
     "link?": {"store": str, "by_id": bool, "rows_digest": str},
 }  # fmt: skip
@@ -19,7 +21,7 @@ TASK: Mapping[Any, Any] = {
 MANIFEST: Mapping[Any, Any] = {
     "format": int, "id": str, "fingerprint": str, "about": dict, "files": {str: int}, "folds": {str: {str: TEXTS}},
     "stores?": {str: {"documents": int, "digests": DIGESTS}}, "tasks": [TASK],
-    "functions?": {"words": int, "relations": int, "domains": dict, "spans": dict},
+    "functions?": {"words": int, "relations": int, "domains": {str: SPAN}, "spans": {str: SPAN}},
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from .documents import NAME, OWN, Documents, refuse_name
 from .fields import FieldPool, Records, schema_of, view_digest
 from .functions import tables as schemas
 from .functions.pools import SAMPLES as SAMPLE_ROWS
-from .functions.pools import Asks, FunctionPool
+from .functions.pools import Asks, FunctionPool, load_fitting
 from .functions.tables import Span, Tables
 from .instructions import LEAKING
 from .linked import Linked
@@ -193,8 +193,11 @@ def _pool(
     if kind == "function":
         if shared is None:
             raise ValueError(f"a pool of a function, and there are no words: {task.id}")
-        load = partial(parquet[SAMPLES].load, range(*kept["row_groups"]))
-        return FunctionPool(task.output, Asks(**kept["asks"]), shared, kept["rows"], kept["digest"], load)
+        asks, load = Asks(**kept["asks"]), partial(parquet[SAMPLES].load, range(*kept["row_groups"]))
+        if not {asks.source, asks.target or asks.source} <= shared.domains.keys():
+            raise ValueError(f"a pool of words that are in no domain: {task.id}")
+        fitting = partial(load_fitting, load, task.output, shared.size(asks.source))
+        return FunctionPool(task.output, asks, shared, kept["rows"], kept["digest"], fitting)
     link = kept.get("link", {})
     load = partial(parquet[ROWS].load, range(*kept["row_groups"]))
     made = Rows(task.output, tuple(kept["fields"]), kept["rows"], link.get("rows_digest", kept["digest"]), load)
@@ -371,7 +374,9 @@ def _open_tables(folder: Path, declared: Mapping[str, Any] | None) -> Tables | N
     if words.schema != schemas.WORDS or relations.schema != schemas.RELATIONS:
         raise StoreError(f"not the words and relations of function tasks: {folder}")
     domains, spans = ({n: Span(**span) for n, span in declared[key].items()} for key in ("domains", "spans"))
-    return Tables(words, relations, domains, spans)
+    made = Tables(words, relations, domains, spans)
+    made.refuse_unfit()
+    return made
 
 
 def _write_documents(name: str, of: Store, aside: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from taskloom.core import Labels, Ranking, Suite, Text, Words
-from taskloom.errors import SuiteError
+from taskloom.errors import StoreError, SuiteError
 from taskloom.suites import store
 from taskloom.suites.check import check
 from taskloom.suites.functions import catalogue, layout
@@ -196,6 +197,39 @@ def test_changed_relations_are_found(both, tmp_path):
     broken = {**of.pools, name: {**of.pools[name], "train": replace(pool, tables=damaged)}}
     found = [(fault.code, fault.place) for fault in check(replace(of, pools=broken))]
     assert found == [("E001", f"{name}/train")]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("functions", "spans", "antonyms[eng](0)", "stop"), "x"),
+        (("functions", "spans", "antonyms[eng](0)", "stop"), 10**6),
+        (("functions", "spans", "antonyms[eng](0)", "source"), "deu"),
+        (("functions", "domains", "eng", "start"), 10**6),
+        (("tasks", 0, "pools", "train", "asks", "source"), ["eng"]),
+        (("tasks", 0, "pools", "train", "asks", "source"), "deu"),
+        (("tasks", 0, "pools", "train", "asks", "target"), "spa"),
+        (("tasks", 0, "pools", "train", "asks", "function"), "translate[spa->eng](0)"),
+        (("tasks", 0, "pools", "train", "asks", "function"), "map{antonyms[eng](0)}(S)"),
+        (("tasks", 1, "pools", "train", "row_groups"), [0, 1]),
+    ],
+)
+def test_a_forged_manifest_is_refused(both, tmp_path, place, value):
+    of, _ = both
+    store.write(of, tmp_path / "s")
+    manifest = json.loads((tmp_path / "s" / store.MANIFEST).read_text())
+    at = manifest
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = value
+    (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises((SuiteError, StoreError)):
+        [all_of(unverified(tmp_path / "s"), name) for name in LEXICAL[:2]]
+
+
+def unverified(folder: Path) -> Suite:
+    """Open a suite whose fingerprint does not fit."""
+    return store._suite_of(store._manifest(folder), folder)
 
 
 def test_what_makes_no_task_is_refused_with_the_reason(shop):

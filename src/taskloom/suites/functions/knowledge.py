@@ -210,6 +210,6 @@ class Asking:
 def _rows(graph: Graph, text: str, *, predicate: bool) -> Iterator[tuple[str, str, str, str]]:
     """Read rows in which nothing is missing."""
     for row in graph.select(text):
-        x, label, y, *other = (cell or "" for cell in row)
-        if x and label.strip() and y and (predicate or (other and other[0].strip())):
-            yield x, label.strip(), y, other[0].strip() if other else ""
+        x, label, y, other = ([cell or "" for cell in row] + [""] * 4)[:4]  # a reply may have fewer than were asked for
+        if x and label.strip() and y and (predicate or other.strip()):
+            yield x, label.strip(), y, other.strip()

@@ -18,7 +18,7 @@ from ...ids import Json, fingerprint
 from .. import columns
 from ..rows import refuse_outside
 from .evaluate import Grid
-from .tables import Tables, digest_of, drawn
+from .tables import Tables, are_places, digest_of, drawn
 
 VERSION = 1  # of the maker: raise it when the same rows and tables give other examples
 LISTED = pa.list_(pa.int32())
@@ -150,6 +150,8 @@ class FunctionPool:
         asks, words = self.asks, np.array(sorted(wanted), np.int64)
         name = asks.function if function is None else function
         found = self.tables.sets(name, asks.source, words)
+        if found.shape[1] != self.tables.size(asks.target):
+            raise SuiteError(f"the outputs are of other words than {asks.target!r}: {name!r}")
         if not (sizes := np.diff(found.indptr)).all() and not asks.other:
             raise SuiteError(f"words without an output of {name!r}: the file is damaged")
         first = drawn(self.tables.hashes(asks.source)[words], sizes, name, asks.seed)
@@ -169,6 +171,20 @@ def is_whole(of: FunctionPool) -> bool:
         return table.num_rows == len(of) and content(of.output, of.asks, of.tables, table) == of.digest
     except (LookupError, SuiteError):  # a word that is in no table, or a relation that is not there
         return False
+
+
+def load_fitting(
+    load: Callable[[Sequence[str] | None], pa.Table], output: Output, words: int, names: Sequence[str] | None
+) -> pa.Table:
+    """Load rows, and refuse those whose words or labels are in no table."""
+    table = load(names)
+    listed = [lists(table[name])[1] for name in ("input", "key") if name in table.column_names]
+    labels = columns.numbers(table["label"]) if "label" in table.column_names else np.empty(0, np.int64)
+    least, most = (0, len(output.names)) if isinstance(output, Labels) else (-1, 3)  # none, or which of two is taught
+    fits = all(are_places(of, words) for of in listed) and are_places(labels - least, most - least)
+    if not fits or any(column.null_count for column in table.columns):
+        raise SuiteError("rows whose words or labels are in no table: the file is damaged")
+    return table
 
 
 def pool(output: Output, asks: Asks, of: Tables, table: pa.Table) -> FunctionPool:

@@ -47,6 +47,14 @@ class Tables:
     spans: Mapping[str, Span]
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # what was read already
 
+    def refuse_unfit(self) -> None:
+        """Refuse spans that lead out of the tables, or to no domain."""
+        for spans, rows in ((self.domains, self.words.num_rows), (self.spans, self.relations.num_rows)):
+            if wrong := [name for name, span in spans.items() if not 0 <= span.start <= span.stop <= rows]:
+                raise SuiteError(f"it has more rows than there are: {wrong[0]!r}")
+        if wrong := [name for name, of in self.spans.items() if not {of.source, of.target} <= self.domains.keys()]:
+            raise SuiteError(f"a relation of words that are in no domain: {wrong[0]!r}")
+
     def size(self, domain: str) -> int:
         """Count the words of a domain."""
         span = self.domains[domain]
@@ -95,12 +103,13 @@ class Tables:
         span = self.spans[name]
         part = self.relations.slice(span.start, span.stop - span.start).combine_chunks()
         words, listed = columns.numbers(part["word"]), _combined(part["outputs"])
-        sizes = np.zeros(self.size(span.source) + 1, np.int64)
-        sizes[words + 1] = columns.numbers(listed.value_lengths())
-        places = columns.numbers(listed.flatten())
-        shape = (self.size(span.source), self.size(span.target))
-        if (words >= shape[0]).any() or (places >= shape[1]).any() or (words < 0).any() or (places < 0).any():
+        places, shape = columns.numbers(listed.flatten()), (self.size(span.source), self.size(span.target))
+        if not are_places(words, shape[0]) or not are_places(places, shape[1]):
             raise SuiteError(f"the relation has words that are in no domain: {name!r}")
+        if (np.diff(words) <= 0).any() or part["word"].null_count or listed.null_count:
+            raise SuiteError(f"the relation does not have each word once, in order: {name!r}")
+        sizes = np.zeros(shape[0] + 1, np.int64)
+        sizes[words + 1] = columns.numbers(listed.value_lengths())
         return csr_array((np.ones(len(places), bool), places, np.cumsum(sizes)), shape=shape)
 
     def knows(self, of: WordFunction) -> bool:
@@ -112,14 +121,18 @@ class Tables:
         rows = rows_of(words, self.size(source))
         if not function:
             return rows
-        if function in self.spans:
-            found = rows @ self.relation(function)
-        else:
-            of = parse(function)
-            assert not isinstance(of, Map | Filter | Match)
-            found = outputs(of, rows, self)
+        try:
+            found = rows @ self.relation(function) if function in self.spans else self._outputs(function, rows)
+        except ValueError as error:  # relations of other domains than the words are of
+            raise SuiteError(f"the relations do not fit together ({error}): {function!r}") from None
         found.sort_indices()
         return found
+
+    def _outputs(self, function: str, rows: Matrix) -> Matrix:
+        of = parse(function)
+        if isinstance(of, Map | Filter | Match):
+            raise SuiteError(f"not a function of words: {function!r}")
+        return outputs(of, rows, self)
 
     def content(self, function: str, source: str, target: str, words: Ints) -> str:
         """Name what a function gives for words, by content, whatever else there is."""
@@ -133,6 +146,11 @@ class Tables:
         """Keep what names the outputs of words: they are the same for all tasks that ask for them."""
         learnt = self.kept.setdefault(f"content {function}", np.zeros((self.size(source), 3), np.int64))
         learnt[words] = np.stack(sums, axis=1)
+
+
+def are_places(found: Ints, size: int) -> bool:
+    """Tell whether numbers are places of so many."""
+    return not len(found) or bool(found.min() >= 0 and found.max() < size)
 
 
 def word_hashes(domain: str, named: Iterable[tuple[str, str]]) -> Ints:
