@@ -120,8 +120,8 @@ def _read(gold: _Gold, answers: Sequence[Answer | None]) -> _Read:
             named.append(candidates if len(found) == len(candidates) else found)
     except (TypeError, ValueError, OverflowError, struct.error):
         raise ScoreError(_fault(answers)) from None
-    query, scores = _repeated([*map(len, named)]), np.frombuffer(b"".join(packed))
-    return _ranked(_Read(query, chain.from_iterable(named), scores, _grades(gold, query)), answers)
+    query, grades = _beside(gold, [*map(len, named)])
+    return _ranked(_Read(query, chain.from_iterable(named), np.frombuffer(b"".join(packed)), grades), answers)
 
 
 def _scored(candidates: Graded, answer: Any) -> Graded:
@@ -139,11 +139,14 @@ def _scored(candidates: Graded, answer: Any) -> Graded:
     return found
 
 
-def _grades(gold: _Gold, query: Array) -> Array:
-    """Give the grade of each candidate of `query`, the graded first in each; NaN where it was not graded."""
-    found = np.full(len(query), np.nan)
-    found[_ranks(query) < np.bincount(gold.query, minlength=len(gold.given))[query]] = gold.grades
-    return found
+def _beside(gold: _Gold, sizes: Sequence[int]) -> tuple[Array, Array]:
+    """Give the query of each candidate, and its grade, the graded first in each query; NaN where it was not graded."""
+    if sum(sizes) == len(gold.grades):
+        return gold.query, gold.grades
+    query = _repeated(sizes)
+    grades = np.full(len(query), np.nan)
+    grades[_ranks(query) < np.bincount(gold.query, minlength=len(sizes))[query]] = gold.grades
+    return query, grades
 
 
 def _ranked(read: _Read, answers: Sequence[Any]) -> _Read:
