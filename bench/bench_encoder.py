@@ -116,7 +116,7 @@ def second_time(encoder: TransformerEncoder, texts: Sequence[str]) -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=256)
+    parser.add_argument("--count", type=int, default=128)
     arguments = parser.parse_args()
     try:
         from sentence_transformers import SentenceTransformer

@@ -238,6 +238,12 @@ def test_what_is_no_ranking_is_refused(typed, answer, note):
     assert refused.value.note == note
 
 
+def test_scores_of_another_type_of_numbers_are_refused():
+    with pytest.raises(ScoreError) as refused:
+        metric("mrr").units([(GRADED,)] * 2, [None, (("a", np.float64(1)),)])
+    assert refused.value.note == Note.of("pairs-expected", given="(('a', np.float64(1.0)),)")
+
+
 def test_a_ranking_with_nan_is_refused():
     with pytest.raises(ScoreError, match="nan"):
         metric("mrr").unit((GRADED,), (("c", 1.0), ("a", math.nan)))

@@ -94,7 +94,7 @@ def _gold(given: Sequence[tuple[Answer, ...]]) -> _Gold:
         grades = np.frombuffer(b"".join(_packed(own.values()) for own in graded))
         unscored = [dict.fromkeys(own, np.nan) for own in graded]
         kept = _Gold(tuple(given), unscored, _repeated([*map(len, graded)]), grades)
-        if len(grades) <= MOST_KEPT:
+        if len(grades) <= MOST_KEPT and all(type(right) is type(right[0]) is tuple for right in given):
             KEPT["last"] = kept
     return kept
 
@@ -168,11 +168,10 @@ def _packed(values: Collection[Any]) -> bytes:
 
 
 def _fault(answers: Sequence[Answer | None]) -> Note:
-    """Say what is wrong with the first answer that is no ranking."""
-    return next(
-        note for answer in answers for note in faults_of(Ranking(), answer or ())
-        if note.code not in ("candidate-unknown", "empty-output")
-    )  # fmt: skip
+    """Say what is wrong with the first answer that is no ranking, be it numbers or pairs of a type of their own."""
+    notes = (note for answer in answers for note in faults_of(Ranking(), answer or ()))
+    told = (note for note in notes if note.code not in ("candidate-unknown", "empty-output"))
+    return next(told, Note.of("pairs-expected", given=repr(next(filter(None, answers)))))
 
 
 def _order(query: Array, scores: Array, names: Iterable[str]) -> Array:
