@@ -44,14 +44,14 @@ def on_threads(work: Callable[[Part], Found], parts: Iterable[Part]) -> list[Fou
 def searched(model: Any, settings: Mapping[str, Sequence[float]], rows: Any, targets: Sequence[Any], by: Any) -> Any:
     """Give the model with the settings that are best on three folds, by a score of scikit-learn; of equals, the first.
 
-    Where no class has as many examples there are fewer folds, and with one of each the model is left as it is. The
-    search is content with a tolerance of 1e-4.
+    Where no class has as many examples there are fewer folds. The model is left as it is with one of each, or one of
+    either of two, for a fold has nothing to tell apart then. The search is content with a tolerance of 1e-4.
     """
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import GridSearchCV
 
-    most = max(Counter(targets).values()) if is_classifier(model) else len(targets)
-    if (folds := min(FOLDS, most)) < 2:
+    sizes = Counter(targets).values() if is_classifier(model) else [len(targets)]
+    if (folds := min(FOLDS, max(sizes))) < 2 or (len(sizes) == 2 and min(sizes) == 1):
         return model
     search = GridSearchCV(clone(model).set_params(tol=1e-4), dict(settings), scoring=by, cv=folds, refit=False)
     fit_counted(search, rows, targets)
