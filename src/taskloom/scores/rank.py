@@ -134,6 +134,8 @@ def _scored(candidates: Graded, answer: Any) -> Graded:
         if type(answer) is not tuple or not {*map(type, answer)} <= PAIR:
             raise TypeError
         found.update(answer)
+        if not {*map(type, found.values())} <= NUMBERS:
+            raise TypeError
         if len(found) > len(candidates):
             "".join(found)  # the quickest way to see that names are texts
     return found
@@ -162,8 +164,6 @@ def _ranked(read: _Read, answers: Sequence[Any]) -> _Read:
 
 def _packed(values: Collection[Any]) -> bytes:
     """Give the bytes of numbers as an array has them, in less than half the time that numpy takes."""
-    if not {*map(type, values)} <= NUMBERS:
-        raise TypeError
     return struct.pack(f"{len(values)}d", *values)
 
 
