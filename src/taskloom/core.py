@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST_SHOWN = 200  # characters of an answer that is at fault
 DROPPED = "dropped"  # in a suite's `about`: what was read and is in no task, by code
+ABSENT = "absent"  # and there: tasks of its benchmark that were not found
 
 Ints: TypeAlias = "ndarray[tuple[int], Any]"
 

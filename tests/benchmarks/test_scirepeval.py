@@ -15,7 +15,7 @@ from taskloom.benchmarks import build
 from taskloom.benchmarks.document_sets import hub_specs, own_declarations
 from taskloom.benchmarks.published import ALL, card, published
 from taskloom.benchmarks.scirepeval import catalogue, stand_ins
-from taskloom.core import DROPPED, Labels, Suite
+from taskloom.core import ABSENT, DROPPED, Labels, Suite
 from taskloom.errors import FetchError, SourceError, UnknownNameError, UsageError
 from taskloom.scores.tasks import is_known
 from taskloom.sources import packages
@@ -188,6 +188,7 @@ def test_mdcr_is_a_task_of_each_field_of_study(tmp_path: Path):
         "mdcr-art": ("Art",), "mdcr-biology": ("Biology",),
     }  # fmt: skip
     assert suite.tasks["mdcr-art"].metrics == ("map", "r@5")
+    assert suite.about[ABSENT] == [name for name in catalogue() if name != "mdcr"]
     assert suite.folds == {"scirepeval": {}}
 
 

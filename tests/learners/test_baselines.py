@@ -477,6 +477,8 @@ def test_a_search_for_c_serves_numbers_many_labels_and_single_examples():
     assert answers(searching, Labels(("tree", "bird")), OWLS[1:3], items("an owl")) == ["bird"]  # C = 1
     many = [(text, (gold,)) for text, gold in OWLS * 2]
     assert answers(searching, Labels(("tree", "bird"), many=True), many, items("owl", "oak")) == [("bird",), ("tree",)]
+    rare = [*(("an oak and an elm", ("tree",)),) * 5, ("an owl", ("bird",))]  # a fold without owls can't be fitted
+    assert answers(searching, Labels(("tree", "bird"), many=True), rare, items("an elm")) == [("tree",)]
     (low, high) = answers(searching, Number(), [(f"w{n % 3}", float(n % 3)) for n in range(12)], items("w0", "w2"))
     assert isinstance(low, float)
     assert isinstance(high, float)

@@ -182,6 +182,22 @@ def test_labels_are_those_of_the_probe(points: Any, variant: Any):
     assert found == [names[place] for place in probe.classes(queries)]
 
 
+@pytest.mark.parametrize(("metric", "positive"), [("macro-f1", None), ("f1:positive=no", 0), ("f1:positive=yes", 1)])
+def test_c_is_chosen_by_the_f1_that_a_task_is_scored_by(points: Any, metric: str, positive: int | None):
+    known, taught, new, queries = points
+    names, noise = ("no", "yes"), np.random.default_rng(4).normal(size=len(taught))
+    classes = (taught[:, 0] + noise > 0.8).astype(int)
+    task = Task(id="t", instruction="", output=Labels(names), metrics=(metric, "accuracy"))
+    support = examples(known, [names[place] for place in classes])
+    found = asked(Represent(model="map"), task, support, toolbox(), *map(item, new))
+    assert found == [names[place] for place in fit_classes(taught, classes, positive=positive).classes(queries)]
+    shown = [] if positive is None else {"format": [], "positive": names[positive]}
+    assert Represent(model="map").shown(task) == shown
+    assert Represent(model="map", variant="published").shown(task) == []
+    costs = [fit_classes(taught, classes, positive=one).costs for one in (None, 0, 1)]
+    assert len({*costs}) > 1  # it does matter
+
+
 def test_many_labels_are_each_told_by_itself(points: Any):
     known, taught, new, queries = points
     task = Task(id="t", instruction="", output=Labels(("right", "up"), many=True), metrics=("macro-f1",))

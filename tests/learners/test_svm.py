@@ -32,7 +32,7 @@ def searched(estimator: object, grid: tuple[float, ...], scoring: object, rows, 
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_classes_are_told_apart_as_by_a_grid_search_of_scikit_learn(k, by):
     rows, classes = drawn(k, 400, 15, k)
-    scoring = "accuracy" if by == "accuracy" else "f1" if k == 2 else "f1_macro"
+    scoring = "accuracy" if by == "accuracy" else "f1_macro"
     theirs = searched(LinearSVC(dual=False, tol=1e-8, max_iter=10_000), GRID, scoring, rows[:300], classes[:300])
     ours = fit_classes(rows[:300], classes[:300], by=by)
     assert ours.scores == pytest.approx(theirs.cv_results_["mean_test_score"], abs=1e-9)
@@ -176,6 +176,8 @@ def test_scores_are_scikit_learns():
     for k in (2, 5):
         for _ in range(20):
             truth, found = rng.integers(0, k, (2, 12))
-            averaged = {"average": "macro", "zero_division": 0} if k > 2 else {"zero_division": 0}
-            assert _score("f1", truth, found, k - 1) == pytest.approx(f1_score(truth, found, **averaged))
+            macro = f1_score(truth, found, average="macro", zero_division=0)
+            assert _score("f1", truth, found, None) == pytest.approx(macro)
+            each = f1_score(truth, found, average=None, labels=range(k), zero_division=0)
+            assert [_score("f1", truth, found, one) for one in range(k)] == pytest.approx(each.tolist())
             assert _score("accuracy", truth, found, k - 1) == accuracy_score(truth, found)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
+from collections.abc import Sequence
+from itertools import accumulate, combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +14,13 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.errors import ModelError, TaskloomError, UnknownNameError
 from taskloom.models import TextPair
-from taskloom.models.encoder import TransformerEncoder, batches
+from taskloom.models.encoder import PARTS, TransformerEncoder, batches
 from taskloom.models.load import Weights, source
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.sentence_files import SentenceSettings, sentence_settings
@@ -131,7 +136,20 @@ def test_batches_hold_rows_of_like_length_up_to_a_budget():
     assert sorted(place for batch in found for place in batch) == list(range(7))
 
 
-def test_a_batch_has_a_part_of_the_budget_at_least_however_much_is_padding():
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=7))
+def test_no_other_batches_take_less(lengths: list[int]):
+    order, budget = sorted(lengths, reverse=True), 100
+
+    def cost(cuts: Sequence[int]) -> float:
+        sizes = [(max(1, order[start]), end - start) for start, end in pairwise((0, *cuts, len(order)))]
+        return sum(math.inf if n > 1 and w * n > budget else w * n + budget / PARTS for w, n in sizes)
+
+    ways = [cuts for count in range(len(order)) for cuts in combinations(range(1, len(order)), count)]
+    found = list(accumulate(map(len, batches(lengths, budget))))[:-1]
+    assert cost(found) == pytest.approx(min(map(cost, ways)))
+
+
+def test_few_tokens_are_one_batch_however_much_is_padding():
     assert list(batches([20, 20, 20, 10, 10, 3], budget=2048)) == [[0, 1, 2, 3, 4, 5]]
     assert list(batches([20] * 13 + [10] * 13, budget=2048)) == [[*range(13)], [*range(13, 26)]]
 

@@ -308,9 +308,13 @@ def test_b_cubed_names_of_clusters_do_not_matter():
     assert b_cubed((("a", "a", "b"), ("b", "b", "a"))) == 1
 
 
-def test_b_cubed_without_an_answer_takes_each_element_for_a_cluster_of_its_own():
-    gold = ("a", "a", "a", "b")
-    assert BCubed().unit((gold,), None) == BCubed().unit((gold,), ("1", "2", "3", "4"))
+def test_b_cubed_of_a_block_without_an_answer_is_0_and_counted():
+    gold = ("a", "a", "b", "c")
+    assert BCubed().unit((gold,), None) == (0, 0, 4)
+    found = score(BCubed(), [(gold,)] * 2, [gold, None])
+    assert (found.value, found.unusable) == (1 / 2, {"unparsable": 1})
+    for part in ("", "precision", "recall"):
+        assert score(BCubed(part=part), [(gold,)], [None]).value == 0
 
 
 def test_b_cubed_needs_a_cluster_for_each_element():

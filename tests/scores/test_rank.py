@@ -76,6 +76,14 @@ def test_many_rankings_are_scored_as_each_alone(typed):
     assert together.unusable == {"unparsable": 1}
 
 
+def test_gold_answers_that_change_from_one_call_to_the_next_are_read_again():
+    gold, answers = [(GRADED,), (GRADED,)], [ranked("a", "b"), ranked("c", "a")]
+    assert score(metric("mrr"), gold, answers).units[:, 0].tolist() == [1, 1 / 2]
+    gold[1] = ((("c", 1.0),),)
+    assert score(metric("mrr"), gold, answers).units[:, 0].tolist() == [1, 1]
+    assert score(metric("mrr"), gold[1:], answers[1:]).units[:, 0].tolist() == [1]
+
+
 def test_of_many_rankings_those_with_a_fault_are_counted_and_score_0():
     answers = [ranked("a"), (("a", 1.0), ("a", 2.0)), (("a", math.nan),), (("a", math.inf),), (), (("a", 10**400),)]
     found = score(metric("mrr"), [(GRADED,)] * 6, answers, Ranking())
@@ -228,6 +236,12 @@ def test_what_is_no_ranking_is_refused(typed, answer, note):
     with pytest.raises(ScoreError) as refused:
         metric(typed).unit((GRADED,), answer)
     assert refused.value.note == note
+
+
+def test_scores_of_another_type_of_numbers_are_refused():
+    with pytest.raises(ScoreError) as refused:
+        metric("mrr").units([(GRADED,)] * 2, [None, (("a", np.float64(1)),)])
+    assert refused.value.note == Note.of("pairs-expected", given="(('a', np.float64(1.0)),)")
 
 
 def test_a_ranking_with_nan_is_refused():

@@ -94,10 +94,14 @@ def test_signatures_and_clusters_are_read_from_objects_by_id_without_addresses()
     assert content.clusters == {"signature-1": "c", "signature-2": "c"}
 
 
-def test_candidates_by_field_of_study_keep_the_field():
-    content = read({"Art": {"q": {"true": ["a"], "bm25": ["b"]}}, "Biology": {"r": {"true": ["c"], "bm25": []}}})
-    assert content.parts == {"q": "Art", "r": "Biology"}
-    assert content.judged[""]["q"] == {"a": 1.0, "b": 0.0}
+def test_candidates_by_field_of_study_keep_the_field_also_of_a_query_that_is_in_two():
+    sets = {"r": {"true": ["c"], "bm25": []}, "q": {"true": ["b"], "bm25": []}}
+    content = read({"Art": {"q": {"true": ["a"], "bm25": ["b"]}}, "Biology": sets})
+    assert content.parts == {
+        "Art": {"": {"q": {"a": 1.0, "b": 0.0}}},
+        "Biology": {"": {"r": {"c": 1.0}, "q": {"b": 1.0}}},
+    }
+    assert content.judged == {}
 
 
 def test_of_a_document_that_comes_again_with_another_text_the_first_counts_and_is_counted():

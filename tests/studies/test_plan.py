@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from taskloom.core import Example, Fields, Item, Labels, Number, Output, Suite, Task, Text
+from taskloom.core import ABSENT, Example, Fields, Item, Labels, Number, Output, Suite, Task, Text
 from taskloom.episodes import Deck, Sampler
 from taskloom.errors import StudyError
 from taskloom.learners.instructed import Instructed
@@ -228,6 +228,14 @@ def test_tasks_beside_learners_and_in_protocols_must_be_there(tmp_path: Path):
         "learner 'copy': unknown task: 'abstract->titel'",
         "protocol: unknown task: 'abstrakt->*'",
     ]
+
+
+def test_a_protocol_may_be_of_a_task_of_the_benchmark_that_was_not_found(tmp_path: Path):
+    there = store.open_suite(labelled(tmp_path / "there", {"cs": 9}))
+    store.write(replace(there, about={ABSENT: ["drsm"]}), tmp_path / "suite")
+    with pytest.raises(StudyError) as refused:
+        plan(replace(study(tmp_path / "suite"), protocol=replace(ONE, tasks={"drsm": ONE, "drzm": ONE})), tmp_path)
+    assert [fault.partition(";")[0] for fault in refused.value.faults] == ["protocol: unknown task: 'drzm'"]
 
 
 # baselines, metrics and classes

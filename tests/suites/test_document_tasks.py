@@ -195,13 +195,13 @@ def test_one_id_for_two_texts_is_kept_apart_and_told():
 
 
 def test_a_task_of_each_field_of_study():
-    of = judged(elms={"owls": 1.0}, cod={"ants": 1.0})
-    of.parts = {"elms": "Art", "cod": "Political Science"}
+    of, both = judged(), {"cod": {"ants": 1.0}, "elms": {"owls": 1.0}}
+    of.parts = {"Political Science": {"test": both}, "Art": {"test": {"elms": {"cod": 1.0}}}}
     parts = by_part(NEAR, of)
     assert [(task.name, task.tags) for task, _ in parts] == [
         ("near-art", {"field": "Art"}), ("near-political-science", {"field": "Political Science"}),
     ]  # fmt: skip
-    assert [list(own.judged["test"]) for _, own in parts] == [["elms"], ["cod"]]
+    assert [own.judged["test"] for _, own in parts] == [{"elms": {"cod": 1.0}}, both]
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.sampled_from(["x", "y"]), min_size=4), st.floats(0, 1))

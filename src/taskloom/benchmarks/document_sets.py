@@ -356,7 +356,8 @@ def _judged(of: DeclaredTask, content: Content) -> Content:
     if of.queries or of.positives or of.negatives:
         ids = sorted(content.members if of.kind == "reviewers" else content.documents)
         sizes = {"queries": of.queries, "positives": of.positives, "negatives": of.negatives}
-        content.judged = {pool: drawn(own, ids, **sizes, key=of.name) for pool, own in content.judged.items()}
+        for judged in (content.judged, *content.parts.values()):
+            judged |= {pool: drawn(own, ids, **sizes, key=of.name) for pool, own in judged.items()}
     return content
 
 

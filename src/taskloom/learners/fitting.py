@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
 Part = TypeVar("Part")
@@ -16,10 +17,11 @@ FOLDS = 3  # of a search
 
 def fit_counted(model: Any, rows: Any, targets: Any) -> int:
     """Fit a model on one thread, for more would round otherwise; give 1 where it did not converge, else 0."""
+    from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+    quick = config_context(assume_finite=True, skip_parameter_validation=True)  # half of a small fit are checks
+    with _threads(type(model)).limit(limits=1), quick, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", EXPECTED)
         model.fit(rows, targets)
@@ -27,6 +29,14 @@ def fit_counted(model: Any, rows: Any, targets: Any) -> int:
     for warning in others:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return len(caught) - len(others)
+
+
+@cache
+def _threads(kind: type) -> Any:  # noqa: ARG001 (a kind of model loads the libraries that it needs)
+    """Find the libraries whose threads are limited, once for each kind of model, for that takes longer than a fit."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def on_threads(work: Callable[[Part], Found], parts: Iterable[Part]) -> list[Found]:
@@ -44,14 +54,14 @@ def on_threads(work: Callable[[Part], Found], parts: Iterable[Part]) -> list[Fou
 def searched(model: Any, settings: Mapping[str, Sequence[float]], rows: Any, targets: Sequence[Any], by: Any) -> Any:
     """Give the model with the settings that are best on three folds, by a score of scikit-learn; of equals, the first.
 
-    Where no class has as many examples there are fewer folds, and with one of each the model is left as it is. The
-    search is content with a tolerance of 1e-4.
+    Where no class has as many examples there are fewer folds. The model is left as it is with one of each, or one of
+    either of two, for a fold has nothing to tell apart then. The search is content with a tolerance of 1e-4.
     """
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import GridSearchCV
 
-    most = max(Counter(targets).values()) if is_classifier(model) else len(targets)
-    if (folds := min(FOLDS, most)) < 2:
+    sizes = Counter(targets).values() if is_classifier(model) else [len(targets)]
+    if (folds := min(FOLDS, max(sizes))) < 2 or (len(sizes) == 2 and min(sizes) == 1):
         return model
     search = GridSearchCV(clone(model).set_params(tol=1e-4), dict(settings), scoring=by, cv=folds, refit=False)
     fit_counted(search, rows, targets)

@@ -17,6 +17,8 @@ from ..ids import Json
 from ..messages import Note
 from ..models import Ability, Array
 from ..options import check_choices, check_integers
+from ..scores import metric
+from ..scores.match import F1
 from ..task_forms import FORMAT
 from . import Learner, Predictor, Tools
 from .baselines import golds_of, refuse_none
@@ -34,12 +36,13 @@ FEW = 100  # support examples of one label each; with fewer, the released code s
 class Represent(Learner):
     """Labels and numbers by a linear support vector machine on vectors; candidates by distance; clusters by pairs.
 
-    The C of a probe is chosen on three folds of the support. Candidates with members, such as reviewers with papers,
+    The C of a probe is chosen on three folds of the support, by macro F1 or, where that is the first metric of a task,
+    by F1 of one label. Candidates with members, such as reviewers with papers,
     are graded by the mean of their `top` most similar members. Where an encoder has forms for formats of tasks, the
     vectors of a task's format are taken.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     outputs: ClassVar[frozenset[str]] = frozenset({"labels", "number", "ranking", "terms"})
     unaided: ClassVar[frozenset[str]] = frozenset({"ranking"})
     model: str | tuple[str, ...] = "minilm"  # several: an ensemble
@@ -74,8 +77,10 @@ class Represent(Learner):
         return dict.fromkeys(self.models, VECTORS)
 
     def shown(self, task: Task) -> Json:
-        """Tell the format of a task, which decides the form of vectors."""
-        return list(task.tags.get(FORMAT, ())) if self.form == AUTO else None
+        """Tell the format of a task, which decides the form of vectors, and the label that C is chosen by."""
+        formats: Json = list(task.tags.get(FORMAT, ())) if self.form == AUTO else None
+        chosen_by = _positive(task) if self.variant == "corrected" else None
+        return formats if chosen_by is None else {"format": formats, "positive": chosen_by}
 
     def fit(
         self, task: Task, support: Sequence[Example], dev: Sequence[Example], *, seed: int, tools: Tools
@@ -161,12 +166,21 @@ def _labels(
         return many, lambda rows: [
             tuple(name for name, yes in zip(names, row, strict=True) if yes) for row in many.labels(rows).tolist()
         ]
-    places = [names.index(gold) for gold in golds]
+    places, positive = [names.index(gold) for gold in golds], _positive(task)
     if len({*places}) == 1:
         return None, lambda rows: [names[places[0]]] * len(rows)
     folds = 0 if variant == "published" and len(places) < FEW else FOLDS
-    probe = fit_classes(vectors, places, by=by, folds=folds)  # type: ignore[arg-type]
+    counted = None if positive is None else names.index(positive)
+    probe = fit_classes(vectors, places, by=by, folds=folds, positive=counted)  # type: ignore[arg-type]
     return probe, lambda rows: [names[place] for place in probe.classes(rows).tolist()]
+
+
+def _positive(task: Task) -> str | None:
+    """Give the label whose F1 a task is scored by first, where it is that of one."""
+    if not isinstance(task.output, Labels) or task.output.many or not task.metrics:
+        return None
+    of = metric(task.metrics[0], task.output)
+    return of.positive if isinstance(of, F1) and of.average == "binary" else None
 
 
 def _numbers(variant: Variant, task: Task, golds: Sequence[Any], vectors: Array) -> tuple[Probe | None, Rule]:

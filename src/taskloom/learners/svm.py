@@ -22,7 +22,7 @@ from .fitting import fit_counted, on_threads
 from .squared_hinge import Array, Axes, minimise, path, principal
 
 Split: TypeAlias = tuple[Array, Array]  # places that are trained on, and those that are held out
-ClassScore: TypeAlias = Literal["f1", "accuracy"]  # what C is chosen by; f1 is that of the positive class where two are
+ClassScore: TypeAlias = Literal["f1", "accuracy"]  # what C is chosen by; f1 is the mean over classes, or that of one
 NumberScore: TypeAlias = Literal["tau-b", "r2"]
 
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -70,7 +70,7 @@ def fit_classes(
     vectors: Array, classes: Sequence[int] | Array, *, grid: Sequence[float] = GRID, folds: int = FOLDS,
     by: ClassScore = "f1", positive: int | None = None,
 ) -> Probe:  # fmt: skip
-    """Tell classes apart; of two, `positive` is the one whose F1 counts, or else the larger. No folds: C is 1.
+    """Tell classes apart; `positive` is the one whose F1 counts, or else that of all does. No folds: C is 1.
 
     >>> probe = fit_classes(np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]]), [3, 3, 3, 8, 8, 8])
     >>> probe.classes(np.array([[0.5], [9.0]])).tolist()
@@ -81,7 +81,7 @@ def fit_classes(
     known, places = np.unique(found, return_inverse=True)
     if len(known) < 2:
         raise LearnerError(Note.of("probe-one-class", count=len(found)))
-    counted = len(known) - 1 if positive is None else int(np.searchsorted(known, positive))
+    counted = known.tolist().index(positive) if positive in known else None
     (axes,), targets = on_threads(principal, [rows]), _targets(places, len(known))
     tried = _tried(axes, targets, _splits(places, folds), grid)
     scores = _mean_scores(tried, axes, places, lambda truth, predicted: _score(by, truth, predicted, counted))
@@ -282,15 +282,15 @@ def _splits(places: Array, folds: int) -> list[Split]:
         return [split for split in StratifiedKFold(most).split(places, places) if len(split[1])]
 
 
-def _score(by: str, truth: Array, predicted: Array, positive: int) -> float:
-    """Give accuracy, or F1: of two classes that of the positive one, of more the mean over those that occur."""
+def _score(by: str, truth: Array, predicted: Array, positive: int | None) -> float:
+    """Give accuracy, or F1: that of the positive class, or the mean over those that occur."""
     if by == "accuracy":
         return float((truth == predicted).mean())
-    count = int(max(truth.max(), predicted.max(), positive)) + 1
+    count = int(max(truth.max(), predicted.max(), positive or 0)) + 1
     hits = np.bincount(truth[truth == predicted], minlength=count)
     total = np.bincount(truth, minlength=count) + np.bincount(predicted, minlength=count)
     each = 2 * hits / np.maximum(total, 1)
-    return float(each[positive] if count == 2 else each[total > 0].mean())
+    return float(each[total > 0].mean() if positive is None else each[positive])
 
 
 def _checked(vectors: Array) -> Array:

@@ -1,6 +1,6 @@
 """Encoders on this machine, by transformers and torch: texts to vectors.
 
-Texts of like length are computed together, as many as fit a budget of tokens. With which others a text is computed
+Texts of like length are computed together, in batches that take least in all. With which others a text is computed
 changes its vector by rounding alone: in single precision about 1e-7 of a normalised vector. The vector that is kept
 first is the one that all see (see `vectors`).
 """
@@ -37,8 +37,7 @@ from .telling import Telling, is_told
 from .train import train
 
 TOGETHER = 2048  # tokens that are computed at once, padding among them: what they make stays in a processor's cache
-PARTS = 8  # a batch has this part of the tokens at least: fewer take longer, each
-ALIKE = 0.9  # of the longest: a shorter text starts another batch, for padding is computed too
+PARTS = 32  # a batch takes as long as this part of the tokens, besides its own
 ON_DEVICE = 1 << 15  # the same on an accelerator, which wants more to do
 
 
@@ -192,20 +191,25 @@ class TransformerEncoder:
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Put rows of like length together, as many as fit a budget of tokens, the longest first: places of rows.
+    """Part rows by length into batches that fit a budget of tokens, so that all take least: places, the longest first.
+
+    A batch takes as long as its tokens, padding among them, and a share of the budget.
 
     >>> list(batches([30, 90, 40, 88], budget=200))
-    [[1, 3], [2], [0]]
+    [[1, 3], [2, 0]]
     """
     order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
+    least, ends = np.zeros(len(order) + 1), [0] * len(order)  # of the rows from a place on, and where its batch ends
+    for at in reversed(range(len(order))):
+        longest = max(1, lengths[order[at]])
+        rest = least[at + 1 : at + 1 + max(1, budget // longest)]
+        taken = rest + longest * np.arange(1, len(rest) + 1)
+        best = int(taken.argmin())
+        least[at], ends[at] = taken[best] + budget / PARTS, at + best + 1
     at = 0
     while at < len(order):
-        longest = max(1, lengths[order[at]])
-        most, least = max(1, budget // longest), budget // PARTS // longest
-        alike = (n for n, place in enumerate(order[at : at + most]) if n > least and lengths[place] < ALIKE * longest)
-        end = at + next(alike, most)
-        yield order[at:end]
-        at = end
+        yield order[at : ends[at]]
+        at = ends[at]
 
 
 def settled(of: SentenceSettings, pooling: Pooling | None, normalise: bool | None) -> SentenceSettings:

@@ -175,12 +175,14 @@ class BCubed(Metric):
 
     name: ClassVar[str] = "b-cubed"
     part: Literal["", "precision", "recall"] = ""  # none: F1
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def unit(self, gold: tuple[Answer, ...], answer: Answer | None) -> tuple[float, ...]:
-        """Add up precision and recall over the elements of a block; without an answer, each is a cluster of its own."""
+        """Add up precision and recall over the elements of a block; without an answer, both are 0."""
         right = _labels(gold[0])
-        found = tuple(map(str, range(len(right)))) if answer is None else _labels(answer)
+        if answer is None:
+            return 0.0, 0.0, float(len(right))
+        found = _labels(answer)
         if len(found) != len(right):
             raise UnusableError(Note.of("clusters-differ", elements=len(right), clusters=len(found)))
         both, ours, theirs = Counter(zip(right, found, strict=True)), Counter(found), Counter(right)
@@ -193,7 +195,8 @@ class BCubed(Metric):
         precision, recall, total = reduced.sums(np.asarray(units), weights).T
         if self.part:
             return reduced.ratio(precision if self.part == "precision" else recall, total)
-        return reduced.ratio(2 * precision * recall, (precision + recall) * total)
+        both = precision + recall
+        return reduced.ratio(2 * precision * recall, np.where(both > 0, both, 1) * total)
 
 
 def _met(gold: Sequence[tuple[Answer, ...]]) -> tuple[str, ...]:

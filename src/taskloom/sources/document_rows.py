@@ -64,7 +64,7 @@ class Content:
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of reviewers, and of signatures
     blocks: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)  # pool -> block -> signature -> cluster
     clusters: dict[str, str] = field(default_factory=dict)  # of signatures
-    parts: dict[str, str] = field(default_factory=dict)  # fields of study, of queries
+    parts: dict[str, dict[str, Graded]] = field(default_factory=dict)  # field of study -> judged, a query in several
     related: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of the link column
     studies: dict[str, tuple[str, ...]] = field(default_factory=dict)  # fields of study of documents
     unlabelled: set[str] = field(default_factory=set)  # documents whose column of labels is empty
@@ -83,9 +83,10 @@ class Content:
             self.dropped[Note.of("label-again")] += 1
         own[id_] = gold
 
-    def judge(self, pool: str, query: str, document: str, grade: float) -> None:
-        """Keep a judgement; of several of one pair, the highest counts."""
-        own = self.judged.setdefault(pool, {}).setdefault(query, {})
+    def judge(self, pool: str, query: str, document: str, grade: float, part: str = "") -> None:
+        """Keep a judgement, in a field of study where there is one; of several of one pair, the highest counts."""
+        judged = self.parts.setdefault(part, {}) if part else self.judged
+        own = judged.setdefault(pool, {}).setdefault(query, {})
         own[document] = max(grade, own.get(document, -math.inf))
 
     def judge_all(self, pool: str, graded: Graded) -> None:
@@ -160,8 +161,7 @@ def _read(row: Row, columns: Columns, into: Content, pool: str, level: float) ->
             _read(one, columns, into, pool, level)
     elif found := list(_by_field(row)):
         for part, query, document, grade in found:
-            into.parts[query] = part
-            into.judge(pool, query, document, grade)
+            into.judge(pool, query, document, grade, part)
     else:
         _read_labelled(row, columns, into, pool)
 

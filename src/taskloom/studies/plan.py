@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core import Labels, Suite, Task
+from ..core import ABSENT, Labels, Suite, Task
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
 from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
 from ..ids import Json
@@ -209,13 +209,17 @@ def _check_names_of_views(study: Study, tasks: Sequence[Task], faults: StudyFaul
 
 
 def _check_patterns(study: Study, suite: Suite, learners: Mapping[str, Learner], faults: StudyFaults) -> None:
-    """Note names and patterns of tasks, beside and in learners and in protocols, that no task of the suite has."""
+    """Note names and patterns of tasks, beside and in learners and in protocols, that no task of the suite has.
+
+    A protocol may be of a task that the suite's benchmark has and that was not found: the suite's note says so.
+    """
     used = [
         (f"learner {name!r}", f"tasks of learner {name}", text)
         for name, chosen in study.learners.items()
         for text in chosen.tasks
     ]
-    used += [("protocol", "protocol", text) for text in study.protocol.tasks]
+    absent: Any = suite.about.get(ABSENT, ())
+    used += [("protocol", "protocol", text) for text in study.protocol.tasks if not named(absent, text)]
     used += [(f"learner {name!r}", f"learner {name}", text) for name, of in learners.items() for text in of.patterns]
     for of, kind, text in used:
         if not named(suite.tasks, text):

@@ -311,22 +311,14 @@ def _notes(made: DocumentExamples) -> Iterator[Note]:
 
 
 def by_part(of: DocumentTask, content: Content) -> list[tuple[DocumentTask, Content]]:
-    """Make a task of each field of study, where queries have one."""
-    parts = sorted({*content.parts.values()})
-    return [(_part(of, name), _only(content, name)) for name in parts] or [(of, content)]
+    """Make a task of each field of study, where judgements have one."""
+    parts = sorted(content.parts.items())
+    return [(_part(of, name), replace(content, judged=judged, parts={})) for name, judged in parts] or [(of, content)]
 
 
 def _part(of: DocumentTask, name: str) -> DocumentTask:
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return replace(of, name=f"{of.name}-{slug}", tags={**of.tags, "field": name})
-
-
-def _only(content: Content, part: str) -> Content:
-    judged = {
-        pool: {query: grades for query, grades in own.items() if content.parts.get(query) == part}
-        for pool, own in content.judged.items()
-    }
-    return replace(content, judged=judged, parts={})
 
 
 def refuse_faults(tasks: Sequence[DocumentExamples]) -> None:

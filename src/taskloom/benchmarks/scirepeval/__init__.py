@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, TypeAlias
 
-from ...core import Suite
+from ...core import ABSENT, Suite
 from ...errors import FetchError, SourceError, UnknownNameError, UsageError
+from ...ids import Json
 from ...messages import Note
 from ...schema import key
 from ...sources import packages
@@ -55,7 +56,7 @@ def stand_ins() -> dict[str, DeclaredTask]:
 class SciRepEval:
     """The suite of the tasks that are at hand."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     source: tuple[str, ...] = key((), name="from", path=True)  # folders, declarations, hub:NAME or hub:all
     missing: Missing = "refuse"  # of documents that are named and missing
     most: int = 0  # documents of each task's table, drawn at random; 0: as many as it says
@@ -66,15 +67,17 @@ class SciRepEval:
         """Build the suite."""
         notes: list[Note] = []
         reader = TaskReader(self.on_error)
-        found = [
-            examples_of(one, content, self.missing)
-            for of, specs in self._wanted(notes)
-            for one, content in by_part(of, reader.content_of(of, specs))
-        ]
+        found: list[DocumentExamples] = []
+        absent = dict.fromkeys(catalogue())
+        for of, specs in self._wanted(notes):
+            parts = [examples_of(one, own, self.missing) for one, own in by_part(of, reader.content_of(of, specs))]
+            found += parts
+            if not all(map(is_without_examples, parts)):
+                absent.pop(of.name, None)
         used = [one for one in found if not is_without_examples(one)]
         if used and (idle := [one.of.name for one in found if one not in used]):
             notes.append(Note.of("data-set-unused", names=idle))
-        about = {"benchmark": NAME, "note": "; ".join(map(str, notes))}
+        about: dict[str, Json] = {"benchmark": NAME, "note": "; ".join(map(str, notes)), ABSENT: [*absent]}
         return suite(used or found, id=NAME, fold=FOLD, about=about)
 
     def sources(self) -> tuple[str, ...]:
