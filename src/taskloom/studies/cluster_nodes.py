@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..errors import ClusterError, UsageError
 from ..messages import Note
@@ -24,6 +24,7 @@ RAY = "ray"
 REACHED = 5.0  # seconds in which a cluster must take a connection
 PROBED = 300.0  # seconds in which a node must say what runs there
 VERSIONS = ("taskloom", "python", *PACKAGES)  # that must be the same everywhere, for results to be
+Joined: TypeAlias = Literal["before", "now", "started"]  # the first is not ours to leave; the last is of this program
 NAMES: Mapping[str, str] = {"CPU": "cpu", "GPU": "gpu", "memory": "memory"}  # Ray's name of a resource -> ours
 
 
@@ -66,13 +67,13 @@ def check_reachable(on: str) -> None:
             raise ClusterError(Note.of("cluster-missing", reason=error, address=address)) from None
 
 
-def join(on: str, workers: int) -> bool:
-    """Join a cluster, or start one on this machine where there is none; tell whether it is ours to leave."""
+def join(on: str, workers: int) -> Joined:
+    """Join a cluster, or start one on this machine where there is none."""
     check_reachable(on)
     import ray
 
     if ray.is_initialized():
-        return False
+        return "before"
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run tells nobody on the network
     os.environ.setdefault("RAY_worker_niceness", "0")  # of what is started here: as workers without Ray have it
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -80,15 +81,15 @@ def join(on: str, workers: int) -> bool:
         try:
             if address := address_of(on):
                 ray.init(address=address, **quiet)
-                return True
+                return "now"
             with suppress(ConnectionError):
                 ray.init(address="auto", **quiet)
-                return True
+                return "now"
             ray.init(address="local", num_cpus=workers or None, include_dashboard=False, **quiet)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             reason = " ".join(str(error).split())
             raise ClusterError(Note.of("cluster-missing", reason=reason, address=address_of(on) or RAY)) from None
-    return True
+    return "started"
 
 
 @contextmanager
@@ -123,7 +124,9 @@ def on_node(node: str) -> Any:
     return NodeAffinitySchedulingStrategy(node, soft=False)
 
 
-def refuse_unfit(nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Sequence[str]]) -> None:
+def refuse_unfit(
+    nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Sequence[str]], joined: Joined = "now"
+) -> None:
     """Refuse a cluster whose nodes lack what learners and models declare, or run other versions; name all faults."""
     faults = [
         str(Note.of("resource-missing", names=names, wanted=str(takes), nodes=[str(node) for node in nodes.values()]))
@@ -131,7 +134,7 @@ def refuse_unfit(nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Se
         if not any(takes.fits(node.has) for node in nodes.values())
     ]
     able = [node for node in nodes.values() if any(takes.fits(node.has) for takes in wanted)]
-    faults += _version_faults(able)
+    faults += _version_faults(able) if joined != "started" else ()  # that one has what runs here
     if faults:
         raise ClusterError(Note.of("cluster-unfit", count=len(faults)), faults)
 
