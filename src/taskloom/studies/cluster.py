@@ -25,7 +25,7 @@ from ..texts import counted
 from . import artifacts, parcels
 from .backlog import Backlog, Holding, Models, Needs
 from .cells import Cell
-from .cluster_nodes import ClusterNode, alive, differences, join, on_node, refuse_unfit
+from .cluster_nodes import ClusterNode, alive, differences, join, last_line, on_node, refuse_unfit
 from .cluster_worker import Found, Worker
 from .crews import CellFault, CellOutcome, Pool
 from .freight import Freight, is_asking
@@ -341,7 +341,7 @@ class RayCrew:
         self._end(member)
         self.there = {(node, id_) for node, id_ in self.there if node != member.node}
         if not member.is_ready:
-            self._count_start(Note.of("actor-lost", reason=_first_line(error)))
+            self._count_start(Note.of("actor-lost", reason=last_line(error)))
         at_hand, *others = [given for given, _ in member.running.values()] or [[]]
         self._put_back(*(pair for given in others for pair in given))  # which had not begun
         return saved + self._tried(at_hand, error, tries=TRIES)
@@ -370,7 +370,7 @@ class RayCrew:
 
     def _not_started(self, member: Member, error: RayTaskError) -> None:
         self._end(member)
-        self._count_start(Note.of("actor-lost", reason=str(error).strip().splitlines()[-1]))
+        self._count_start(Note.of("actor-lost", reason=last_line(error)))
 
     def _count_start(self, why: Note) -> None:
         """Give up where one actor after the other can't be started."""

@@ -22,6 +22,8 @@ from .resources import Resources
 
 RAY = "ray"
 REACHED = 5.0  # seconds in which a cluster must take a connection
+TRIES = "RAY_gcs_server_port_wait_time_s"  # how often Ray asks, each time for 40 seconds
+UNKNOWN = "AuthenticationError"  # what Ray says to a driver without the token
 PROBED = 300.0  # seconds in which a node must say what runs there
 VERSIONS = ("taskloom", "python", *PACKAGES)  # that must be the same everywhere, for results to be
 Joined: TypeAlias = Literal["before", "now", "started"]  # the first is not ours to leave; the last is of this program
@@ -80,16 +82,23 @@ def join(on: str, workers: int) -> Joined:
     with _own_signals(), chdir(sys.prefix):  # Ray puts the working folder on the path of its workers
         try:
             if address := address_of(on):
-                ray.init(address=address, **quiet)
+                with _one_try():
+                    ray.init(address=address, **quiet)
                 return "now"
-            with suppress(ConnectionError):
+            with suppress(ConnectionError), _one_try():  # one that was killed is still named in a file of Ray's
                 ray.init(address="auto", **quiet)
                 return "now"
             ray.init(address="local", num_cpus=workers or None, include_dashboard=False, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            reason = " ".join(str(error).split())
-            raise ClusterError(Note.of("cluster-missing", reason=reason, address=address_of(on) or RAY)) from None
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
+            raise ClusterError(_why_not(error, address_of(on) or RAY)) from None
     return "started"
+
+
+def _why_not(error: BaseException, address: str) -> Note:
+    """Tell why a cluster can't be joined; that it asks for a token is told by Ray in a text alone."""
+    if UNKNOWN in f"{error!r} {error.__cause__ or error.__context__!r}":
+        return Note.of("cluster-token", address=address)
+    return Note.of("cluster-missing", reason=" ".join(str(error).split()), address=address)
 
 
 @contextmanager
@@ -103,6 +112,18 @@ def _own_signals() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _one_try() -> Iterator[None]:
+    """Have Ray ask once whether a cluster is at an address: where something else answers, it would ask 20 times."""
+    before = os.environ.get(TRIES)
+    os.environ.setdefault(TRIES, "1")
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[TRIES]
 
 
 def alive() -> dict[str, ClusterNode]:
@@ -153,7 +174,7 @@ def _version_faults(nodes: Iterable[ClusterNode]) -> Iterator[str]:
         try:
             found = ray.get(ref, timeout=PROBED)
         except ray.exceptions.RayError as error:  # taskloom is not installed there, or the node is gone
-            yield str(Note.of("node-unable", reason=_last_line(error), node=host))
+            yield str(Note.of("node-unable", reason=last_line(error), node=host))
             continue
         if differ := differences(found):
             yield str(Note.of("versions-differ", versions=differ, node=host))
@@ -169,6 +190,6 @@ def differences(there: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _last_line(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
     """Give what an error of Ray comes down to: it has the traces of both machines."""
     return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
