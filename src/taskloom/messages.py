@@ -347,6 +347,9 @@ CLUSTER = {  # runs on several machines
         "no Ray cluster answers ({reason}); start one with `ray start --head`, and run this on one of its machines: "
         "{address}"
     ),
+    "cluster-token": (
+        "the Ray cluster asks for its token; set RAY_AUTH_MODE=token here, and have the token as Ray says: {address}"
+    ),
     "cluster-unfit": "the cluster can't run the study, {count:fault}:",
     "resource-missing": "no node has {wanted}, which {names} needs; nodes: {nodes}",
     "versions-differ": "another version than on the driver ({versions}); install the same ones: {node}",

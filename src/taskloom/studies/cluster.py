@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import ray
 from ray.exceptions import RayError, RayTaskError
@@ -25,14 +25,16 @@ from ..texts import counted
 from . import artifacts, parcels
 from .backlog import Backlog, Holding, Models, Needs
 from .cells import Cell
-from .cluster_nodes import ClusterNode, alive, differences, join, on_node, refuse_unfit
+from .cluster_nodes import ClusterNode, alive, differences, join, last_line, on_node, refuse_unfit
 from .cluster_worker import Found, Worker
 from .crews import CellFault, CellOutcome, Pool
 from .freight import Freight, is_asking
 from .plan import Plan
 from .resources import Resources
 
-IN_FLIGHT = 2  # cells of an actor, the one at hand included
+IN_FLIGHT = 2  # calls of an actor, the one at hand included
+TOGETHER = 0.05  # seconds that cells of one call take: what a call costs is little beside it
+SHORTEST = 0.001  # seconds that a cell is taken to take, at least
 WAITING = 6  # cells claimed for each actor beyond these, so that it can be given one whose model it holds
 TRIES = 3  # of a cell whose actor is lost each time, and to start an actor
 LOOK = 2.0  # seconds between looks at the nodes
@@ -40,7 +42,9 @@ PATIENCE = 60.0  # seconds to wait for a node, once all are lost
 RATE_OVER = 60.0  # seconds over which the rate is measured
 ASKING = 4  # processes, at most, for cells that ask endpoints
 POLL = 0.05  # seconds between looks at these processes, while actors work too
+HEARD = 0.2  # seconds after which Ctrl-C is heard: two are one to a program that waits in Ray meanwhile
 LEAVE = 10.0  # seconds in which nodes must clear up
+Given: TypeAlias = list[tuple[Cell, Models]]  # cells of one call, with the models that they open
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +56,7 @@ class Member:
     takes: Resources
     starting: list[Any]  # references to what must be done before it is ready; the last one is done last
     is_greeted: bool = False  # whether it has said what runs there
-    running: dict[Any, tuple[Cell, Models, list[Any]]] = field(default_factory=dict)  # by reference, in order
+    running: dict[Any, tuple[Given, list[Any]]] = field(default_factory=dict)  # calls by reference, in order
     holding: Holding = field(default_factory=Holding)
 
     @property
@@ -70,14 +74,15 @@ class RayCrew:
         self.backlog, self.members = Backlog(), list[Member]()
         self.there: set[tuple[str, str]] = set()  # nodes, and trained models that they have
         self.tries: Counter[str] = Counter()  # of cells, and of starts since the last that went well
+        self.pace: dict[str, float] = {}  # by learner: seconds that a cell of it may take
         self.refused: set[str] = set()  # nodes that run other versions
         self.ends: deque[float] = deque(maxlen=10_000)
         self.name, self.looked, self.stranded = f"run-{new_owner()}", 0.0, 0.0
         self.desk: Pool | None = None
-        self.is_ours = join(on, workers)
+        self.joined = join(on, workers)
         try:
             self.nodes = alive()
-            refuse_unfit(self.nodes, self._wanted())
+            refuse_unfit(self.nodes, self._wanted(), self.joined)
             self.freight = Freight(plan, run, self.name)
         except BaseException:
             self.shutdown(now=True)
@@ -103,7 +108,9 @@ class RayCrew:
         """Say how many cells are taken at most: those at hand, and some to choose from for each actor."""
         cores = sum(int(node.has["cpu"]) for node in self.nodes.values())
         slots = min(cores, self.limit) if self.limit else cores
-        return max(1, slots) * (IN_FLIGHT + WAITING) + (self.desk.room if self.desk else 0)
+        calls = [given for member in self.members for given, _ in member.running.values()]
+        beyond = sum(map(len, calls)) - len(calls)  # as many wait for the next calls
+        return max(1, slots) * (IN_FLIGHT + WAITING) + 2 * beyond + (self.desk.room if self.desk else 0)
 
     def submit(self, cell: Cell) -> None:
         """Take a cell to run."""
@@ -148,9 +155,9 @@ class RayCrew:
                 ray.wait(leaving, num_returns=len(leaving), timeout=LEAVE)
         for member in list(self.members):
             self._end(member)
-        if self.is_ours:
+        if self.joined != "before":
             ray.shutdown()
-        self.is_ours = False
+        self.joined = "before"
 
     # --- cells that ask an endpoint ----------------------------------------------------------------------------------
 
@@ -224,24 +231,45 @@ class RayCrew:
             ray.kill(member.actor)
 
     def _hand_out(self) -> None:
-        """Give each actor a few cells, first those whose models it holds."""
+        """Give each actor a few calls, first with cells whose models it holds."""
         for _ in range(IN_FLIGHT):
             for member in self.members:
-                if member.is_ready and len(member.running) < IN_FLIGHT:
-                    others = [other.holding for other in self.members if other is not member]
-                    idle = not member.running
-                    if taken := self.backlog.take(member.takes, member.holding, others, idle=idle):
-                        self._give(member, *taken)
+                if member.is_ready and len(member.running) < IN_FLIGHT and (given := self._chosen(member)):
+                    self._give(member, given)
 
-    def _give(self, member: Member, cell: Cell, models: Models) -> None:
-        """Have an actor run a cell, once its node has the models that were trained for it."""
+    def _chosen(self, member: Member) -> Given:
+        """Choose a cell for an actor, or several short ones, which would take longer to send than to run."""
+        others = [other.holding for other in self.members if other is not member]
+        found: Given = []
+        left = TOGETHER
+        idle = not member.running
+        while left > 0 and (taken := self.backlog.take(member.takes, member.holding, others, idle=idle)):
+            seconds = self._expected(taken[0])
+            if found and seconds > left:
+                self._put_back(taken)
+                break
+            found.append(taken)
+            member.holding.add(taken[1])
+            left, idle = left - seconds, False
+        return found
+
+    def _expected(self, cell: Cell) -> float:
+        """Say how long a cell may take; one that trains, or was lost with others, is run alone."""
+        alone = cell.kind == "train" or cell.id in self.tries
+        return TOGETHER if alone else max(SHORTEST, self.pace.get(cell.learner, TOGETHER))
+
+    def _put_back(self, *given: tuple[Cell, Models]) -> None:
+        for cell, models in reversed(given):
+            self.backlog.add(cell, self.needs.resources(cell), models, first=True)
+
+    def _give(self, member: Member, given: Given) -> None:
+        """Have an actor run cells, once its node has the models that were trained for them."""
         before = []
-        for _, id_ in cell.uses:
+        for id_ in dict.fromkeys(id_ for cell, _ in given for _, id_ in cell.uses):
             if (member.node, id_) not in self.there:
                 before.append(member.actor.receive_artifact.remote(id_, *self.freight.artifact(id_)))
                 self.there.add((member.node, id_))
-        member.running[member.actor.work.remote(cell)] = cell, models, before
-        member.holding.add(models)
+        member.running[member.actor.work.remote([cell for cell, _ in given])] = given, before
 
     # --- what comes back ---------------------------------------------------------------------------------------------
 
@@ -256,7 +284,7 @@ class RayCrew:
         if not waited:
             time.sleep(timeout if len(self.backlog) else 0.0)  # for a node
             return []
-        first, _ = ray.wait(list(waited), timeout=timeout)
+        first, _ = ray.wait(list(waited), timeout=min(timeout, HEARD))
         ready, _ = ray.wait(list(waited), num_returns=len(waited), timeout=0) if first else ([], [])
         return [(waited[reference], reference) for reference in ready]
 
@@ -266,29 +294,31 @@ class RayCrew:
             return []
         try:
             if reference in member.running:
-                return [self._cell_done(member, reference)]
+                return self._cells_done(member, reference)
             self._go_on(member)
         except RayTaskError as error:  # of our own doing on the node: a full disk, say
             if reference in member.running:
-                cell, _, _ = member.running.pop(reference)
-                return [(cell, CellFault.of(error.cause if isinstance(error.cause, Exception) else error))]
+                given, _ = member.running.pop(reference)
+                return self._tried(given, error.cause if isinstance(error.cause, Exception) else error, tries=1)
             self._not_started(member, error)
         except RayError as error:
             return self._lost(member, error)
         return []
 
-    def _cell_done(self, member: Member, reference: Any) -> tuple[Cell, CellOutcome]:
-        """Take what a cell gave, with the files that it made."""
-        cell, _, before = member.running[reference]
+    def _cells_done(self, member: Member, reference: Any) -> list[tuple[Cell, CellOutcome]]:
+        """Take what cells gave, with the files that they made."""
+        given, before = member.running[reference]
         ray.get(before)
-        found: Found = ray.get(reference)
-        if found.parcel:
-            chunks = (ray.get(chunk) for chunk in found.chunks)
-            parcels.lay_out(artifacts.place(self.run, cell.id), found.parcel, chunks)
-            self.there.add((member.node, cell.id))
+        gave: list[Found] = ray.get(reference)
+        for (cell, _), found in zip(given, gave, strict=True):
+            if found.parcel:
+                chunks = (ray.get(chunk) for chunk in found.chunks)
+                parcels.lay_out(artifacts.place(self.run, cell.id), found.parcel, chunks)
+                self.there.add((member.node, cell.id))
+            self.tries.pop(cell.id, None)
+            self.pace[cell.learner] = max(found.seconds, self.pace.get(cell.learner, 0.0) / 2)  # the first is slow
         del member.running[reference]
-        self.tries.pop(cell.id, None)
-        return cell, found.outcome
+        return [(cell, found.outcome) for (cell, _), found in zip(given, gave, strict=True)]
 
     def _go_on(self, member: Member) -> None:
         """Send a new actor what its node lacks; once that is done, it is ready."""
@@ -312,15 +342,23 @@ class RayCrew:
         self._end(member)
         self.there = {(node, id_) for node, id_ in self.there if node != member.node}
         if not member.is_ready:
-            self._count_start(Note.of("actor-lost", reason=_first_line(error)))
+            self._count_start(Note.of("actor-lost", reason=last_line(error)))
+        at_hand, *others = [given for given, _ in member.running.values()] or [[]]
+        self._put_back(*(pair for given in others for pair in given))  # which had not begun
+        return saved + self._tried(at_hand, error, tries=TRIES)
+
+    def _tried(self, given: Given, error: Exception, tries: int) -> list[tuple[Cell, CellOutcome]]:
+        """Have cells that gave nothing run again; of several, each alone, which shows the one that is at fault."""
         failed: list[tuple[Cell, CellOutcome]] = []
-        for place, (cell, models, _) in reversed([*enumerate(member.running.values())]):
-            self.tries[cell.id] += place == 0  # the others had not begun
-            if self.tries[cell.id] < TRIES:
-                self.backlog.add(cell, self.needs.resources(cell), models, first=True)
+        for cell, models in reversed(given):
+            self.tries[cell.id] += len(given) == 1
+            if self.tries[cell.id] < tries:
+                self._put_back((cell, models))
+            elif tries == 1:
+                failed.append((cell, CellFault.of(error)))
             else:
                 failed.append((cell, CellFault(Note.of("actor-lost", reason=_first_line(error)), str(error))))
-        return saved + failed
+        return failed
 
     def _saved(self, member: Member) -> list[tuple[Cell, CellOutcome]]:
         """Take what a lost actor had finished, or it would be taken for the cell that ended the actor."""
@@ -328,12 +366,12 @@ class RayCrew:
         for reference in list(member.running):
             with suppress(RayError):
                 if ray.wait([reference], timeout=0)[0]:
-                    found.append(self._cell_done(member, reference))
+                    found += self._cells_done(member, reference)
         return found
 
     def _not_started(self, member: Member, error: RayTaskError) -> None:
         self._end(member)
-        self._count_start(Note.of("actor-lost", reason=str(error).strip().splitlines()[-1]))
+        self._count_start(Note.of("actor-lost", reason=last_line(error)))
 
     def _count_start(self, why: Note) -> None:
         """Give up where one actor after the other can't be started."""

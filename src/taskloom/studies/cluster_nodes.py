@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..errors import ClusterError, UsageError
 from ..messages import Note
@@ -22,8 +22,11 @@ from .resources import Resources
 
 RAY = "ray"
 REACHED = 5.0  # seconds in which a cluster must take a connection
+TRIES = "RAY_gcs_server_port_wait_time_s"  # how often Ray asks, each time for 40 seconds
+UNKNOWN = "AuthenticationError"  # what Ray says to a driver without the token
 PROBED = 300.0  # seconds in which a node must say what runs there
 VERSIONS = ("taskloom", "python", *PACKAGES)  # that must be the same everywhere, for results to be
+Joined: TypeAlias = Literal["before", "now", "started"]  # the first is not ours to leave; the last is of this program
 NAMES: Mapping[str, str] = {"CPU": "cpu", "GPU": "gpu", "memory": "memory"}  # Ray's name of a resource -> ours
 
 
@@ -66,29 +69,36 @@ def check_reachable(on: str) -> None:
             raise ClusterError(Note.of("cluster-missing", reason=error, address=address)) from None
 
 
-def join(on: str, workers: int) -> bool:
-    """Join a cluster, or start one on this machine where there is none; tell whether it is ours to leave."""
+def join(on: str, workers: int) -> Joined:
+    """Join a cluster, or start one on this machine where there is none."""
     check_reachable(on)
     import ray
 
     if ray.is_initialized():
-        return False
+        return "before"
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run tells nobody on the network
     os.environ.setdefault("RAY_worker_niceness", "0")  # of what is started here: as workers without Ray have it
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     with _own_signals(), chdir(sys.prefix):  # Ray puts the working folder on the path of its workers
         try:
             if address := address_of(on):
-                ray.init(address=address, **quiet)
-                return True
-            with suppress(ConnectionError):
+                with _one_try():
+                    ray.init(address=address, **quiet)
+                return "now"
+            with suppress(ConnectionError), _one_try():  # one that was killed is still named in a file of Ray's
                 ray.init(address="auto", **quiet)
-                return True
+                return "now"
             ray.init(address="local", num_cpus=workers or None, include_dashboard=False, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            reason = " ".join(str(error).split())
-            raise ClusterError(Note.of("cluster-missing", reason=reason, address=address_of(on) or RAY)) from None
-    return True
+        except Exception as error:  # Ray raises many kinds, and a plain one where a busy machine starts it too slowly
+            raise ClusterError(_why_not(error, address_of(on) or RAY)) from None
+    return "started"
+
+
+def _why_not(error: BaseException, address: str) -> Note:
+    """Tell why a cluster can't be joined; that it asks for a token is told by Ray in a text alone."""
+    if UNKNOWN in f"{error!r} {error.__cause__ or error.__context__!r}":
+        return Note.of("cluster-token", address=address)
+    return Note.of("cluster-missing", reason=" ".join(str(error).split()), address=address)
 
 
 @contextmanager
@@ -102,6 +112,18 @@ def _own_signals() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _one_try() -> Iterator[None]:
+    """Have Ray ask once whether a cluster is at an address: where something else answers, it would ask 20 times."""
+    before = os.environ.get(TRIES)
+    os.environ.setdefault(TRIES, "1")
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[TRIES]
 
 
 def alive() -> dict[str, ClusterNode]:
@@ -123,7 +145,9 @@ def on_node(node: str) -> Any:
     return NodeAffinitySchedulingStrategy(node, soft=False)
 
 
-def refuse_unfit(nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Sequence[str]]) -> None:
+def refuse_unfit(
+    nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Sequence[str]], joined: Joined = "now"
+) -> None:
     """Refuse a cluster whose nodes lack what learners and models declare, or run other versions; name all faults."""
     faults = [
         str(Note.of("resource-missing", names=names, wanted=str(takes), nodes=[str(node) for node in nodes.values()]))
@@ -131,7 +155,7 @@ def refuse_unfit(nodes: Mapping[str, ClusterNode], wanted: Mapping[Resources, Se
         if not any(takes.fits(node.has) for node in nodes.values())
     ]
     able = [node for node in nodes.values() if any(takes.fits(node.has) for takes in wanted)]
-    faults += _version_faults(able)
+    faults += _version_faults(able) if joined != "started" else ()  # that one has what runs here
     if faults:
         raise ClusterError(Note.of("cluster-unfit", count=len(faults)), faults)
 
@@ -150,7 +174,7 @@ def _version_faults(nodes: Iterable[ClusterNode]) -> Iterator[str]:
         try:
             found = ray.get(ref, timeout=PROBED)
         except ray.exceptions.RayError as error:  # taskloom is not installed there, or the node is gone
-            yield str(Note.of("node-unable", reason=_last_line(error), node=host))
+            yield str(Note.of("node-unable", reason=last_line(error), node=host))
             continue
         if differ := differences(found):
             yield str(Note.of("versions-differ", versions=differ, node=host))
@@ -166,6 +190,6 @@ def differences(there: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _last_line(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
     """Give what an error of Ray comes down to: it has the traces of both machines."""
     return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()

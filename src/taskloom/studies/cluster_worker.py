@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,6 +97,7 @@ class Found:
     """What a cell gave, with the files that it made: a parcel, and its chunks in the object store."""
 
     outcome: CellOutcome
+    seconds: float
     parcel: Parcel | None = None
     chunks: Sequence[Any] = ()
 
@@ -129,16 +131,22 @@ class Worker:
         """Make ready for the cells of a run."""
         self.bench = job.bench()
 
-    def work(self, cell: Cell) -> Found:
+    def work(self, cells: Sequence[Cell]) -> list[Found]:
+        """Run cells, one after another."""
+        return [self._found(cell) for cell in cells]
+
+    def _found(self, cell: Cell) -> Found:
         """Run a cell; what it trains goes along with what it gave."""
         assert self.bench is not None
+        start = time.perf_counter()
         found = attempt(self.bench, cell)
+        seconds = time.perf_counter() - start
         if not isinstance(found, Finished) or not found.artifact:
-            return Found(found)
+            return Found(found, seconds)
         artifacts.drop_partial(self.folder, cell.id)
         place = artifacts.place(self.folder, cell.id)
         parcel = parcels.parcel_of(place)
-        return Found(found, parcel, [ray.put(chunk) for chunk in parcels.chunks_of(place, parcel)])
+        return Found(found, seconds, parcel, [ray.put(chunk) for chunk in parcels.chunks_of(place, parcel)])
 
     def leave(self) -> None:
         """Remove what the run has made on this machine."""
