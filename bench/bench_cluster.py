@@ -1,7 +1,8 @@
 """A cluster of one machine against processes: the same cells by 1 process, by 2, and by 2 actors of Ray.
 
-Measured from the first finished cell to the last, in turns: the time to start is given separately. Small
-cells show what a crew adds to each; cells that keep a core busy show how well it shares the cores.
+Measured from the first finished cell to the last, in turns: the time to start is given separately, and a worker that
+starts later than another counts against its crew. Small cells show what a crew adds to each; cells that keep a core
+busy show how well it shares the cores.
 """
 
 from __future__ import annotations
@@ -79,46 +80,58 @@ def timed(made: Plan, folder: Path, options: dict[str, object]) -> tuple[float, 
 
 
 def compared(made: Plan, folder: Path, runs: int) -> dict[str, list[tuple[float, float]]]:
+    """Run a plan by each crew in turns."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in CREWS}
     for _ in range(runs):
         for name, options in CREWS.items():
             found[name].append(timed(made, folder, options))
-            print(
-                f"    {name}: {found[name][-1][0]:.1f} s to start, {1000 * found[name][-1][1]:.2f} ms a cell",
-                flush=True,
-            )
+            start, each = found[name][-1]
+            print(f"    {name}: {start:.1f} s to start, {1000 * each:.2f} ms a cell", flush=True)
     return found
+
+
+def figures_of(kind: str, found: dict[str, list[tuple[float, float]]]) -> dict[str, float | str]:
+    """Give medians, and how the crews compare."""
+    each = {name: statistics.median(per_cell for _, per_cell in taken) for name, taken in found.items()}
+    figures: dict[str, float | str] = {f"{kind}, {name}: ms a cell": 1000 * seconds for name, seconds in each.items()}
+    one, two, actors = each.values()
+    return figures | {
+        f"{kind}: 2 processes against 1 process, times as fast": one / two,
+        f"{kind}: 2 actors of Ray against 1 process, times as fast": one / actors,
+        f"{kind}: 2 actors of Ray against 2 processes, times as long": actors / two,
+    }
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--small", type=int, default=10_000, help="number of small cells")
     asked.add_argument("--busy", type=int, default=200, help="number of cells that keep a core busy")
-    asked.add_argument("--rounds", type=int, default=400_000, help="hashes in each of these")
+    asked.add_argument("--short", type=int, default=60, help="number of such cells that take half as long")
+    asked.add_argument("--rounds", type=int, default=400_000, help="hashes in each of the busy cells")
     asked.add_argument("--on", default="ray", help="a cluster with two cores, instead of one that is started")
-    asked.add_argument("--runs", type=int, default=3, help="of each crew, in turns")
+    asked.add_argument("--runs", type=int, default=3, help="of each crew, in turns; of small cells, one")
     how = asked.parse_args()
     CREWS["2 actors of Ray"]["on"] = how.on
+    hashing = {"rounds": how.rounds}, {"rounds": how.rounds // 2}
+    busy, short = (StudyLearner(learner="busy.py:Busy", options=options) for options in hashing)
+    kinds = {
+        f"{how.busy:,} busy cells": (how.busy, busy, how.runs),
+        f"{how.short:,} short busy cells": (how.short, short, how.runs),
+        f"{how.small:,} small cells": (how.small, StudyLearner(learner="majority"), 1),
+    }
+    figures: dict[str, float | str] = {}
+    starts: dict[str, list[float]] = {name: [] for name in CREWS}
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at)
         write(build("fields", "data:papers", fields=FIELDS, where={"language": "en"}, id_column="id"), folder / "suite")
         (folder / "busy.py").write_text(BUSY)
-        busy_learner = StudyLearner(learner="busy.py:Busy", options={"rounds": how.rounds})
-        busy = compared(planned(folder, how.busy, busy_learner), folder, how.runs)
-        small = compared(planned(folder, how.small, StudyLearner(learner="majority")), folder, 1)
-    figures: dict[str, float | str] = {"load of the machine, mean of the last minute": f"{os.getloadavg()[0]:.1f}"}
-    for name in CREWS:
-        figures[f"{how.small:,} small cells, {name}: ms a cell"] = 1000 * small[name][0][1]
-        figures[f"{how.small:,} small cells, {name}: seconds to start"] = small[name][0][0]
-    each = {name: statistics.median(per_cell for _, per_cell in taken) for name, taken in busy.items()}
-    figures |= {f"busy cells, {name}: ms a cell": 1000 * seconds for name, seconds in each.items()}
-    figures["busy cells: 2 actors of Ray against 1 process, times as fast"] = (
-        each["1 process"] / each["2 actors of Ray"]
-    )
-    figures["busy cells: 2 processes against 1 process, times as fast"] = each["1 process"] / each["2 processes"]
-    figures["busy cells: 2 actors of Ray against 2 processes, times as long"] = (
-        each["2 actors of Ray"] / each["2 processes"]
-    )
+        for kind, (cells, learner, runs) in kinds.items():
+            found = compared(planned(folder, cells, learner), folder, runs)
+            figures |= figures_of(kind, found)
+            for name, taken in found.items():
+                starts[name] += [start for start, _ in taken]
+    figures |= {f"seconds to the first cell, {name}": statistics.median(taken) for name, taken in starts.items()}
+    figures["load of the machine, mean of the last minute"] = f"{os.getloadavg()[0]:.1f}"
     report("the same cells by three crews", figures)
 
 

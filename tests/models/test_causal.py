@@ -243,7 +243,9 @@ def test_a_beginning_that_was_kept_is_not_taken_for_another() -> None:
     engine = Causal(tiny("llama"), 0)
     for beginning in (LONG, LONG[:7], [*LONG[:7], 5, 6, 7], some(9, 3), [*some(9, 3), 8], LONG):
         prompts = [[*beginning, 5], [*beginning, 6, 7]]
-        found, _ = engine.score([(prompt, OPTIONS) for prompt in prompts])
+        asked = [(prompt, OPTIONS) for prompt in prompts]
+        found, _ = engine.score(asked)
+        assert found == Causal(engine.net, 0).score(asked)[0]  # whatever was asked before, to the last bit
         for prompt, logs in zip(prompts, found, strict=True):
             assert logs == pytest.approx([naive_score(engine.net, prompt, o) for o in OPTIONS], abs=1e-4)
         assert generate(engine, prompts, 4)[0] == [naive_generate(engine.net, prompt, 4) for prompt in prompts]

@@ -244,16 +244,13 @@ class Causal:
         size = common_prefix([row[:-1] for row in rows]) if self.can_share else 0
         if not size:
             return 0, None, 0
-        ids, (old, cache) = rows[0][:size], self.kept
-        same = common_prefix([old, ids]) if cache is not None else 0
+        ids, (old, kept) = list(rows[0][:size]), self.kept
+        if kept is not None and ids == old:  # a part of it would round otherwise: what was asked before must not show
+            return size, kept, 0
         made = DynamicCache(config=self.net.config)
-        if same and cache is not None:
-            for number, layer in enumerate(cache.layers):
-                made.update(layer.keys[:, :, :same], layer.values[:, :, :same], number)
-        if size > same:
-            self._run(torch.tensor([list(ids[same:])], device=self.device), made, keep=1)
+        self._run(torch.tensor([ids], device=self.device), made, keep=1)
         self.kept = ids, made
-        return size, made, size - same
+        return size, made, size
 
     def _grow(
         self, beginning: Cache | None, start: int, forest: Forest, needed: Sequence[int]
