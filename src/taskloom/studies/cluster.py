@@ -42,6 +42,7 @@ PATIENCE = 60.0  # seconds to wait for a node, once all are lost
 RATE_OVER = 60.0  # seconds over which the rate is measured
 ASKING = 4  # processes, at most, for cells that ask endpoints
 POLL = 0.05  # seconds between looks at these processes, while actors work too
+HEARD = 0.2  # seconds after which Ctrl-C is heard: two are one to a program that waits in Ray meanwhile
 LEAVE = 10.0  # seconds in which nodes must clear up
 Given: TypeAlias = list[tuple[Cell, Models]]  # cells of one call, with the models that they open
 
@@ -283,7 +284,7 @@ class RayCrew:
         if not waited:
             time.sleep(timeout if len(self.backlog) else 0.0)  # for a node
             return []
-        first, _ = ray.wait(list(waited), timeout=timeout)
+        first, _ = ray.wait(list(waited), timeout=min(timeout, HEARD))
         ready, _ = ray.wait(list(waited), num_returns=len(waited), timeout=0) if first else ([], [])
         return [(waited[reference], reference) for reference in ready]
 
