@@ -88,6 +88,11 @@ learners:
   slow: {"slow.py:Slow": {seconds: SECONDS}}
   tiny: {in-context: {model: "path:model"}}
 """
+WAIT = """
+        from pathlib import Path
+        while not Path({gate!r}).exists():
+            time.sleep(0.05)
+"""
 PROGRAM = """
 import sys
 from taskloom.studies.api import prepare
@@ -342,16 +347,19 @@ def test_a_learner_that_raises_or_ends_its_worker_fails_its_cells_alone(study: C
 
 @needs_ray
 def test_the_cells_of_a_node_that_is_lost_are_run_by_others(study: Callable[..., Path], nodes: Nodes):
-    path = study(0.3)
-    told = [""]
-    killed: list[int] = []
+    path, told, killed = study(), list[str](), list[str]()
+    gate = path.parent / "gate"  # where cells wait for the second actor, however late it is
+    learner = (path.parent / "slow.py").read_text()
+    (path.parent / "slow.py").write_text(learner.replace("time.sleep(self.seconds)", WAIT.format(gate=str(gate))))
 
-    def progress(done: int, total: int) -> None:
-        if done >= 4 and told[-1].startswith("2 nodes") and not killed:
-            killed.append(done)
+    def status(text: str) -> None:
+        told.append(text)
+        if text.startswith("2 nodes, 2 actors") and not killed:
+            killed.append(text)
             nodes.kill_one()
+            gate.touch()
 
-    prepared, done = on_cluster(path, nodes, progress=progress, status=told.append)
+    prepared, done = on_cluster(path, nodes, status=status)
     assert killed
     assert (done.ran, done.failed) == (len(prepared.plan.to_run), 0)
     assert told[-1].startswith("1 node, 1 actor, ")
