@@ -42,7 +42,7 @@ LISTED = b"dog\nanimal\t5\nperro\t12\n"
 
 def _function_seeds() -> Sequence[Case]:
     graph, _ = graph_of(0, 30, 0.1)
-    asked = [parse(text.removeprefix("wiki{").removesuffix("}"), NAMES) for text in FACTUAL]
+    asked: list[Any] = [parse(text.removeprefix("wiki{").removesuffix("}"), NAMES) for text in FACTUAL]
     facts = Asking(graph, NAMES).add(asked).facts()
     sizes = SmallLexicon(sizes={"eng": 40, "spa": 20})
     shop = Workshop(Lexical(sizes), facts, Sampling(least=2, sequences=10))

@@ -554,7 +554,8 @@ def test_a_configuration_beyond_its_weights_is_refused_before_it_is_built(
 def test_a_tokenizer_whose_longest_text_is_no_number_is_refused(folder: Path, refused: Refused) -> None:
     path = folder / "tokenizer_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": "x"}))
-    for read in (LM.load, Tokens.load, TransformerEncoder.load):
+    loads: tuple[Any, ...] = (LM.load, Tokens.load, TransformerEncoder.load)
+    for read in loads:
         with pytest.raises(ModelError) as told:
             read(folder)
         assert told.value.note.code in ("weights-unreadable", "encoder-unreadable")

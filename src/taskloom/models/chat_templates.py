@@ -23,8 +23,9 @@ MOST_CHARACTERS = 16 << 20  # that it may write
 MOST_MEMORY = 1 << 29  # bytes that it may take, beside what the process has
 MOST_BITS = 4096  # of an integer: what is larger takes for ever to multiply
 SIZE = Path("/proc/self/statm")
-BROKEN = (TemplateError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
-BROKEN = (*BROKEN, MemoryError)
+BROKEN = (
+    TemplateError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError,
+)  # fmt: skip
 OWN = "<template>"  # the file that Jinja says its code is of
 
 
@@ -51,7 +52,7 @@ def _settle_sandbox() -> None:
     """Have transformers run templates in our sandbox: it makes one by this name, which it can't be given."""
     from transformers.utils import chat_template_utils
 
-    chat_template_utils.ImmutableSandboxedEnvironment = _Sandbox  # type: ignore[misc, assignment, attr-defined]
+    vars(chat_template_utils)["ImmutableSandboxedEnvironment"] = _Sandbox
 
 
 def rendered(tokenizer: Any, turns: list[Json]) -> str:
