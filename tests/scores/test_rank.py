@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,7 +78,8 @@ def test_many_rankings_are_scored_as_each_alone(typed):
 
 
 def test_gold_answers_that_change_from_one_call_to_the_next_are_read_again():
-    gold, answers = [(GRADED,), (GRADED,)], [ranked("a", "b"), ranked("c", "a")]
+    gold: list[Any] = [(GRADED,), (GRADED,)]
+    answers = [ranked("a", "b"), ranked("c", "a")]
     assert score(metric("mrr"), gold, answers).units[:, 0].tolist() == [1, 1 / 2]
     gold[1] = ((("c", 1.0),),)
     assert score(metric("mrr"), gold, answers).units[:, 0].tolist() == [1, 1]

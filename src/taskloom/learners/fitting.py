@@ -21,7 +21,7 @@ def fit_counted(model: Any, rows: Any, targets: Any) -> int:
     from sklearn.exceptions import ConvergenceWarning
 
     quick = config_context(assume_finite=True, skip_parameter_validation=True)  # half of a small fit are checks
-    with _threads(type(model)).limit(limits=1), quick, warnings.catch_warnings(record=True) as caught:
+    with _threads(type(model).__name__).limit(limits=1), quick, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", EXPECTED)
         model.fit(rows, targets)
@@ -32,7 +32,7 @@ def fit_counted(model: Any, rows: Any, targets: Any) -> int:
 
 
 @cache
-def _threads(kind: type) -> Any:  # noqa: ARG001 (a kind of model loads the libraries that it needs)
+def _threads(kind: str) -> Any:  # noqa: ARG001 (a kind of model loads the libraries that it needs)
     """Find the libraries whose threads are limited, once for each kind of model, for that takes longer than a fit."""
     from threadpoolctl import ThreadpoolController
 
