@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -59,7 +59,7 @@ def _exported() -> dict[str, Case]:
     from ..models.test_encoder import opened
     from ..models.test_formats import attached
 
-    found = {}
+    found: dict[str, Mapping[str, bytes]] = {}
     with tempfile.TemporaryDirectory() as made:
         for tell in ("codes", "adapters", "fusion", "pals"):
             encoder = opened(encoder_folder())
@@ -132,7 +132,7 @@ def _learnt_seeds() -> Sequence[Case]:
     found = []
     for what in ("all", "lora", "prompt", "adapters"):
         with tempfile.TemporaryDirectory() as folder:
-            how = Recipe(what=what)  # type: ignore[arg-type]
+            how = Recipe(what=what)
             lm: Any = source(f"path:{_base()}").open(Path())
             save(attached(lm, how, seed=0, words="a b"), how, Path(folder))
             found.append(files_in(Path(folder)))

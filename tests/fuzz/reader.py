@@ -38,7 +38,7 @@ def written(case: Case, folder: Path) -> None:
 def own_cache(folder: Path) -> Iterator[None]:
     """Keep what is made in a folder, and not in the user's cache; nothing is fetched from anywhere."""
     before = dict(os.environ)
-    os.environ |= OFFLINE | {"TASKLOOM_CACHE": str(folder)}
+    os.environ.update(OFFLINE, TASKLOOM_CACHE=str(folder))
     try:
         yield
     finally:

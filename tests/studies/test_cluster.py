@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -308,6 +309,10 @@ def test_endpoints_are_asked_beside_the_driver_under_one_budget_and_ray_never_se
 # --- what is lost ----------------------------------------------------------------------------------------------------
 
 
+def _has_done(run: Path, least: int, child: subprocess.Popen[bytes]) -> bool:
+    return states(run).count("done") >= least or child.poll() is not None
+
+
 @needs_ray
 def test_a_driver_that_is_killed_or_interrupted_leaves_no_actors_and_goes_on_where_it_was(
     study: Callable[..., Path], nodes: Nodes, until: Until
@@ -318,7 +323,7 @@ def test_a_driver_that_is_killed_or_interrupted_leaves_no_actors_and_goes_on_whe
     finished = 0
     for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
         with subprocess.Popen([sys.executable, str(program), str(path), str(run), nodes.on]) as child:
-            until(lambda least=finished + 1: states(run).count("done") >= least or child.poll() is not None)
+            until(partial(_has_done, run, finished + 1, child))
             child.send_signal(number)
             assert child.wait(120) == code
         until(lambda: not actors())
