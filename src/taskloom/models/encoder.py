@@ -195,8 +195,8 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
     A batch takes as long as its tokens, padding among them, and a share of the budget.
 
-    >>> list(batches([30, 90, 40, 88], budget=200))
-    [[1, 3], [2, 0]]
+    >>> list(batches([30, 90, 29, 88], budget=200))
+    [[1, 3], [0, 2]]
     """
     order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
     least, ends = np.zeros(len(order) + 1), [0] * len(order)  # of the rows from a place on, and where its batch ends
