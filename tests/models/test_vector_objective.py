@@ -119,6 +119,7 @@ def test_each_step_has_equally_many_lessons_of_each_task_and_smaller_tasks_come_
     assert Counter(row for step in rows for row in step[2]) == {0: 4, 1: 4, 2: 4}
     again = EqualOrder([4, 2, 3, 2], batch=8, seed=0)
     assert [again.rows(step) for step in (5, 0, 3)] == [rows[5], rows[0], rows[3]]  # whatever came before
+    assert sorted(EqualOrder([3, 2], batch=256, seed=0).rows(0)[0]) == [0, 1, 2]  # none of the largest task twice
     assert len(objective(folder, parts=2).parts(0)) == 8  # which saves memory
     with pytest.raises(ModelError) as caught:
         objective(folder, batch=3)

@@ -50,7 +50,8 @@ class EqualOrder:
     def __init__(self, sizes: Sequence[int], *, batch: int, seed: int) -> None:
         if batch < len(sizes):
             raise ModelError(Note.of("batch-below-tasks", batch=batch, tasks=len(sizes)))
-        self.sizes, self.each, self.seed = sizes, batch // len(sizes), seed
+        self.sizes, self.seed = sizes, seed
+        self.each = min(batch // len(sizes), max(sizes))  # a step has no lesson of the largest task twice
         self.passes: dict[int, tuple[int, list[int]]] = {}  # by task: the pass that was asked for last
 
     @property
