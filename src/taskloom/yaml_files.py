@@ -10,6 +10,7 @@ from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError, RoundTr
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.scanner import RoundTripScanner, Scanner, ScannerError
 
 from .limits import MOST_NESTED
 
@@ -33,7 +34,7 @@ def load_yaml(text: str, kind: Literal["rt", "safe"] = "rt") -> Any:
     {'a': [1, 'yes']}
     """
     reader: Any = YAML(typ=kind, pure=True)
-    reader.Composer, reader.Constructor = _Limited, _CONSTRUCTORS[kind]
+    reader.Scanner, reader.Composer, reader.Constructor = _SCANNERS[kind], _Limited, _CONSTRUCTORS[kind]
     try:
         return reader.load(text)
     except MarkedYAMLError as error:
@@ -46,6 +47,23 @@ def load_yaml(text: str, kind: Literal["rt", "safe"] = "rt") -> Any:
         raise YamlError(problem, *((mark.line + 1, mark.column + 1) if mark else ())) from None
     except YAMLError as error:  # a character that no file may hold
         raise YamlError(f"invalid YAML ({str(error).splitlines()[0]})") from None
+
+
+class _Shallow(Scanner):
+    """Refuses brackets that are nested too deep: it reads ahead, and takes seconds for a thousand of them."""
+
+    def fetch_flow_collection_start(self, *given: Any, **named: Any) -> None:
+        """Take a bracket."""
+        if len(self.flow_context) >= MOST_NESTED:
+            raise ScannerError(None, None, f"more than {MOST_NESTED} levels", self.reader.get_mark())
+        super().fetch_flow_collection_start(*given, **named)
+
+
+class _ShallowRoundTrip(_Shallow, RoundTripScanner):
+    """The same of values that know their lines."""
+
+
+_SCANNERS = {"safe": _Shallow, "rt": _ShallowRoundTrip}
 
 
 class _Limited(Composer):

@@ -373,7 +373,7 @@ SMALL = "name: x\nsuite: s\nlearners: {{majority: {{}}}}\nprotocol: {protocol}\n
         ("{episodes: 99999999999}", "episodes must be an integer from 1 to 100,000: 99999999999"),
         ("{shots: {4: 99999999999}}", "each with a number of episodes, at most 100,000"),
         ("{seeds: [2024-02-30]}", "study:4:20: invalid YAML (day is out of range for month: '2024-02-30')"),
-        ("[" * 300, "study:4:110: invalid YAML (more than 100 levels)"),
+        ("[" * 300, "study:4:111: invalid YAML (more than 100 levels)"),
     ],
 )
 def test_sizes_and_values_that_can_not_be_are_refused_by_place(protocol: str, told: str):
