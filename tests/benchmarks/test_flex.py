@@ -254,8 +254,9 @@ def test_a_declaration_with_errors_is_refused(tmp_path: Path, text: str, what: s
 
 def test_numbers_of_labels_are_three():
     assert counts_of("2/0/2") == {"train": 2, "test": 2}
-    with pytest.raises(UsageError, match="three numbers"):
-        counts_of("2/2")
+    for odd in ("2/2", f"2/{'9' * 5000}/2"):
+        with pytest.raises(UsageError, match="three numbers"):
+            counts_of(odd)
     with pytest.raises(UsageError, match="SOURCE is missing"):
         build("labelled")
     with pytest.raises(UnknownNameError, match="did you mean fewrel"):

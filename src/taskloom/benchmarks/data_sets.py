@@ -32,6 +32,7 @@ COMPARED_BY = {
     "keep": "texts were not compared (leaks: keep)",
 }
 LARGEST = 1 << 20  # bytes of a declaration
+LONGEST = 9  # digits of a number of labels
 
 
 def read_labels(node: Node, name: str, default: Any) -> Any:
@@ -111,8 +112,8 @@ def counts_of(text: str) -> dict[str, int]:
     {'train': 8, 'dev': 3, 'test': 5}
     """
     parts = text.split("/")
-    if len(parts) != len(PHASES) or not all(part.isdecimal() for part in parts):
-        raise UsageError(f"labels must be three numbers, of train, dev and test, as in 8/3/5: {text!r}")
+    if len(parts) != len(PHASES) or not all(part.isdecimal() and len(part) <= LONGEST for part in parts):
+        raise UsageError(f"labels must be three numbers, of train, dev and test, as in 8/3/5: {text[:100]!r}")
     return {phase: int(count) for phase, count in zip(PHASES, parts, strict=True) if int(count)}
 
 
