@@ -76,7 +76,7 @@ def ranking(queries: int, depth: int, case: str) -> dict[str, float]:
     drawn = rng.normal(size=(queries, depth))
     scores = (np.round(3 * drawn) if "ties" in case else drawn).tolist()
     scored = [tuple(zip(row, own, strict=True)) for row, own in zip(names, scores, strict=True)]
-    if "best first" in case:  # pairs are made anew, as a reader of files makes them
+    if "best first" in case:  # new pairs, as a reader of files makes them
         scored = [tuple((n, s + 0.0) for n, s in sorted(row, key=lambda pair: -pair[1])) for row in scored]
     gold: list[tuple[Answer, ...]] = [(right,) for right in graded]
     answers: list[Answer | None] = [*scored]
