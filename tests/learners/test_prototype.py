@@ -31,11 +31,9 @@ class Points:
     def __init__(self) -> None:
         self.usage = Usage()
 
-    def encode(self, texts: Sequence[str], form: str = "") -> Any:
-        return np.array([POINTS[text] for text in texts], np.float32).reshape(-1, 2)
-
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
-        return [int(text == "high") for text in texts]
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Any, list[int]]:
+        vectors = np.array([POINTS[text] for text in texts], np.float32).reshape(-1, 2)
+        return vectors, [int(text == "high") for text in texts]
 
 
 @pytest.fixture

@@ -39,13 +39,10 @@ class Points:
     def __init__(self, forms: tuple[str, ...] = (), scale: float = 1.0) -> None:
         self.usage, self.forms, self.scale = Usage(), forms, scale
 
-    def encode(self, texts: Sequence[str], form: str = "") -> Any:
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Any, list[int]]:
         assert not form or form in self.forms
         found = np.array([POINTS[text] for text in texts], np.float32).reshape(-1, 2) * self.scale
-        return -found if form == "QRY" else found
-
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
-        return [0] * len(texts)
+        return -found if form == "QRY" else found, [0] * len(texts)
 
 
 @pytest.fixture(autouse=True)

@@ -156,9 +156,9 @@ def test_few_tokens_are_one_batch_however_much_is_padding():
 
 def test_over_long_texts_are_cut_at_their_end_and_counted(folders: dict[str, Path]):
     encoder = opened(folders["bert"])
-    assert encoder.cut(TEXTS) == [0, 0, 0, 0, 0, 9]  # 19 words and two marks, of which 12 fit
+    assert encoder.take(TEXTS)[1] == [0, 0, 0, 0, 0, 9]  # 19 words and two marks, of which 12 fit
     assert encoder.tokens([TEXTS[5]])[0][0][-1] == 3  # the mark at the end stays
-    assert opened(folders["bert"], context=16).cut(TEXTS)[5] == 5
+    assert opened(folders["bert"], context=16).take(TEXTS)[1][5] == 5
     with pytest.raises(ModelError, match="`context` must be <= 16"):
         opened(folders["bert"], context=17)
 

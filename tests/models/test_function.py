@@ -45,7 +45,7 @@ def test_a_function_gives_vectors_and_prints_nothing_to_standard_output(
 ):
     encoder = made(folder, "lengths").open_encoder(folder)
     assert encoder.encode(["owl", ""]).tolist() == [[3, 1], [0, 1]]
-    assert (encoder.width, encoder.forms, encoder.cut(["owl"])) == (2, (), [0])
+    assert (encoder.width, encoder.forms, encoder.take(["owl"])[1]) == (2, (), [0])
     assert capsys.readouterr().out == ""
 
 

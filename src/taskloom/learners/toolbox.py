@@ -72,10 +72,7 @@ class Toolbox:
         given = ids if of.by_id else texts
         distinct = list(dict.fromkeys(given))
         before = of.encoding
-        if model in self.changed:
-            found, cut = of.encoder.encode(distinct, form), of.encoder.cut(distinct, form)
-        else:
-            found, cut = of.take(distinct, form)
+        found, cut = (of.encoder if model in self.changed else of).take(distinct, form)
         self.encoding += of.encoding - before
         if beyond := sum(map(bool, cut)):
             self.count("text-cut", beyond)

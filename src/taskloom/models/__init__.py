@@ -184,11 +184,8 @@ class Encoder(Protocol):
     def forms(self) -> tuple[str, ...]:
         """Name the forms that it encodes texts in, beside the plain one, which has no name."""
 
-    def encode(self, texts: Sequence[str], form: str = "") -> Array:
-        """Give the vector of each text in a form: float32, (texts, width)."""
-
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
-        """Count the tokens of each text that do not fit, and are not read."""
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give the vector of each text in a form, float32, (texts, width), and the tokens of each that do not fit."""
 
 
 class KeptVectors(Protocol):

@@ -48,9 +48,9 @@ class ApiEncoder:
         self.width = widths[0] if widths else self.width
         return np.array(rows, dtype=np.float32).reshape(len(texts), self.width)
 
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:  # noqa: ARG002 (as all encoders)
-        """Count nothing: only the endpoint knows."""
-        return [0] * len(texts)
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give vectors; only the endpoint knows what does not fit."""
+        return self.encode(texts, form), [0] * len(texts)
 
     def _asked(self, batches: Sequence[Sequence[str]]) -> list[list[list[float]] | None]:
         """Ask for the vectors of each batch; None where the endpoint refuses one as too long."""

@@ -101,7 +101,11 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:
         """Give the vector of each text: float32, (texts, width)."""
-        rows, _ = self.tokens(texts, form)
+        return self.take(texts, form)[0]
+
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give the vector of each text, and count the tokens of each that do not fit."""
+        rows, beyond = self.tokens(texts, form)
         found = np.empty((len(texts), self.width), np.float32)
         budget = TOGETHER if self.net.device.type == "cpu" else ON_DEVICE
         for places in batches([len(row) for row in rows], budget):
@@ -110,11 +114,7 @@ class TransformerEncoder:
             found[places] = made.cpu().numpy()
         self.usage.read += sum(map(len, rows))
         self.usage.computed += sum(map(len, rows))
-        return found
-
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:
-        """Count the tokens of each text that do not fit."""
-        return self.tokens(texts, form)[1]
+        return found, beyond
 
     def tokens(self, texts: Sequence[str], form: str = "") -> tuple[list[Ids], list[int]]:
         """Give the tokens of each text that fit, and count those that do not."""

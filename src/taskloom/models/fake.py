@@ -249,9 +249,9 @@ class FakeEncoder:
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         return (found / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:  # noqa: ARG002 (as all encoders)
-        """Count words beyond the context."""
-        return [max(0, len(tokens(text)) - CONTEXT) for text in texts]
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give vectors, and count words beyond the context."""
+        return self.encode(texts, form), [max(0, len(tokens(text)) - CONTEXT) for text in texts]
 
     @contextmanager
     def tuned(
@@ -296,9 +296,9 @@ class RandomEncoder:
         bits = np.frombuffer(b"".join(drawn), dtype="<u2").reshape(len(texts), self.width)
         return ((bits + 0.5) / (1 << 15) - 1).astype(np.float32)
 
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:  # noqa: ARG002
-        """Read all of each."""
-        return [0] * len(texts)
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give vectors; all of each text is read."""
+        return self.encode(texts, form), [0] * len(texts)
 
 
 @lru_cache(maxsize=1 << 16)

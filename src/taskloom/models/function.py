@@ -118,6 +118,6 @@ class FunctionEncoder:
         self.width = found.shape[1]
         return found
 
-    def cut(self, texts: Sequence[str], form: str = "") -> list[int]:  # noqa: ARG002 (as all encoders)
-        """Count nothing: a function says nothing of that."""
-        return [0] * len(texts)
+    def take(self, texts: Sequence[str], form: str = "") -> tuple[Array, list[int]]:
+        """Give vectors; a function says nothing of what does not fit."""
+        return self.encode(texts, form), [0] * len(texts)

@@ -118,9 +118,9 @@ class VectorCache:
     def _keep(self, store: VectorStore, digests: Sequence[bytes], texts: Sequence[str], form: str) -> None:
         try:
             before = self.encoder.usage.read
-            found = np.asarray(self.encoder.encode(texts, form))
+            found, cut = self.encoder.take(texts, form)
             _refuse_unfit(found, texts, self.encoder.width)
-            store.keep(digests, found, self.encoder.cut(texts, form))
+            store.keep(digests, found, cut)
             self.encoded += self.encoder.usage.read - before
             if not (self.folder / ABOUT).is_file():
                 store.guarded(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))

@@ -8,9 +8,10 @@ means leave out, and `published` 0, as trec_eval.
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from functools import cached_property
+from itertools import chain
 from operator import is_
 from typing import Any, ClassVar, TypeAlias
 
@@ -67,13 +68,13 @@ def judge(gold: Sequence[tuple[Answer, ...]], answers: Sequence[Answer | None]) 
     """Order the candidates of each answer by score, the higher first, of equals the later name; and look up grades."""
     graded = _gold(gold)
     read = _read(graded, answers)
-    grade = read.grades[_order(read.query, read.scores, read.names)]
+    grade = read.grades[_order(read)]
     known = ~np.isnan(grade)
     rank, grade = _ranks(read.query), np.where(known, grade, 0)
     return Judged(len(answers), read.query, rank, grade, known, graded.query, graded.grades)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Gold:
     """Gold answers, end to end."""
 
@@ -81,6 +82,11 @@ class _Gold:
     candidates: Sequence[Graded]  # of each answer, with a score of NaN
     query: Array  # (m,)
     grades: Array  # (m,)
+
+    @cached_property
+    def by_name(self) -> Array:
+        """Candidates in the order of their names, which counts where scores are equal."""
+        return _by_name(self.candidates)
 
 
 KEPT: dict[str, _Gold] = {}
@@ -104,9 +110,9 @@ class _Read:
     """The candidates of several answers end to end, in any order."""
 
     query: Array  # (n,)
-    names: Iterable[str]  # (n,), read where scores are equal
     scores: Array  # (n,)
     grades: Array  # (n,), NaN where it was not graded
+    by_name: Callable[[], Array]  # (n,), the candidates of each query in the order of their names
 
 
 def _read(gold: _Gold, answers: Sequence[Answer | None]) -> _Read:
@@ -121,7 +127,8 @@ def _read(gold: _Gold, answers: Sequence[Answer | None]) -> _Read:
     except (TypeError, ValueError, OverflowError, struct.error):
         raise ScoreError(_fault(answers)) from None
     query, grades = _beside(gold, [*map(len, named)])
-    return _ranked(_Read(query, chain.from_iterable(named), np.frombuffer(b"".join(packed)), grades), answers)
+    by_name = (lambda: gold.by_name) if query is gold.query else lambda: _by_name(named)
+    return _ranked(_Read(query, np.frombuffer(b"".join(packed)), grades, by_name), answers)
 
 
 def _scored(candidates: Graded, answer: Any) -> Graded:
@@ -159,7 +166,12 @@ def _ranked(read: _Read, answers: Sequence[Any]) -> _Read:
         raise ScoreError(_fault(answers))
     if ranked.all():
         return read
-    return _Read(read.query[ranked], compress(read.names, ranked), read.scores[ranked], read.grades[ranked])
+
+    def by_name() -> Array:
+        named = read.by_name()
+        return np.asarray((np.cumsum(ranked) - 1)[named[ranked[named]]])
+
+    return _Read(read.query[ranked], read.scores[ranked], read.grades[ranked], by_name)
 
 
 def _packed(values: Collection[Any]) -> bytes:
@@ -174,36 +186,44 @@ def _fault(answers: Sequence[Answer | None]) -> Note:
     return next(told, Note.of("pairs-expected", given=repr(next(filter(None, answers)))))
 
 
-def _order(query: Array, scores: Array, names: Iterable[str]) -> Array:
+def _order(read: _Read) -> Array:
     """Sort by query, then by score in single precision, the higher first, then by name, the later first."""
     with np.errstate(over="ignore"):
-        single = scores.astype(np.float32)
-    order = _descending(query, single)
-    best = single[order]
-    same = np.flatnonzero((best[1:] == best[:-1]) & (query[1:] == query[:-1]))
-    return _by_name(order, same, [*names]) if len(same) else order
+        scores = _whole(read.scores.astype(np.float32) + np.float32(0))  # no negative zero
+    order, has_ties = _best_first(read.query, scores)
+    if not has_ties:
+        return order
+    named = read.by_name()
+    return np.asarray(named[_best_first(read.query, scores[named])[0]])
 
 
-def _by_name(order: Array, same: Array, names: Sequence[str]) -> Array:
-    """Put the later name first among equals: those at `same` places equal the next."""
-    found, name_of = order.tolist(), names.__getitem__
-    first, last = same[np.diff(same, prepend=-2) > 1], same[np.diff(same, append=len(order) + 1) > 1]
-    for start, end in zip(first.tolist(), (last + 2).tolist(), strict=True):
-        found[start:end] = sorted(found[start:end], key=name_of, reverse=True)
-    return np.array(found)
+def _best_first(query: Array, scores: Array) -> tuple[Array, bool]:
+    """Give places from the highest score on, in each query, of equals the last first; and tell whether some are equal.
+
+    Scores and places are put in one number each, as numbers are sorted in much less time than places.
+    """
+    best = _sorted(query, scores << 32 | np.arange(len(scores)))
+    ordered = best >> 32
+    return best & 0xFFFFFFFF, bool(((ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])).any())
 
 
-def _descending(query: Array, values: Array) -> Array:
-    """Give the places of values from the highest on, in each query; queries of one size are sorted at once."""
-    order = np.empty(len(query), dtype=np.int64)
-    for places in _alike(query):
-        order[places] = places[:, :1] + np.argsort(-values[places], axis=1)
-    return order
+def _whole(single: Array) -> Array:
+    """Give whole numbers that are ordered as numbers of single precision are."""
+    bits = single.view(np.int32)
+    return (bits ^ (bits >> 31 & 0x7FFFFFFF)).astype(np.int64)
+
+
+def _by_name(named: Sequence[Graded]) -> Array:
+    """Give the places of candidates in the order of their names, query by query."""
+    sizes = [*map(len, named)]
+    orders = (sorted(range(len(own)), key=[*own].__getitem__) for own in named)
+    own = np.fromiter(chain.from_iterable(orders), np.int64, sum(sizes))
+    return np.asarray(own + np.repeat(np.cumsum(sizes) - sizes, sizes))
 
 
 def _sorted(query: Array, values: Array) -> Array:
-    """Give values from the highest on, in each query, which is quicker than their places."""
-    found = np.empty(len(query))
+    """Give values from the highest on, in each query; queries of one size are sorted at once."""
+    found = np.empty_like(values)
     for places in _alike(query):
         found[places] = -np.sort(-values[places], axis=1)
     return found
