@@ -660,6 +660,7 @@ WEIGHTS = {
         "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
         "or name another folder in TASKLOOM_CACHE, and run again: {path}"
     ),
+    "vectors-unreadable": "vectors of another cache can't be read ({reason}), and were left as they are: {path}",
     "vectors-lost": (
         "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
     ),

@@ -24,6 +24,7 @@ Quantiles: TypeAlias = Literal["normal", "student"]
 Reduce: TypeAlias = Callable[[Array, Array | None], Array]
 BLOCK = 1 << 22  # weights made at a time, to keep memory small
 RESAMPLES = 10_000
+ROUNDING = 1e-12  # what sums that are equal may differ by
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,7 @@ def swap_p(apart: Callable[[Array], Array], n: int, *, count: int = RESAMPLES, k
     reached = done = 0
     for sides in _all_sides(n) if exact else _random_sides(n, count, key):
         differences = np.abs(apart(sides))
-        reached += int(np.sum(~(differences < seen - 1e-12)))  # one without a value counts against us
+        reached += int(np.sum(~(differences < seen - ROUNDING)))  # one without a value counts against us
         done += len(sides)
     return reached / done if exact else (reached + 1) / (done + 1)
 
@@ -246,7 +247,7 @@ def _sign_ps(rows: Array, count: int, key: str) -> list[float]:
         for first in range(0, len(block), most):
             sums = twice @ block[first : first + most].T
             sums -= totals
-            reached += np.count_nonzero(np.abs(sums, out=sums) >= np.abs(totals) - 1e-12, axis=1)
+            reached += np.count_nonzero(np.abs(sums, out=sums) >= np.abs(totals) - ROUNDING, axis=1)
         done += len(block)
     return [float(p) for p in (reached / done if exact else (reached + 1) / (done + 1))]
 
@@ -366,12 +367,12 @@ class Line:
 
 
 def correlation(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
-    """Give Pearson's correlation with Fisher's interval; NaN where a side is constant."""
+    """Give Pearson's correlation with Fisher's interval, which there is none of at 1; NaN where a side is constant."""
     ours, theirs = _points(x, y)
     if len(ours) < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
         return Estimate(math.nan, math.nan, math.nan, len(ours))
     r = float(np.corrcoef(ours, theirs)[0, 1])
-    if len(ours) < 4 or abs(r) >= 1:
+    if len(ours) < 4 or abs(r) > 1 - ROUNDING:
         return Estimate(r, math.nan, math.nan, len(ours))
     reach = NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(len(ours) - 3)
     return Estimate(r, math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach), len(ours))

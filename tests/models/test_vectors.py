@@ -416,10 +416,28 @@ def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folde
     folder.parent.rename(tmp_path / "node")
     changed(store_of(tmp_path / "node" / FOLDER) / "index.db", change)
     if "about" in change:
-        with refused(ModelUnavailableError, "vectors-not-kept"):
+        with refused(ModelUnavailableError, "vectors-unreadable"):
             merge(tmp_path / "node")
     else:
         assert merge(tmp_path / "node") == [("bag, plain", 0)]
+
+
+@pytest.mark.parametrize("damage", ["index.db", "0.float32"])
+def test_another_cache_is_left_as_it_is_when_it_is_merged(tmp_path: Path, folder: Path, damage: str, refused: Refused):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    theirs = store_of(tmp_path / "node" / FOLDER)
+    (theirs / damage).write_bytes(b"mine")
+    before = {path.name: path.read_bytes() for path in theirs.iterdir()}
+    if damage == "index.db":
+        with refused(ModelUnavailableError, "vectors-unreadable"):
+            merge(tmp_path / "node")
+    else:
+        assert merge(tmp_path / "node") == [("bag, plain", 0)]
+    after = {path.name: path.read_bytes() for path in theirs.iterdir()}
+    assert {name: after[name] for name in before} == before
 
 
 @pytest.mark.parametrize("value", ["'x'", "9e999"])

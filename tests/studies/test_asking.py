@@ -140,7 +140,7 @@ def test_the_verb_reads_a_text_or_lines(
 
 
 def test_what_an_endpoint_replies_is_kept_in_the_cache_and_not_in_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    taskloom: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "here").mkdir()
@@ -150,3 +150,4 @@ def test_what_an_endpoint_replies_is_kept_in_the_cache_and_not_in_the_working_fo
     assert list((tmp_path / "here").iterdir()) == []
     kept = tmp_path / "cache" / "ask" / "replies.db"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert [row["folder"] for row in json.loads(taskloom("cache", "--json").out)] == [str(kept.parent)]

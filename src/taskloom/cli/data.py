@@ -56,7 +56,7 @@ def cache(
 
     from ..models import fetched, vectors
     from ..sources import packages
-    from ..studies import parcels
+    from ..studies import asking, parcels
     from . import listings_names
 
     for name, copied in vectors.merge(merge) if merge else ():
@@ -64,7 +64,7 @@ def cache(
     if clear_vectors and (freed := vectors.clear()):
         console.note(f"removed vectors: {console.size(freed)}")
     found = [*packages.cached(), *fetched.cached(), *((at, [about]) for at, about in vectors.cached())]
-    found += [(at, []) for at in parcels.kept()]
+    found += [*asking.replies_kept(), *((at, []) for at in parcels.kept())]
     rows = [
         (str(at), packages.size_on_disk(at), ", ".join(used) or "not used (--prune removes it)") for at, used in found
     ]

@@ -47,10 +47,10 @@ T = TypeVar("T")
 
 
 class VectorStore:
-    """The vectors of one model in one form."""
+    """The vectors of one model in one form; those of another cache are read alone, and left as they are."""
 
-    def __init__(self, folder: Path, dtype: str = "float32") -> None:
-        self.folder, self.owner = folder, new_owner()
+    def __init__(self, folder: Path, dtype: str = "float32", *, is_ours: bool = True) -> None:
+        self.folder, self.owner, self.is_ours = folder, new_owner(), is_ours
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.maps: dict[int, Array] = {}
         self.db = self.guarded(self._opened)
@@ -71,7 +71,8 @@ class VectorStore:
                 missing.append(digest)
             else:
                 rows[at], cut[at] = row, known[digest][2]
-        if damaged := [digest for digest in missing if digest in known]:
+        damaged = [digest for digest in missing if digest in known]
+        if damaged and self.is_ours:
             self._forget(damaged)
         return rows, cut, missing
 
@@ -228,17 +229,18 @@ class VectorStore:
         self.guarded(forget)
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Do what may fail: an index that is damaged or gone is made anew first; want of space or rights is told."""
+        """Do what may fail: an index of ours that is damaged or gone is made anew; want of space or rights is told."""
         try:
             try:
                 return work()
             except (sqlite3.DatabaseError, FileNotFoundError) as error:
-                if not _is_damage(error):
+                if not (self.is_ours and _is_damage(error)):
                     raise
                 self.db = self._made_anew()
                 return work()
         except (OSError, sqlite3.Error) as error:
-            raise ModelUnavailableError(Note.of("vectors-not-kept", reason=error, path=self.folder)) from error
+            code = "vectors-not-kept" if self.is_ours else "vectors-unreadable"
+            raise ModelUnavailableError(Note.of(code, reason=error, path=self.folder)) from error
 
     def refuse_lost(self, count: int) -> None:
         """Refuse to go on where what is written is not what is read."""
@@ -253,6 +255,8 @@ class VectorStore:
     # --- the index ---------------------------------------------------------------------------------------------------
 
     def _opened(self) -> sqlite3.Connection:
+        if not self.is_ours:
+            return _checked(sqlite3.connect(_read_only(self.folder), uri=True, isolation_level=None))[0]
         self.folder.mkdir(parents=True, exist_ok=True)
         with alone(self.folder / LOCK):
             return _connected(self.folder / INDEX)
@@ -278,7 +282,7 @@ class VectorStore:
         """Say what is in a folder, for people."""
         try:
             model = parse_json(about.read_bytes())["model"]
-            db = sqlite3.connect(f"{(folder / INDEX).absolute().as_uri()}?mode=ro", uri=True)
+            db = sqlite3.connect(_read_only(folder), uri=True)
             (count,) = db.execute("SELECT count(*) FROM texts").fetchone()
             (remade,) = map(int, db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone())
             db.close()
@@ -290,13 +294,8 @@ class VectorStore:
 
 def _connected(path: Path) -> sqlite3.Connection:
     """Connect to an index, which is made where there is none; what is no index of ours raises."""
-    db = sqlite3.connect(path, timeout=60, isolation_level=None)
+    db, tables = _checked(sqlite3.connect(path, timeout=60, isolation_level=None))
     try:
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and (application, version) != (APPLICATION, FORMAT):
-            raise _foreign()
         write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes is noticed by its checksum
         if not tables:
@@ -307,6 +306,24 @@ def _connected(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _checked(db: sqlite3.Connection) -> tuple[sqlite3.Connection, int]:
+    """Count the tables of an index; what is no index of ours raises."""
+    try:
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and (application, version) != (APPLICATION, FORMAT):
+            raise _foreign()
+    except BaseException:
+        db.close()
+        raise
+    return db, tables
+
+
+def _read_only(folder: Path) -> str:
+    return f"{(folder / INDEX).absolute().as_uri()}?mode=ro"
 
 
 def _foreign() -> sqlite3.DatabaseError:

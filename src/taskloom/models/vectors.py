@@ -188,7 +188,7 @@ def _merged(folder: Path) -> tuple[str, int]:
         raise UsageError(Note.of("vectors-unnamed", path=about)) from None
     if dtype not in VECTOR_DTYPES:
         raise UsageError(Note.of("vectors-unnamed", path=about))
-    theirs, ours = VectorStore(folder, dtype), VectorStore(target / folder.name, dtype)
+    theirs, ours = VectorStore(folder, dtype, is_ours=False), VectorStore(target / folder.name, dtype)
     try:
         width, own = theirs.guarded(lambda: theirs.width), ours.guarded(lambda: ours.width)
         if width and own not in (0, width):

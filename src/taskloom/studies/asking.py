@@ -83,6 +83,12 @@ def asking(
     return replace(found, support=_support(found, shots)) if shots else found
 
 
+def replies_kept() -> list[tuple[Path, list[str]]]:
+    """List the folder of the cache that has what endpoints replied, if there is one, and what it is for."""
+    at = packages.cache_folder() / FOLDER
+    return [(at, ["replies of endpoints that `taskloom ask` asked"])] if at.is_dir() else []
+
+
 def _named(suite: Suite, task: str) -> str:
     """Name a task as the suite does, where it is a field task that is written otherwise."""
     records = _records(suite)
