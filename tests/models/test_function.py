@@ -44,7 +44,7 @@ def test_a_function_gives_vectors_and_prints_nothing_to_standard_output(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ):
     encoder = made(folder, "lengths").open_encoder(folder)
-    assert encoder.encode(["owl", ""]).tolist() == [[3, 1], [0, 1]]
+    assert encoder.take(["owl", ""])[0].tolist() == [[3, 1], [0, 1]]
     assert (encoder.width, encoder.forms, encoder.take(["owl"])[1]) == (2, (), [0])
     assert capsys.readouterr().out == ""
 
@@ -52,7 +52,7 @@ def test_a_function_gives_vectors_and_prints_nothing_to_standard_output(
 def test_a_function_that_asks_for_the_format_of_tasks_gets_it(folder: Path):
     of = made(folder, "formed")
     assert of.forms() == ("CLF", "RGN", "PRX", "QRY")
-    assert of.open_encoder(folder).encode(["owl"], "CLF").tolist() == [[3, 0]]
+    assert of.open_encoder(folder).take(["owl"], "CLF")[0].tolist() == [[3, 0]]
     assert made(folder, "lengths").forms() == ()
 
 
@@ -76,7 +76,7 @@ def test_the_content_of_its_file_names_a_function_and_its_place_does_not(folder:
 )  # fmt: skip
 def test_what_gives_no_vectors_is_refused(folder: Path, name: str, kind: type[TaskloomError], told: str):
     with pytest.raises(kind, match=told):
-        made(folder, name).open_encoder(folder).encode(["owl"])
+        made(folder, name).open_encoder(folder).take(["owl"])
 
 
 def test_a_file_that_is_not_there_or_can_not_be_loaded_is_named(folder: Path):

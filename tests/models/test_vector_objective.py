@@ -156,7 +156,7 @@ def test_training_lowers_the_loss_and_the_folder_gives_the_trained_vectors(folde
     assert told.telling.tell == tell
     assert (base.forms([tmp_path]) == ()) == (tell == "none")
     encoder = base.open_encoder(tmp_path, [tmp_path])
-    vectors = {form: encoder.encode(["a b"], form) for form in base.forms([tmp_path]) or ("",)}
+    vectors = {form: encoder.take(["a b"], form)[0] for form in base.forms([tmp_path]) or ("",)}
     assert all(np.isfinite(vector).all() for vector in vectors.values())
     assert len({vector.tobytes() for vector in vectors.values()}) == len(vectors)
     assert (learnt.per_form > 0) == (tell != "none")
@@ -174,8 +174,8 @@ def test_fusion_is_trained_on_top_of_adapters(folder: Path, tmp_path: Path):
     kept = (below / TENSORS).read_bytes()
     base.train_vectors(TASKS, [below], recipe(tell="fusion"), seed=0, folder=above)
     assert (below / TENSORS).read_bytes() == kept
-    found = base.open_encoder(tmp_path, [below, above]).encode(["a b"], "PRX")
-    assert not np.allclose(found, base.open_encoder(tmp_path, [below]).encode(["a b"], "PRX"), atol=1e-6)
+    found = base.open_encoder(tmp_path, [below, above]).take(["a b"], "PRX")[0]
+    assert not np.allclose(found, base.open_encoder(tmp_path, [below]).take(["a b"], "PRX")[0], atol=1e-6)
 
 
 def test_a_training_that_was_ended_goes_on_to_the_same_bytes(

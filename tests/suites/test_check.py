@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from taskloom.core import Example, Folds, Labels, Ranking, Stored, Suite, Task, Text
-from taskloom.messages import FAULT_TEXTS, FAULTS, TEXTS
+from taskloom.messages import TEXTS
+from taskloom.messages.faults import FAULT_TEXTS, FAULTS
 from taskloom.sources.table import Field
 from taskloom.suites import columns, contributed, fields, rows
 from taskloom.suites import faults as kinds

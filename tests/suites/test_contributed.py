@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from taskloom.messages import FAULTS, Note
+from taskloom.messages import Note
+from taskloom.messages.faults import FAULTS
 from taskloom.sources.task_files import KEYS, TAGS
 from taskloom.suites.contributed import check, known_names
 from taskloom.suites.faults import Fault

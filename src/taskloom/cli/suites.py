@@ -312,7 +312,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a suite or task files; exit code 1 if there are errors."""
-    from ..messages import FAULTS
+    from ..messages.faults import FAULTS
     from ..suites.check import check as faults_of
     from ..suites.contributed import check as check_files
     from ..suites.contributed import is_contribution

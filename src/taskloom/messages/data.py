@@ -1,0 +1,180 @@
+"""Texts of messages: tables, data sets, documents, words and facts."""
+
+from __future__ import annotations
+
+ROWS = {  # of a table, that are dropped or repaired
+    "row-faulty": "rows with errors",
+    "row-surrogates": "rows with invalid Unicode (a lone surrogate), replaced by U+FFFD",
+    "row-filtered": "rows that do not match {where}",
+    "row-unmapped": "rows with an unknown {column}",
+    "row-of-split": "rows of split {value!r}",
+    "row-split-unknown": "rows whose split is unknown",
+    "row-unlabelled": "rows without a label",
+    "row-of-label": "rows of labels that are no classes of the data set",
+    "row-empty": "rows without a text or a mention",
+    "row-duplicate": "duplicate rows",
+    "row-beyond": "rows beyond the first {most:,} of a label",
+    "row-leaking": "{phase} rows with a text that is held out",
+}
+TABLES = {  # that can't be read as they are
+    "of-source": "{reason}{dropped} (file: {source})",
+    "no-rows": "no records were read: there are no rows, or only a header; add rows",
+    "no-records-left": "no records were read: all rows were dropped or have faults",
+    "split-unknown": (
+        "split column {column!r} has values other than {known}; name their pools with --pool VALUE=train (or dev, "
+        "test, drop): {values:sizes}{more:and more}"
+    ),
+    "split-incomplete": (
+        "a split needs train and test rows, and has none of {missing}; name the pool of a value with --pool "
+        "VALUE=test, or build without a split; found: {found:sizes}"
+    ),
+    "split-twice": "--train, --dev and --test name all files; give no other source and no --split: {given!r}",
+    "pools-without-split": "--pool says what the values of a split column stand for; name the column with --split",
+}
+GUESSES = {  # why a column is taken for what it is
+    "guess-empty": "filled in {filled:,} of {of:row}",
+    "guess-nested": "holds values that no field can have ({kinds})",
+    "guess-mixed": "holds lists in some rows and single values in others",
+    "guess-constant": "the same in every row ({value})",
+    "guess-addresses": "web addresses",
+    "guess-dates": "dates",
+    "guess-row-numbers": "numbers of rows, without a name",
+    "guess-second": "another column is the {kind}",
+    "guess-beyond": "a {kind}, not used: {most} fields make many tasks already; add it with --field",
+    "guess-split": "all values are names of splits: {values}",
+    "guess-id-name": "{count:value}, all different, and the name of an id",
+    "guess-id-values": "{count:value}, all different, each one word with digits",
+    "guess-list": "lists, of {terms:.1f} terms on average",
+    "guess-list-json": "lists in JSON",
+    "guess-list-separator": "{separator!r} between short terms in {several:,} of {of:,} cells",
+    "guess-number": "numbers, {least} to {most}",
+    "guess-label": "{labels:distinct value}; the most frequent is {most!r} ({count:,})",
+    "guess-label-numbers": "{labels:distinct integer}",
+    "guess-text": "texts, {words:.1f} words on average",
+    "guess-too-few": "fewer than two columns can be fields; name them with `taskloom build fields`: {files}",
+    "guess-files": (
+        "the names of the files don't say which has train and which test rows; name them with `taskloom build fields "
+        "--train FILE --test FILE`, or build from one file: {files}"
+    ),
+}
+LABELLED = {  # data sets
+    "field-column-missing": "no column for {field} ({wanted:or}); name it in `columns`; found: {columns} ({place})",
+    "row-malformed": "not a row of form {form} ({reason}): {place}",
+    "labels-unknown": (
+        "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
+        "or `drop`"
+    ),
+    "labels-in-two-phases": (
+        "data set {name!r} has labels in several phases, and rows that do not say their split: {labels:sizes 12}; name "
+        "each label in one phase, or, where train and dev share it, add a column `split` and say `splits`"
+    ),
+    "labels-without-examples": (
+        "data set {name!r} has no examples of {labels:first 12}; found: {here:first 12}; declare a split of its own in "
+        "`labels`"
+    ),
+    "labels-too-few": "data set {name!r} has {found:label}, and {wanted} are to be dealt out",
+    "labels-unfit": "data sets that differ from their declarations, {count:fault}:",
+    "data-sets-empty": "no examples were read: {names}",
+    "labels-single": "data set {name!r} needs two labels or more in {phases}",
+    "labels-mixed": "labels of data set {name!r} must be all named, or all numbers",
+    "data-sets-not-found": "no data set was found in {folders} (looked for: {names:first 24})",
+    "data-set-not-found": "not found: {names}",
+    "data-set-unused": "found without rows of the splits that are used: {names}",
+    "data-set-not-fetched": "not fetched: {name} ({reason})",
+    "declaration-unfit": "the declaration of a data set has errors: {place}",
+    "configuration-unfit": "not a line of a configuration of SciRepEval ({reason}): {place}",
+    "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
+    "leak-data-set": (
+        "{task} and {other} have the same classes of data set {name!r}: name other classes in `labels`, or do not "
+        "train on it"
+    ),
+    "leak-label": "{task} and {other} share classes of data set {name!r}: {labels:first 12}",
+    "leak-text": "{task} and {other} share {count:text}",
+    "leaks-found": "fold {fold!r} trains on what it tests, {count:leak}:",
+}
+DOCUMENTS = {  # tasks over documents
+    "document-again": "documents that come again with another text, of which the first is kept",
+    "label-again": "documents that come again with another label, of which the last is kept",
+    "document-missing": "documents that are named and missing",
+    "row-document-missing": "rows whose document is missing, or all of whose candidates are",
+    "row-of-rare-label": "rows of labels that fewer than {least:,} documents have",
+    "documents-missing": (
+        "task {name!r} names {count:document} that it does not have: {ids:first 5}; missing=drop drops what names them"
+    ),
+    "documents-unasked": "task {name!r} has no examples: nothing of its files says what a task of kind {kind} asks",
+    "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
+    "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
+    "labels-in-test-only": "{name}: labels that only test has: {labels:first 12}",
+    "queries-without-relevant": "{name}: queries without a relevant candidate, {count:,} in all: {ids:first 5}",
+    "queries-below-level": (
+        "{name}: queries without a candidate of grade {level:g} or more, left out of scores at that level, "
+        "{count:,} in all: {ids:first 5}"
+    ),
+    "documents-without-text": "{name}: {count:document} without a text: {ids:first 5}",
+    "documents-renamed": (
+        "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
+    ),
+    "document-tasks-unfit": "tasks over documents that can't be made, {count:fault}:",
+    "document-link-unfit": (
+        "task {name!r} of kind {kind} can't have {links}: a search has found_by, a proximity task same or cites"
+    ),
+    "document-tasks-expected": (
+        "`tasks` must be a mapping of names to mappings, such as `topic: {{kind: search}}`: {place}"
+    ),
+    "document-tasks-not-found": "no task was found in {folders} (looked for: {names:first 24})",
+}
+FUNCTIONS = {  # of words, that can't be read or built
+    "function-at": "{reason} (at character {place} of {text!r})",
+    "function-unreadable": "expected {expected:or}, found {found!r} at character {place} of {text!r}",
+    "function-nested": "brackets must not be nested more than {most} times (at character {place})",
+    "function-too-deep": "a function must not be deeper than {most}: {depth}",
+    "permuted-inside": "permuted must be the outermost function, or stand directly in map{{}}",
+    "relation-expected": "a relation is expected, and this is a predicate: {given}",
+    "predicate-expected": "a predicate is expected, and this is a relation: {given}",
+    "word-function-expected": "a function of words is expected, and this is one of sequences: {given}",
+    "sequence-expected": "{name} takes S, map or filter, not {given}",
+    "domains-differ": "{outer} takes {wanted}, and {inner} gives {found}",
+    "parts-differ": "the parts of {by} must take and give the same: {first} and {other} differ",
+    "parts-missing": "{by} needs at least two functions",
+    "inputs-too-many": "{name} can't take {count:input} here",
+    "braces-expected": "{name} needs {wanted}, in braces",
+    "language-expected": "{name} needs {wanted}",
+    "split-missing": "tasks without train and test files| ({task})",
+    "function-unavailable": "source not at hand|: {reason}",
+    "facts-missing": "no source has {function}",
+    "passing-unfit": "of the words of a sequence some must pass and some fail: {passing} of {length}",
+    "mark-unfit": "a mark between words must have no spaces: {mark!r}",
+    "function-few": "too few samples|: {count:,}, fewer than {least:,}",
+    "function-few-words": "too few words for sequences| of {pool}: {passing} pass and have an output, {failing} fail",
+    "function-without-pool": "no words to ask or to train on| in {pool}",
+    "function-too-large": "too many outputs|: {count:,}, more than {most:,}",
+    "function-constant": "one answer to all but a few",
+    "function-same-word": "the answer is the word itself",
+    "function-duplicate": "the same outputs as another|: {other}",
+}
+LEXICA = {  # words and facts
+    "not-wordnet": "not a folder of WordNet's files (it has no {file}): {path}",
+    "wordnet-malformed": "not in WordNet's format: {path}:{line}",
+    "list-of-other-language": "{name} is English; name a word list for {language!r}, such as data:wordfreq or a file",
+    "word-list-needed": "name a word list for {languages}: data:wordfreq, or a file with a word on each line",
+    "no-such-list": "no such file: {path}",
+    "frequencies-unreadable": "not a list of frequencies of wordfreq: {path}",
+    "npm-missing": "{name!r} needs npm, which is not installed: {instead}",
+    "instead-wordfreq": "words come from data:wordfreq instead",
+    "instead-no-sentiment": "tasks about sentiment are unavailable",
+    "sentiment-unavailable": "no sentiment scores for this language; name them with sentiment=FILE, or install npm",
+    "relation-unavailable": "unavailable: {name}; {reason}",
+    "lexicon-damaged": "can't be kept; is the disk full? {path}",
+    "wn-missing": "wn: sources need an extra: pip install 'taskloom[wn]'",
+    "wn-lexicon-missing": "wn has no such lexicon ({reason}); python -m wn download NAME gets one: {names!r}",
+    "query-malformed": "not SPARQL: {reason}",
+    "select-expected": "a SELECT query is needed",
+    "variables-expected": "a SELECT query must name its variables, so that its rows have an order",
+    "facts-too-large": "larger than {most:,} bytes when unpacked: {path}",
+    "triple-malformed": "malformed triple at line {line}: {reason}: {path}",
+    "triple-column-missing": "column {name!r} is missing; a file of facts has subject, property and object",
+    "triple-cell-wrong": "not a fact: {reason}",
+    "sparql-address-wrong": "must be the address of a SPARQL endpoint, without a password: {url}",
+    "not-sparql-results": "not a SPARQL endpoint: it answers with {kind}, {said!r}; check the address: {url}",
+    "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
+}
