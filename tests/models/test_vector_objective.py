@@ -143,6 +143,13 @@ def test_a_warm_up_is_a_share_or_a_number_of_steps():
         assert caught.value.note.code == "warmup-steps-unfit"
 
 
+def test_a_training_that_is_shorter_than_its_warm_up_is_counted(folder: Path, tmp_path: Path):
+    base = Weights(load=f"path:{folder}")
+    short = base.train_vectors(TASKS, [], recipe(warmup=5), seed=0, folder=tmp_path)
+    enough = base.train_vectors(TASKS, [], recipe(warmup=4), seed=0, folder=tmp_path)
+    assert (short.counts.get("warmup-not-over"), enough.counts.get("warmup-not-over")) == (1, None)
+
+
 # --- training --------------------------------------------------------------------------------------------------------
 
 

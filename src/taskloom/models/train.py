@@ -81,8 +81,11 @@ def train(
         watch.look_at(loop.state.step)
         loop.take_best()
         learnt = loop.learnt()
-    unwritten = {"checkpoint-unwritten": checkpoints.failed} if checkpoints and checkpoints.failed else {}
-    return replace(learnt, counts=unwritten)
+    counts = {
+        "checkpoint-unwritten": checkpoints.failed if checkpoints else 0,
+        "warmup-not-over": int(how.warmup > max(1, learnt.steps)),
+    }
+    return replace(learnt, counts={code: count for code, count in counts.items() if count})
 
 
 class _Loop:
