@@ -75,7 +75,7 @@ COUNTS = {  # of events that learners count
     "lesson-cut": "lessons cut to fit the context",
     "lesson-answer-cut": "lessons whose answer was cut to fit the context",
     "checkpoint-unwritten": "checkpoints that could not be written",
-    "warmup-not-over": "trainings shorter than their warm-up, which learn little: set `warmup` below the number of steps",
+    "warmup-not-over": "trainings shorter than their warm-up, which learn little: set `warmup` lower",
     "look-not-reached": "looks at steps that training did not reach",
     "lesson-without-answer": "support examples without an answer to train on",
     "no-early-stopping": "no early stopping: the episode has no dev set",
