@@ -278,6 +278,30 @@ def test_a_few_lines_declare_tasks_over_a_table(own: Path):
     assert build("scirepeval", str(own)).fingerprint == suite.fingerprint
 
 
+@pytest.mark.parametrize("task", ["alike: {kind: proximity, same: kind}", "cited: {kind: proximity, cites: cites}"])
+def test_queries_are_in_the_pool_that_their_rows_say(own: Path, task: str):
+    rows = [json.loads(line) for line in (own.parent / "papers.jsonl").read_text().splitlines()]
+    write_lines(
+        own.parent / "papers.jsonl",
+        [{**row, "cites": ["owls"], "part": "test" if n % 2 else "train"} for n, row in enumerate(rows)],
+    )
+    own.write_text(f"from: papers.jsonl\nsplit: part\ntasks:\n  {task}")
+    (pools,) = build("scirepeval", str(own)).pools.values()
+    asked = {pool: {e.item.id for e in of.take(range(len(of)))} for pool, of in pools.items()}
+    assert asked == {
+        "train": {row["doc_id"] for row in rows[::2]}, "test": {row["doc_id"] for row in rows[1::2]},
+    }  # fmt: skip
+
+
+def test_a_scale_of_numbers_is_what_training_knows_it_by(own: Path):
+    own.write_text("from: papers.jsonl\ntasks: {known: {kind: regression, label: year, scale: log}}")
+    assert build("scirepeval", str(own)).tasks["known"].tags["label scale"] == ("log",)
+
+
+def test_citation_triplets_count_towards_no_mean():
+    assert catalogue()["citation-triplets"].values == ("none",)
+
+
 def test_siblings_draw_the_same_documents(own: Path):
     own.write_text("most: 4\n" + OWN.partition("  alike")[0])
     suite = build("scirepeval", str(own))
@@ -306,6 +330,15 @@ def test_rare_labels_are_dropped_and_counted(own: Path):
         ("tasks: [a]", "`tasks` must be a mapping"),
         ("tasks: {a: {kind: regression, held_out: 3.0}}", "held_out must be a number from 0 to 1"),
         ("tasks: {a: {like: drzm}}", "did you mean drsm"),
+        ("tasks: {a: {kind: search, found_by: kind, split: part}}", "have no row of their own, and no split"),
+        ("tasks: {a: {kind: proximity, same: kind, values: [maap]}}", "values must be metrics of the task (map, ndcg)"),
+        ("tasks: {a: {kind: proximity, same: kind, metrics: [mapp]}}", "unknown metric: 'mapp'"),
+        ("tasks: {a: {kind: proximity, same: kind, metrics: [accuracy]}}", "accuracy"),
+        ("split: splt\ntasks: {a: {kind: classification, label: kind}}", "no row has splt; found: abstract, cites"),
+        ("tasks: {a: {kind: classification, label: knd}}", "no row has knd; found:"),
+        ("tasks: {a: {kind: proximity, same: knd}}", "no row has knd; found:"),
+        ("where: {knd: tree}\ntasks: {a: {kind: proximity, same: kind}}", "no row has knd; found:"),
+        ("fields: [title, abstrct]\ntasks: {a: {kind: proximity, same: kind}}", "no row has abstrct; found:"),
     ],
 )
 def test_a_declaration_that_is_wrong_is_named(own: Path, text: str, said: str):

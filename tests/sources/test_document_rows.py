@@ -50,6 +50,18 @@ def test_a_query_with_candidates_is_a_text_or_a_document():
     assert near.documents["9"] == {"title": "Q"}
 
 
+def test_rows_that_contradict_each_other_are_counted():
+    content = read(
+        {"r_id": 1, "papers": [1, 2]}, {"r_id": 1, "papers": [3]}, {"r_id": 1, "papers": [3]},
+        {"cluster_id": "a", "signature_ids": [1]}, {"cluster_id": "b", "signature_ids": [1, 2]},
+        {"query_id": 1, "cand_id": 2, "score": 0}, {"query_id": 1, "cand_id": 2, "score": 2},
+        {"query_id": 1, "cand_id": 2, "score": 2},
+    )  # fmt: skip
+    assert content.dropped == {Note.of(code): 1 for code in ("members-again", "cluster-again", "judgement-again")}
+    assert content.members == {"1": ("3",)}
+    assert content.judged == {"": {"1": {"2": 2.0}}}
+
+
 def test_the_parts_of_a_query_are_put_together_as_in_the_paper():
     query = {"title": "masks", "question": "Do masks help?", "narrative": "Studies."}
     content = read({"doc_id": 1, "query": query, "candidates": []})

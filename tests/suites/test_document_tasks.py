@@ -53,6 +53,13 @@ def made(*tasks: DocumentExamples) -> Suite:
     return suite(tasks, id="own", fold="own", about={})
 
 
+def test_a_query_of_a_search_may_have_the_id_of_a_document_that_is_missing():
+    of = content(judged={"test": {"1": {"1": 1.0, "elms": 1.0, "cod": 0.0}}}, queries={"1": "trees"})
+    kept = examples_of(FIND, of, "drop")
+    assert [example.item.candidates for example in kept.pools["test"]] == [("cod", "elms")]
+    assert kept.dropped[Note.of("document-missing")] == 1
+
+
 def test_each_kind_is_a_task_with_its_output_format_and_metrics():
     outputs = {kind: DocumentTask(name="t", kind=kind).task(["a", "b"]) for kind in KINDS}
     assert {kind: type(task.output) for kind, task in outputs.items()} == {

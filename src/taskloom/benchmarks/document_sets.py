@@ -12,27 +12,30 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .. import sources
+from ..document_lessons import LOGARITHM, SCALE, YEAR
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import shuffled
 from ..limits import parse_json
 from ..messages import Note
 from ..schema import Node, key, read
+from ..scores import metric
 from ..sources import files
 from ..sources import hub as hub_source
 from ..sources.document_rows import LEVELS, Columns, Content, Scale, read_rows
 from ..sources.files import OnError, Place, Row, RowFaults
 from ..sources.labelled import paths_in
 from ..sources.splits import pool_in_name, pool_of
-from ..sources.trec import read_qrels
+from ..sources.trec import Graded, read_qrels
 from ..suites.citation_triplets import citation_candidates
 from ..suites.document_links import Link, drawn, judgements
-from ..suites.document_tasks import RANKED, DocumentTask
+from ..suites.document_tasks import KINDS, RANKED, TEXTS, UNCOUNTED, DocumentTask
 from .data_sets import declaration_in
 
 Rows: TypeAlias = "Iterable[tuple[Place, Row]]"
 QRELS = (".qrels", ".qrel", ".trec")
 TABLES = ("json", "jsonl", "csv", "tsv", "parquet")  # formats of files that are read
 HUB = "hub:"
+SCALES: Mapping[str, str] = {"log": LOGARITHM, "date": YEAR}  # of numbers, as training knows them
 CONFIGURATIONS = (".json", ".jsonl")  # endings of SciRepEval's own
 TYPES: Mapping[str, str] = {  # of a line of SciRepEval's configuration
     "classification": "classification", "regression": "regression", "proximity": "proximity",
@@ -86,6 +89,14 @@ class DeclaredTask(DocumentTask):
             raise SourceError(Note.of("document-link-unfit", name=self.name, links=list(self.links), kind=self.kind))
         if self.study and not self.cites:
             raise SourceError(Note.of("study-without-citations", name=self.name))
+        for name in self.metrics:
+            assumed = dict.fromkeys(["0", "1", *re.findall("positive=([^,]*)", name)])
+            metric(name, self._output(self.labels or tuple(assumed)))
+        metrics = self.metrics or KINDS[self.kind].metrics
+        if self.values != UNCOUNTED and (unknown := [name for name in self.values if name not in metrics]):
+            raise SourceError(Note.of("document-values-unknown", name=self.name, metrics=metrics, values=unknown))
+        if self.found_by and self.split:
+            raise SourceError(Note.of("document-split-unfit", name=self.name))
         if self.held_out is not None and not 0 <= self.held_out <= 1:
             raise SourceError(Note.of("share-expected", name="held_out", given=self.held_out))
 
@@ -102,6 +113,12 @@ class DeclaredTask(DocumentTask):
             study=self.study,
             many=self.kind == "multi-label", number=self.kind == "regression", scale=self.scale,
         )  # fmt: skip
+
+    def named_columns(self) -> list[str]:
+        """Name the columns that rows must have: all that are named but those of texts that documents often lack."""
+        texts = [name for name in self.fields if name not in TEXTS]
+        named = (self.split, *self.where, self.id, self.label, self.study, *self.links.values(), *texts)
+        return list(dict.fromkeys(name for name in named if name))
 
     def patterns(self) -> tuple[str, ...]:
         """Give the patterns of its files in a folder: those that are called after it, or in folders that are."""
@@ -167,6 +184,8 @@ def _declared(values: Mapping[str, Any], place: str, base: DeclaredTask | None =
     made = read(DeclaredTask, node, base)
     if made is None or faults:
         raise SourceError(Note.of("declaration-unfit", place=place), faults)
+    if made.scale and SCALE not in made.tags:
+        return replace(made, tags={**made.tags, SCALE: SCALES[made.scale]})
     return made
 
 
@@ -277,6 +296,9 @@ class TaskReader:
             for one in [str(path) for path in paths_in(folder) if _is_read(path)] if folder else [spec]:
                 self._read(of, one, content, faults)
         faults.settle()
+        if content.columns and (lacking := [name for name in of.named_columns() if name not in content.columns]):
+            found = sorted(content.columns)
+            raise SourceError(Note.of("document-columns-missing", name=of.name, columns=lacking, found=found))
         content.dropped[Note.of("row-faulty")] += faults.count
         return _rare_dropped(of, _judged(of, content))
 
@@ -290,7 +312,7 @@ class TaskReader:
         level = next((LEVELS[word] for word in words if word in LEVELS), 1.0)
         source = S2AND.match(name)
         content.space = source[1] if source else ""
-        rows = _drawn_rows(of, spec, self._rows(spec, faults))
+        rows = _drawn_rows(of, spec, self._rows(spec, faults), content.columns)
         by_pool = _by_split(of, rows) if of.split else [(pool, rows)]
         for pool, own in by_pool:
             read_rows(own, of.columns(), faults, content, pool=pool, level=level)
@@ -332,10 +354,12 @@ def _object(path: Path) -> Row | None:
     return found if isinstance(found, dict) else None
 
 
-def _drawn_rows(of: DeclaredTask, spec: str, rows: Rows) -> Rows:
+def _drawn_rows(of: DeclaredTask, spec: str, rows: Rows, columns: set[str]) -> Rows:
     """Keep the rows that a task wants: those with some values, and so many at random, the same for all its siblings."""
     if not of.where and not of.most:
         return rows
+    rows = list(rows)
+    columns |= {name for _, row in rows for name in row}
     kept = [(place, row) for place, row in rows if all(str(row.get(name)) == value for name, value in of.where.items())]
     if not of.most or of.most >= len(kept):
         return kept
@@ -348,17 +372,25 @@ def _judged(of: DeclaredTask, content: Content) -> Content:
     if of.kind not in RANKED:
         return content
     if of.study:
-        content.judged = {"": citation_candidates(content.related, content.studies, key=of.name)}
+        content.judged = _by_pool(content, citation_candidates(content.related, content.studies, key=of.name))
     for link in () if of.study else of.links:
-        content.judged = {"": judgements(link, content.related)}
+        content.judged = _by_pool(content, judgements(link, content.related))
         if link == "found_by":
-            content.queries |= {query: query for query in content.judged[""]}
+            content.queries |= {query: query for query in content.judged.get("", ())}
     if of.queries or of.positives or of.negatives:
         ids = sorted(content.members if of.kind == "reviewers" else content.documents)
         sizes = {"queries": of.queries, "positives": of.positives, "negatives": of.negatives}
         for judged in (content.judged, *content.parts.values()):
             judged |= {pool: drawn(own, ids, **sizes, key=of.name) for pool, own in judged.items()}
     return content
+
+
+def _by_pool(content: Content, judged: Graded) -> dict[str, Graded]:
+    """Sort the queries of judgements by the pool that their rows name."""
+    found: dict[str, Graded] = {}
+    for query, grades in judged.items():
+        found.setdefault(content.pools.get(query, ""), {})[query] = grades
+    return found
 
 
 def _rare_dropped(of: DeclaredTask, content: Content) -> Content:

@@ -94,6 +94,9 @@ LABELLED = {  # data sets
 }
 DOCUMENTS = {  # tasks over documents
     "document-again": "documents that come again with another text, of which the first is kept",
+    "members-again": "reviewers that come again with other papers, of which the last are kept",
+    "cluster-again": "signatures that come again in another cluster, of which the last is kept",
+    "judgement-again": "judgements of one pair that differ, of which the highest is kept",
     "label-again": "documents that come again with another label, of which the last is kept",
     "document-missing": "documents that are named and missing",
     "row-document-missing": "rows whose document is missing, or all of whose candidates are",
@@ -115,6 +118,15 @@ DOCUMENTS = {  # tasks over documents
         "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
     ),
     "document-tasks-unfit": "tasks over documents that can't be made, {count:fault}:",
+    "document-columns-missing": "task {name!r}: no row has {columns}; found: {found:first 20}",
+    "document-split-unfit": (
+        "task {name!r}: queries of found_by have no row of their own, and no split; give the task `split: ''` and, if "
+        "some of them should be trained on, held_out"
+    ),
+    "document-values-unknown": (
+        "task {name!r}: values must be metrics of the task ({metrics}), or [none] if it counts towards no mean; "
+        "not {values}"
+    ),
     "document-link-unfit": (
         "task {name!r} of kind {kind} can't have {links}: a search has found_by, a proximity task same or cites"
     ),

@@ -66,6 +66,8 @@ class Content:
     clusters: dict[str, str] = field(default_factory=dict)  # of signatures
     parts: dict[str, dict[str, Graded]] = field(default_factory=dict)  # field of study -> judged, a query in several
     related: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of the link column
+    pools: dict[str, str] = field(default_factory=dict)  # of documents that are related, where a split is named
+    columns: set[str] = field(default_factory=set)  # that rows have
     studies: dict[str, tuple[str, ...]] = field(default_factory=dict)  # fields of study of documents
     unlabelled: set[str] = field(default_factory=set)  # documents whose column of labels is empty
     dropped: Counter[Note] = field(default_factory=Counter)
@@ -83,11 +85,28 @@ class Content:
             self.dropped[Note.of("label-again")] += 1
         own[id_] = gold
 
-    def judge(self, pool: str, query: str, document: str, grade: float, part: str = "") -> None:
-        """Keep a judgement, in a field of study where there is one; of several of one pair, the highest counts."""
+    def add_members(self, id_: str, members: tuple[str, ...]) -> None:
+        """Keep the papers of a reviewer; of one that comes again with others, the last count."""
+        if self.members.get(id_, members) != members:
+            self.dropped[Note.of("members-again")] += 1
+        self.members[id_] = members
+
+    def add_cluster(self, signature: str, cluster: str) -> None:
+        """Keep the cluster of a signature; of one that comes again in another, the last counts."""
+        if self.clusters.get(signature, cluster) != cluster:
+            self.dropped[Note.of("cluster-again")] += 1
+        self.clusters[signature] = cluster
+
+    def judge(self, pool: str, query: str, document: str, grade: float, part: str = "") -> float:
+        """Keep a judgement, in a field of study where there is one; of several of one pair, the highest counts.
+
+        Gives the grade that the pair had before, or this one.
+        """
         judged = self.parts.setdefault(part, {}) if part else self.judged
         own = judged.setdefault(pool, {}).setdefault(query, {})
-        own[document] = max(grade, own.get(document, -math.inf))
+        before = own.get(document, grade)
+        own[document] = max(grade, before)
+        return before
 
     def judge_all(self, pool: str, graded: Graded) -> None:
         """Keep judgements."""
@@ -107,6 +126,7 @@ def read_rows(
 ) -> None:
     """Read rows of a file; what they can't say is a fault. Judgements that say yes or no have a level."""
     for place, row in rows:
+        into.columns |= row.keys()
         try:
             _read(row, columns, into, pool, level)
         except _UnfitError as error:
@@ -139,9 +159,11 @@ class _UnfitError(ValueError):
 
 def _read(row: Row, columns: Columns, into: Content, pool: str, level: float) -> None:
     if "query_id" in row and "cand_id" in row:
-        into.judge(pool, _id(row["query_id"]), _id(row["cand_id"]), level * _number(row.get("score")))
+        grade = level * _number(row.get("score"))
+        if into.judge(pool, _id(row["query_id"]), _id(row["cand_id"]), grade) != grade and level == 1:
+            into.dropped[Note.of("judgement-again")] += 1
     elif "r_id" in row:
-        into.members[_id(row["r_id"])] = tuple(map(_id, _list(row, "papers")))
+        into.add_members(_id(row["r_id"]), tuple(map(_id, _list(row, "papers"))))
     elif "candidates" in row:
         _read_query(row, columns, into, pool)
     elif "pos" in row and "neg" in row:
@@ -149,15 +171,13 @@ def _read(row: Row, columns: Columns, into: Content, pool: str, level: float) ->
         for document, grade in zip(others, (1.0, 0.0), strict=True):
             into.judge(pool, asked, document, grade)
     elif "signature_ids" in row:
-        into.clusters.update(
-            dict.fromkeys(
-                [signature_id(one, into.space) for one in _list(row, "signature_ids")], _id(row.get("cluster_id"))
-            )
-        )
+        for one in _list(row, "signature_ids"):
+            into.add_cluster(signature_id(one, into.space), _id(row.get("cluster_id")))
     elif "signature_id" in row:
         _read_signature(row, into, pool)
     elif nested := list(_nested(row)):
         for one in nested:
+            into.columns |= one.keys()
             _read(one, columns, into, pool, level)
     elif found := list(_by_field(row)):
         for part, query, document, grade in found:
@@ -173,6 +193,7 @@ def _read_labelled(row: Row, columns: Columns, into: Content, pool: str) -> None
         into.add_document(id_, texts)
     if columns.link:
         into.related[id_] = tuple(map(str, _several(row.get(columns.link))))
+        into.pools[id_] = pool
     if columns.study:
         into.studies[id_] = tuple(map(str, _several(row.get(columns.study))))
     labels = [name for name in ((columns.label,) if columns.label else LABELS) if name in row]
@@ -190,6 +211,7 @@ def _read_query(row: Row, columns: Columns, into: Content, pool: str) -> None:
     asked = row.get("query")
     if isinstance(asked, Mapping) and any(name in asked for name in ((columns.id,) if columns.id else IDS)):
         query = _id_of(asked, columns)
+        into.columns |= asked.keys()
         if texts := texts_of(asked, columns.fields):
             into.add_document(query, texts)
         into.queries.setdefault(query, query_text(asked))
@@ -211,6 +233,7 @@ def _read_document(row: Any, columns: Columns, into: Content) -> str:
     if not isinstance(row, Mapping):
         raise _UnfitError(f"must be a document: {str(row)[:60]!r}")
     id_ = _id_of(row, columns)
+    into.columns |= row.keys()
     if texts := texts_of(row, columns.fields):
         into.add_document(id_, texts)
     return id_

@@ -49,6 +49,7 @@ KINDS: Mapping[Kind, KindRow] = {
     ),
     "authors": KindRow("PRX", ("b-cubed",), "Name the author of each paper: the same name for the same person."),
 }
+UNCOUNTED = ("none",)  # values of a task that counts towards no mean
 RANKED: Collection[Kind] = ("proximity", "search", "reviewers")
 LABELLED: Collection[Kind] = ("classification", "multi-label", "regression")
 
@@ -60,7 +61,7 @@ class DocumentTask:
     name: str
     kind: Kind
     metrics: tuple[str, ...] = ()  # none: those of the kind
-    values: tuple[str, ...] = ()  # the metrics that count towards means; none: those of the kind, or all
+    values: tuple[str, ...] = ()  # the metrics that count towards means; without: those of the kind, or all
     fields: tuple[str, ...] = TEXTS  # that are a document's text
     training: Training = "out-of-train"
     labels: tuple[str, ...] = ()  # in this order; none: those that are found
@@ -223,11 +224,12 @@ def _lost(of: DocumentTask, example: Example, known: Mapping[str, Stored]) -> It
 
 def _without(of: DocumentTask, example: Example, known: Mapping[str, Stored]) -> Example | None:
     """Give an example without what is missing; nothing where its query, or all its candidates are."""
-    lost = {*_lost(of, example, known)}
-    if not lost:
+    asked = next(iter(example.item.fields.values()))
+    is_asked = bool(asked) if of.kind == "search" else of.kind == "authors" or asked in known
+    kept = [id_ for id_ in example.item.candidates if id_ in known and known.keys() >= {*known[id_].members}]
+    if is_asked and len(kept) == len(example.item.candidates):
         return example
-    kept = [id_ for id_ in example.item.candidates if id_ not in lost and not {*known[id_].members} & lost]
-    if example.item.id in lost or not kept:
+    if not is_asked or not kept:
         return None
     (gold,) = example.gold
     graded: Any = gold  # pairs of a ranking, or clusters
