@@ -46,6 +46,22 @@ def test_a_table_is_piped_in_and_a_file_is_written(taskloom, tmp_path: Path, mon
     assert len(read_embeddings(tmp_path / "v.jsonl")) == 2
 
 
+def test_a_list_is_piped_in(taskloom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    give(monkeypatch, json.dumps(ROWS))
+    assert taskloom("encode", "fake:bag", "-o", tmp_path / "v.jsonl").code == 0
+    assert len(read_embeddings(tmp_path / "v.jsonl")) == 2
+
+
+def test_files_in_another_encoding_or_with_another_delimiter_are_read(taskloom, tmp_path: Path):
+    path, into = tmp_path / "d.csv", tmp_path / "v.jsonl"
+    path.write_text("doc_id;title\na;Über Ulmen\n", encoding="latin-1")
+    assert "try --delimiter ';'" in taskloom("encode", "fake:bag", path, "-o", into).err
+    assert "try --file-encoding" in taskloom("encode", "fake:bag", path, "--delimiter", ";", "-o", into).err
+    assert "one character" in taskloom("encode", "fake:bag", path, "--delimiter", "", "-o", into).err
+    ran = taskloom("encode", "fake:bag", path, "--file-encoding", "latin-1", "--delimiter", ";", "-o", into)
+    assert (ran.code, len(read_embeddings(into))) == (0, 1)
+
+
 def test_bad_usage_is_told(taskloom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "documents.jsonl"
     path.write_text(LINES)
@@ -57,6 +73,8 @@ def test_bad_usage_is_told(taskloom, tmp_path: Path, monkeypatch: pytest.MonkeyP
     ran = taskloom("encode", "fake:bag", path, "--field", "text", *into)
     assert ran.code == 1
     assert "document 'a' has no text (text); found: doc_id, title" in ran.err
+    ran = taskloom("encode", "fake:bag", path, "--field", "title", "--field", "abstrct", *into)
+    assert "no document has abstrct" in ran.err
     assert not (tmp_path / "v.npy").exists()
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)

@@ -145,6 +145,13 @@ def test_only_the_named_fields_are_read_and_put_together_by_the_separator():
     assert dict(found) == {"far east": 0.0, "west": -4.0}
 
 
+def test_documents_without_the_fields_that_are_read_are_counted():
+    of, tools = Represent(model="map", fields=("first",)), toolbox()
+    items = [Item("1", {"first": "east", "other": "west"}, ("west",)), Item("2", {"other": "west"}, ("west",))]
+    asked(of, ranking(), (), tools, *items)
+    assert tools.counts["fields-not-there"] == 2  # the second item, and the candidate
+
+
 # --- probes ----------------------------------------------------------------------------------------------------------
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from taskloom.errors import ModelError, TaskloomError, UnknownNameError
 from taskloom.models.function import Function
 from taskloom.models.load import source
+
+if TYPE_CHECKING:
+    from ..conftest import Refused
 
 CODE = """
 import numpy as np
@@ -77,6 +81,14 @@ def test_the_content_of_its_file_names_a_function_and_its_place_does_not(folder:
 def test_what_gives_no_vectors_is_refused(folder: Path, name: str, kind: type[TaskloomError], told: str):
     with pytest.raises(kind, match=told):
         made(folder, name).open_encoder(folder).take(["owl"])
+
+
+def test_vectors_of_another_width_than_before_are_refused(folder: Path, refused: Refused):
+    (folder / "mine.py").write_text("def grows(texts):\n    return [[1.0] * (2 + len(texts)) for _ in texts]\n")
+    encoder = made(folder, "grows").open_encoder(folder)
+    encoder.take(["owl"])
+    with refused(ModelError, "vectors-unfit", found=[2, 4], wanted=[2, 3]):
+        encoder.take(["owl", "elm"])
 
 
 def test_a_file_that_is_not_there_or_can_not_be_loaded_is_named(folder: Path):

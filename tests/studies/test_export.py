@@ -109,6 +109,14 @@ def test_what_can_not_be_chosen_is_refused(run: Path, tmp_path: Path, refused: R
         trained_encoder(tmp_path, "codes")
 
 
+def test_an_encoder_of_random_groups_is_not_exported(taskloom, run: Path, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setattr("taskloom.studies.export.groups_in", lambda added: {"kind": "group1"})
+    ran = taskloom("export", run, "fusion", tmp_path / "made")
+    assert ran.code == 2
+    assert "random groups of tasks" in ran.err
+    assert not (tmp_path / "made").exists()
+
+
 def test_layouts_that_can_not_have_forms_are_refused(taskloom, run: Path, tmp_path: Path):
     ran = taskloom("export", run, "fusion", tmp_path / "made", "--to", "sentence-transformers")
     assert ran.code != 0

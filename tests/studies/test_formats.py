@@ -238,6 +238,7 @@ def test_random_groups_of_tasks_have_their_own_forms_and_serve_tasks_that_were_n
         ("cls", "cls: {train: 'fake:pupil', goal: vectors}", "an encoder that can be trained"),
         ("cls", "cls: {train: base, goal: vectors, by: random}", "`tell` that is not none"),
         ("cls", "cls: {train: base, triplets: 3}", "`goal: vectors`"),
+        ("cls", "cls: {train: base, goal: vectors, tasks: ['!in-kind']}", "must name some that it is trained on"),
     ],
 )
 def test_what_can_not_be_trained_is_refused_before_any_work(
@@ -246,6 +247,22 @@ def test_what_can_not_be_trained_is_refused_before_any_work(
     with pytest.raises(StudyError) as caught:
         planned(study(**{model: line}))
     assert told in str(caught.value)
+
+
+def test_a_form_that_an_encoder_does_not_have_is_refused_before_any_work(study: Callable[..., Path]):
+    path = study()
+    path.write_text(
+        path.read_text().replace("base: {represent: {model: base}", "base: {represent: {model: base, form: PRXX}")
+    )
+    with pytest.raises(StudyError, match="gives no vectors in the form PRXX; it has: CLF, QRY"):
+        planned(path)
+
+
+def test_a_view_by_a_tag_that_no_task_has_is_refused(study: Callable[..., Path]):
+    path = study()
+    path.write_text(path.read_text().replace("values: {by: training, paper", "values: {by: trainning, paper"))
+    with pytest.raises(StudyError, match="trainning"):
+        planned(path)
 
 
 def test_tasks_of_a_tag_are_trained_on(study: Callable[..., Path]):

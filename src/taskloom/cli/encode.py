@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +63,10 @@ def encode(
         list[str],
         typer.Option(metavar="FORM=FOLDER", help="An adapter of a form, as the package adapters saves it."),
     ] = [],  # noqa: B006
+    file_encoding: Annotated[str, typer.Option(metavar="NAME", help="The encoding of the file, if not UTF-8.")] = "",
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHAR", help="The delimiter of a CSV file, if not a comma.")
+    ] = None,
     on_error: Annotated[
         str,
         typer.Option(metavar="stop|skip", help="Rows with errors: stop and list them (default), or skip and count."),
@@ -71,6 +76,7 @@ def encode(
     from ..models.document_vectors import DocumentFile, encode_file, writer_for
     from ..models.load import source
     from ..sources.document_rows import Columns
+    from ..sources.files import Layout
 
     if on_error not in ("stop", "skip"):
         raise UsageError(f"--on-error must be stop or skip: {on_error!r}")
@@ -83,7 +89,10 @@ def encode(
     more: dict[str, Any] = {"columns": columns, "on_error": on_error}
     more |= {"separator": separator} if separator is not None else {}
     with _input(file) as (path, kind), _output(output) as aside:
-        given = DocumentFile(path=path, format=kind, **more)
+        layout = Layout(format=kind)
+        layout = replace(layout, encoding=file_encoding) if file_encoding else layout
+        layout = replace(layout, delimiter=delimiter) if delimiter is not None else layout
+        given = DocumentFile(path=path, layout=layout, **more)
         with console.progress(f"encoding with {name}") as progress:
             found = encode_file(name, of, given, aside, form=form, progress=progress)
     told = f"{counted(found.documents, 'document')}, {found.width:,} numbers each"
@@ -116,7 +125,7 @@ def _input(file: Path | None) -> Iterator[tuple[Path, str]]:
             shutil.copyfileobj(sys.stdin.buffer, handle)
         with path.open("rb") as handle:
             begins = handle.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-        yield path, "jsonl" if begins in (b"{", b"") else "csv"
+        yield path, {b"{": "jsonl", b"": "jsonl", b"[": "json"}.get(begins, "csv")
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def show_scored(found: PredictionScores, *, as_json: bool) -> None:
         _show_scores(typed, scores)
     console.note(
         "intervals are for these tasks, as in a report; all instances and categories are weighted by instance; "
-        "n is the number of instances"
+        "n is the number of instances, of which those without a score are not in the mean"
     )
     _note_faults(found)
 

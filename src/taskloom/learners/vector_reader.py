@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -37,6 +37,8 @@ class VectorReader:
     def items(self, items: Sequence[Item]) -> Array:
         """Give the vectors of items: (items, width)."""
         ids = [document_of(item) for item in items]
+        store = store_of(self.task.output)
+        self._count_lacking(item.fields for item, id_ in zip(items, ids, strict=True) if id_ or not store)
         return self.vectors([self.text(item.fields) for item in items], "query", ids)
 
     def candidates(self, ids: Sequence[str]) -> tuple[Embeddings, list[tuple[str, ...]]]:
@@ -47,8 +49,14 @@ class VectorReader:
         members = [one.members for block in self._documents(store, ids) for one in block]
         alone = [id_ for id_, own in zip(ids, members, strict=True) if not own]
         named = list(dict.fromkeys([*alone, *(id_ for own in members for id_ in own)]))
-        texts = {one.id: self.text(one.fields) for block in self._documents(store, named) for one in block}
-        return self._by_id(texts), members
+        documents = {one.id: one.fields for block in self._documents(store, named) for one in block}
+        self._count_lacking(documents.values())
+        return self._by_id({id_: self.text(fields) for id_, fields in documents.items()}), members
+
+    def _count_lacking(self, given: Iterable[Mapping[str, str]]) -> None:
+        """Count what has none of the fields that are named."""
+        if lacking := sum(fields.keys().isdisjoint(self.fields) for fields in given) if self.fields else 0:
+            self.tools.count("fields-not-there", lacking)
 
     def chosen(self, fields: Mapping[str, str]) -> list[str]:
         """Give the texts that are read of an item or a document: of fields that are named those it has, or all."""

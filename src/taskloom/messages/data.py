@@ -118,6 +118,7 @@ DOCUMENTS = {  # tasks over documents
         "{name}: {count:document} renamed, for another task has the same ids for other texts: {ids:first 5}"
     ),
     "document-tasks-unfit": "tasks over documents that can't be made, {count:fault}:",
+    "document-fields-missing": "no document has {fields}: {path}",
     "document-columns-missing": "task {name!r}: no row has {columns}; found: {found:first 20}",
     "document-split-unfit": (
         "task {name!r}: queries of found_by have no row of their own, and no split; give the task `split: ''` and, if "

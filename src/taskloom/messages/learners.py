@@ -28,6 +28,7 @@ LEARNERS = {
     "encoder-untrainable": "`goal: vectors` needs an encoder that can be trained as base: {base!r}",
     "fusion-needs-adapters": "`tell: fusion` needs a base with `tell: adapters`; name one in `train`: {base!r}",
     "base-told": "the base has `tell: {tell}` already; train from its own base, or a fusion of adapters: {base!r}",
+    "form-unknown": "model {model} gives no vectors in the form {forms}; it has: {known:first 12}",
     "form-untrained": (
         "model {model} has no task to train on for the format {forms}; add one to its `tasks`, or set `form` to one "
         "of: {known}"
@@ -64,6 +65,7 @@ COUNTS = {  # of events that learners count
     "prompt-refused": "prompts refused by the model",
     "prompt-cut": "prompts cut to fit the context",
     "text-cut": "texts cut to fit the encoder",
+    "fields-not-there": "items or documents without any of the fields that are read: all others are read",
     "text-without-words": "items without a word",
     "nothing-to-contrast": "no training: the support has no pair of texts to contrast",
     "input-cut": "inputs cut to fit the context",

@@ -80,6 +80,8 @@ WEIGHTS = {
     "training-several": "{model} was trained with several seeds; name one of them with --training: {seeds}",
     "trained-for-each": "{model} was trained {count} times, for tasks or draws of their own, and is not one encoder",
     "not-trained-yet": "the model is not trained yet; run the study: {path}",
+    "tasks-left-out-alone": "tasks of a trained model must name some that it is trained on, such as @train: {tasks}",
+    "export-groups": "an encoder of random groups of tasks (`by: random`) is of no use outside its run",
     "export-exists": "exists; not overwritten, name another folder: {path}",
     "export-forms": "{to} can't express an encoder that is told its forms by {tell}; export it to a folder",
     "export-unsupported": "encoders of family {family!r} can't be exported to this layout",

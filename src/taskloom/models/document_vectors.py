@@ -34,22 +34,28 @@ class DocumentFile:
     path: Path
     columns: Columns
     separator: str = "\n"  # between the fields of a document, as tasks have it
-    format: str = ""  # of the file; else by its ending
+    layout: Layout | None = None
     on_error: OnError = "stop"
 
     def texts(self, faults: RowFaults) -> Iterator[tuple[str, str]]:
         """Yield the id and the text of each document."""
-        rows = files.read(self.path, faults, Layout(format=self.format))
-        for id_, fields in documents(rows, self.columns, faults):
+        for id_, fields in self._documents(faults):
             yield id_, self.separator.join(fields.values())
+
+    def _documents(self, faults: RowFaults) -> Iterator[tuple[str, dict[str, str]]]:
+        return documents(files.read(self.path, faults, self.layout), self.columns, faults)
 
     def count(self) -> tuple[int, int]:
         """Count documents and rows with errors; where these are not to be skipped, name them all."""
-        faults = RowFaults(self.on_error)
-        found = sum(1 for _ in self.texts(faults))
+        faults, found, named = RowFaults(self.on_error), 0, set[str]()
+        for _, fields in self._documents(faults):
+            found += 1
+            named |= fields.keys()
         faults.settle()
         if not found:
             raise SourceError(Note.of("file-without-documents", path=self.path))
+        if self.columns.fields != Columns().fields and (lacking := [f for f in self.columns.fields if f not in named]):
+            raise SourceError(Note.of("document-fields-missing", fields=lacking, path=self.path))
         return found, faults.count
 
 

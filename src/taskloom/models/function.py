@@ -103,7 +103,7 @@ class FunctionEncoder:
 
     def __init__(self, function: Callable[..., Any], forms: tuple[str, ...], name: str) -> None:
         self.function, self.forms, self.name = function, forms, name
-        self.usage, self.width = Usage(), 0  # of the vectors that it gave last
+        self.usage, self.width = Usage(), 0  # of the vectors that it gave first
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:
         """Call the function: (texts, width)."""
@@ -113,8 +113,9 @@ class FunctionEncoder:
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise ModelError(Note.of("function-failed", name=self.name, reason=reason)) from error
-        if found.ndim != 2 or len(found) != len(texts):
-            raise ModelError(Note.of("vectors-unfit", found=list(found.shape), wanted=[len(texts), "width"]))
+        if found.ndim != 2 or len(found) != len(texts) or (self.width and found.shape[1] != self.width):
+            wanted = [len(texts), self.width or "width"]
+            raise ModelError(Note.of("vectors-unfit", found=list(found.shape), wanted=wanted))
         self.width = found.shape[1]
         return found
 

@@ -91,6 +91,8 @@ class Trained(Recipe):
             if not (listed or name in ("texts", "field")) or not all(isinstance(text, str) for text in listed):
                 raise UsageError(f"{name} of a trained model must be a list of texts: {value!r}")
             object.__setattr__(self, name, listed)
+        if all(text.startswith("!") for text in self.tasks):
+            raise UsageError(Note.of("tasks-left-out-alone", tasks=self.tasks))
         if self.most != "all" and (isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1):
             raise UsageError(f"most must be an integer >= 1, or all: {self.most!r}")
         texts = (self.train, self.encoding, self.template)

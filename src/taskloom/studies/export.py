@@ -12,6 +12,7 @@ from ..messages import Note
 from ..models.load import EncoderSource, Source, source
 from ..models.scratch import Scratch
 from ..models.telling import is_told
+from ..models.vector_lessons import groups_in
 from . import artifacts
 from .api import LEDGER, STUDY, Overrides, study_and_text
 from .ledger import Ledger, Planned
@@ -45,6 +46,8 @@ def open_trained_encoder(of: TrainedEncoder, run: Path) -> Any:
     is_new = isinstance(of.base, Scratch)  # which pre-training makes a model of
     if not ("vectors" in of.base.can or is_new) or not all(is_told(folder) for folder in of.added[is_new:]):
         raise UsageError(Note.of("export-no-vectors", path=run))
+    if groups_in(of.added):
+        raise UsageError(Note.of("export-groups"))
     return cast(EncoderSource, of.base).open_encoder(run, of.added)
 
 

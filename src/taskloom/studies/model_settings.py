@@ -42,7 +42,9 @@ def _of_model(of: Learner, models: Models, taught: AllTaught) -> dict[str, Json]
     name = next(iter(of.models), "")
     if name not in models:  # it needs none, or one at fault
         return {}
-    how, size = models[name], dict[str, Json]({PARAMETERS: _parameters(models, name)})
+    each = [_parameters(models, model) for model in of.models if model in models]
+    size: dict[str, Json] = {PARAMETERS: None if None in each else sum(filter(None, each))}
+    how = models[name]
     if not isinstance(how, Trained) or how.goal == "texts":
         return {BASE: name, **size, **UNTRAINED}
     if how.goal == "vectors":

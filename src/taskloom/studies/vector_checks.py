@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from ..core import Suite, Task
 from ..document_lessons import trained_forms
 from ..learners import Learner, can_do, settings
 from ..learners.vector_reader import AUTO
 from ..messages import Note
-from ..models.load import Source
+from ..models.fetched import is_here
+from ..models.load import EncoderSource, Source, Weights
 from ..models.trained import Trained
 from .cells import bases
 from .trained_tasks import trained_in
@@ -33,11 +35,26 @@ def form_faults(
 ) -> Iterator[tuple[str, str, Note]]:
     """Name learners that need a form of vectors which their model is not trained in, with the task."""
     known = {name: trained_in(of, suite) for name, of in models.items() if isinstance(of, Trained) and of.has_forms}
+    unknown = {name: list(_unknown_forms(models, of)) for part in parts.values() for name, of in part.items()}
     for task, part in parts.items():
         for name, of in part.items():
+            yield from ((name, task, note) for note in unknown[name])
             for model in sorted(known.keys() & {*of.models}):
                 if missing := [form for form in wanted_forms(of, suite.tasks[task]) if form not in known[model]]:
                     yield name, task, Note.of("form-untrained", model=model, forms=missing, known=sorted(known[model]))
+
+
+def _unknown_forms(models: Mapping[str, Source | Trained], of: Learner) -> Iterator[Note]:
+    """Name the form that a learner is told to take, where a model that is not trained here does not have it."""
+    form = settings(of).get("form", AUTO)
+    for model in of.models if form not in (AUTO, "") else ():
+        found = models.get(model)
+        if found is None or isinstance(found, Trained) or "vectors" not in found.can:
+            continue
+        if isinstance(found, Weights) and not is_here(found.load):
+            continue
+        if form not in (known := cast(EncoderSource, found).forms()):
+            yield Note.of("form-unknown", model=model, forms=form, known=known or ["no forms"])
 
 
 def wanted_forms(of: Learner, task: Task) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from .. import numbers
 from ..figures import Figure, ReportData
 from .values import mean_of, values_of, wanted_values
 
-COLUMNS = ("learner", "mean over values", "parameters", "tokens encoded", "seconds encoding",
+COLUMNS = ("learner", "mean over values", "parameters of bases", "tokens encoded", "seconds encoding",
            "seconds per 100,000 tokens", "seconds of adapting", "seconds per item")  # fmt: skip
 UNIT = 100_000  # tokens
 NOTES = (

@@ -25,7 +25,7 @@ Found: TypeAlias = Mapping[str, Mapping[str, Estimate]]  # task -> metric
 class Values:
     """Each learner's mean over the values of all tasks, and of those with each value of a tag."""
 
-    by: str = ""  # a tag of tasks, such as one that says which were trained on
+    by: str = naming("tag of tasks", default="")  # such as one that says which were trained on
     paper: str = naming("paper", default="")  # the benchmark whose published means are shown too
     tables: str = ""  # what its tables are by; "": the tag
     only: str = ""  # tasks with TAG=VALUE alone
