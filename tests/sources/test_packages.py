@@ -512,6 +512,6 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: 
             info = tarfile.TarInfo("b.csv")
             info.size = len(zeros)
             tar.addfile(info, io.BytesIO(zeros))
-    with pytest.raises(FetchError, match="the archive unpacks to more than 16,777,216 bytes"):
+    with pytest.raises(FetchError, match=r"the archive unpacks to more than [\d,]+ bytes"):
         unpack(tmp_path / "archive", ("*.csv",), tmp_path / "out")
     assert sum(f.stat().st_size for f in (tmp_path / "out").iterdir()) < len(zeros)
