@@ -36,6 +36,7 @@ HAS_RAY = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'taskloom[ray]'")
 pytestmark = pytest.mark.xdist_group("ray")  # two clusters at once would be too much for a small machine
 KEY = "sk-secret-0123456789"
+NODE_KEY = 'of-the-"nodes"-0123456789'
 SETTINGS = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 1000,
@@ -149,7 +150,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         head = {"num_cpus": 0, "session_name": session.name, "_system_config": SETTINGS, **node_settings(session)}
         made = Cluster(initialize_head=True, head_node_args=head)
         caches = [tmp_path_factory.mktemp(f"node{n}") for n in range(2)]
-        each = [node_settings(session, TASKLOOM_CACHE=str(cache)) for cache in caches]
+        each = [node_settings(session, TASKLOOM_CACHE=str(cache), NODE_TOKEN=NODE_KEY) for cache in caches]
         found = Nodes(made, caches, [made.add_node(num_cpus=1, wait=False, **settings) for settings in each])
         made.wait_for_nodes(timeout=120)
         ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)
@@ -304,6 +305,53 @@ def test_endpoints_are_asked_beside_the_driver_under_one_budget_and_ray_never_se
     logs = Path(nodes.cluster.head_node.get_logs_dir_path())
     assert any(logs.iterdir())
     assert not [file for file in logs.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+
+
+TELLING = """
+name: telling
+baselines: false
+suite: suite
+tasks: [abstract->category]
+protocol: {seeds: 1, shots: [1], query: 4}
+learners:
+  raises: {"telling.py:Telling": {raises: true}}
+  answers: {"telling.py:Telling": {}}
+"""
+TELLER = """
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+from taskloom import Learner
+
+@dataclass(frozen=True)
+class Telling(Learner):
+    raises: bool = False
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset] = frozenset({"labels", "text"})
+    unaided: ClassVar[frozenset] = frozenset({"labels", "text"})
+
+    def fit(self, task, support, dev, *, seed, tools):
+        if self.raises:
+            raise ValueError(os.environ["NODE_TOKEN"])
+        return self
+
+    def predict(self, items):
+        return [f"x {os.environ['NODE_TOKEN']}" for _ in items]
+"""
+
+
+@needs_ray
+def test_keys_that_only_nodes_have_are_masked_in_faults_and_answers(study: Callable[..., Path], nodes: Nodes):
+    assert "NODE_TOKEN" not in os.environ
+    path = study(text=TELLING)
+    path.with_name("telling.py").write_text(TELLER)
+    prepared, done = on_cluster(path, nodes)
+    assert (done.ran, done.failed) == (2, 1)
+    with Ledger(prepared.folder / LEDGER) as ledger:
+        ((_, trace),) = ledger.ended("failed").values()
+        (body,) = [ledger.result(cell) for cell, state in ledger.states().items() if state == "done"]
+    assert trace.endswith("ValueError: (key)\n")
+    assert body["sets"]["query"]["answers"] == ["x (key)"] * 4
 
 
 # --- what is lost ----------------------------------------------------------------------------------------------------

@@ -330,6 +330,24 @@ def test_keys_in_errors_are_masked(ledger: Ledger, monkeypatch):
     assert (str(why), trace) == ("no: (key)", "Traceback: (key)")
 
 
+@pytest.mark.parametrize("key", ['pass"word-1', "back\\slash-1", "1234567890"])
+def test_keys_are_masked_in_answers_outputs_and_errors_before_they_are_written_as_json(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, key: str
+):
+    monkeypatch.setenv("SOME_PASSWORD", key)
+    told = SetAnswers(answers=[key, (f"x {key}",), 1234567890], items=["i", "j", "k"], rows=[0, 1, 2], pool="all")
+    found = Finished(sets={"query": told}, outputs={"query": {"raw": [key]}}, cost=Cost())
+    ledger.finish(cell("a"), found)
+    assert ledger.result("a")["sets"]["query"]["answers"] == ["(key)", ["x (key)"], 1234567890]
+    assert ledger.outputs("a") == {"query": {"raw": ["(key)"]}}
+    ledger.claim(["b"], "me")
+    ledger.fail("b", "me", "failed", Note.of("error", text=f"no: {key}"), f"Traceback: {key!r}")
+    ((why, trace),) = ledger.ended("failed").values()
+    assert str(why) == "no: (key)"
+    assert key not in trace
+    assert "(key)" in trace
+
+
 def test_a_state_without_a_result_is_not_taken_over(tmp_path: Path, ledger: Ledger):
     with Ledger(tmp_path / "other.db") as other:
         for id_ in ("a", "b"):

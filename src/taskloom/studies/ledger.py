@@ -29,7 +29,7 @@ from ..errors import LedgerError
 from ..folders import make_private
 from ..ids import Json
 from ..limits import inflated, parse_json
-from ..masking import masked
+from ..masking import masked, masked_all
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
@@ -489,7 +489,7 @@ def _damaged(problem: object) -> str:
 
 
 def _written(why: Note) -> str:
-    return _encodable(json.dumps(why.to_json()))
+    return json.dumps(masked_all(why.to_json()))
 
 
 def _encodable(text: str) -> str:
