@@ -12,10 +12,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -438,7 +440,7 @@ def test_a_cluster_that_can_not_run_a_study_is_refused_before_any_work(
     assert "no node has 9 CPU, which majority needs" in str(error.value)
     assert "taskloom 0.1.0 instead of 9.9" in str(error.value)
     assert not actors()
-    assert states(path.parent / "ray") == []
+    assert not (path.parent / "ray").exists()
 
 
 @needs_ray
@@ -448,6 +450,44 @@ def test_an_address_where_nobody_is_is_refused_before_any_plan(refused: Refused,
     ran = taskloom("run", "quickstart", "--on", "ray://127.0.0.1:9")
     assert ran.code == 1
     assert "no Ray cluster answers" in ran.err
+
+
+@needs_ray
+@pytest.mark.parametrize("says", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b"", b"\0\0\0\4"])
+def test_what_is_no_cluster_is_refused_at_once_and_in_one_line(taskloom: Callable[..., Ran], says: bytes):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        on = f"ray://127.0.0.1:{server.getsockname()[1]}"
+        threading.Thread(target=_answering_once, args=(server, says), daemon=True).start()
+        ran = taskloom("run", "quickstart", "--on", on)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines() == [
+        f"error: what answers is no Ray cluster; name the port that `ray start --head` prints: {on[6:]}"
+    ]
+
+
+def _answering_once(server: socket.socket, says: bytes) -> None:
+    with server.accept()[0] as there:
+        there.recv(100)
+        there.sendall(says)
+
+
+@needs_ray
+def test_a_web_server_is_no_cluster(refused: Refused):
+    with HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}"
+        with refused(ClusterError, "cluster-other", address=address):
+            run_study("no such study", on=f"ray://{address}")
+
+
+@needs_ray
+def test_the_rate_counts_from_when_the_first_cell_was_given():
+    from taskloom.studies.cluster import MOST_ENDS, RATE_OVER, rate_of
+
+    assert rate_of([10.0, 10.0], begun=0.0, now=10.0) == 0.2  # and not two in no time
+    assert rate_of([1.0, 95.0, 99.0], begun=0.0, now=100.0) == 2 / RATE_OVER
+    many = [100.0 - n / 1000 for n in range(MOST_ENDS)][::-1]  # 1,000 a second, of which the last ten seconds are known
+    assert rate_of(many, begun=0.0, now=100.0) == pytest.approx(1000, rel=1e-3)
 
 
 @pytest.mark.parametrize("on", ["rai", "ray://", "ray://host", "ray://host:x", "slurm", "ray://user:key@host:1"])
