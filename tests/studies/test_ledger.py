@@ -322,6 +322,31 @@ def test_what_a_killed_run_left_in_its_log_is_read_where_nothing_can_be_written(
     assert {path.name: path.read_bytes() for path in (tmp_path / "received").iterdir()} == before
 
 
+def test_an_empty_file_is_no_ledger_and_stays_as_it_is_unless_a_run_is_about_to_fill_it(tmp_path: Path):
+    path = tmp_path / "ledger.db"
+    path.touch()
+    with pytest.raises(LedgerError, match="not a ledger of taskloom"):
+        Ledger(path)
+    assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("ledger.db", 0)]
+    with Ledger(path, filling=True) as ledger:
+        assert ledger.states() == {}
+    with Ledger(path) as ledger:
+        assert ledger.about("made_by")
+
+
+@pytest.mark.parametrize("kept", ["a\0b", "x" * 5000, "nowhere"])
+def test_a_folder_that_can_not_be_is_blamed_on_the_ledger(ledger: Ledger, kept: str):
+    ledger.keep_about(study_folder=kept, suite_folder=kept)
+    for name, must_exist in (("study_folder", False), ("suite_folder", True)):
+        with pytest.raises(LedgerError) as error:
+            ledger.about_folder(name, must_exist=must_exist)
+        assert error.value.note.code == "ledger-folder-missing"
+        assert str(ledger.path) in str(error.value)
+    ledger.keep_about(study_folder="/no/longer/there", suite_folder=".")
+    assert ledger.about_folder("study_folder", must_exist=False) == "/no/longer/there"
+    assert ledger.about_folder("suite_folder", must_exist=True) == "."
+
+
 def test_keys_in_errors_are_masked(ledger: Ledger, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
     ledger.claim(["a"], "me")

@@ -16,6 +16,7 @@ GENERAL = {
     "ledger-damaged": "the ledger is damaged ({what} can't be read: {reason}); run the study again (-o): {path}",
     "report-unwritten": "no report written ({reason}); write it elsewhere with `taskloom report --to html -o`: {path}",
     "merge-into-nothing": "no such run; copy one of the others (cp -r), and merge into the copy: {path}",
+    "ledger-folder-missing": "the ledger names a folder that is not there, {name} = {folder}: {path}",
     "not-a-ledger": "not a ledger of taskloom: {path}",
     "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
