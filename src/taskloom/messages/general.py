@@ -19,6 +19,7 @@ GENERAL = {
     "ledger-folder-missing": "the ledger names a folder that is not there, {name} = {folder}: {path}",
     "not-a-ledger": "not a ledger of taskloom: {path}",
     "json-lines-expected": "must be JSON Lines, one object on each line (jq -c {filter!r} FILE converts it): {path}",
+    "faults-more": "and {count:,} more",
     "name-unknown": "unknown {what}: {name!r}; {hint}",
     "names-near": "did you mean {names:or}?",
     "names-known": "known: {names:first 12}",
