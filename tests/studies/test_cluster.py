@@ -351,7 +351,7 @@ def test_keys_that_only_nodes_have_are_masked_in_faults_and_answers(study: Calla
     assert (done.ran, done.failed) == (2, 1)
     with Ledger(prepared.folder / LEDGER) as ledger:
         ((_, trace),) = ledger.ended("failed").values()
-        (body,) = [ledger.result(cell) for cell, state in ledger.states().items() if state == "done"]
+        (body,) = [ledger.result(cell) or {} for cell, state in ledger.states().items() if state == "done"]
     assert trace.endswith("ValueError: (key)\n")
     assert body["sets"]["query"]["answers"] == ["x (key)"] * 4
 

@@ -363,7 +363,7 @@ def test_keys_are_masked_in_answers_outputs_and_errors_before_they_are_written_a
     told = SetAnswers(answers=[key, (f"x {key}",), 1234567890], items=["i", "j", "k"], rows=[0, 1, 2], pool="all")
     found = Finished(sets={"query": told}, outputs={"query": {"raw": [key]}}, cost=Cost())
     ledger.finish(cell("a"), found)
-    assert ledger.result("a")["sets"]["query"]["answers"] == ["(key)", ["x (key)"], 1234567890]
+    assert (ledger.result("a") or {})["sets"]["query"]["answers"] == ["(key)", ["x (key)"], 1234567890]
     assert ledger.outputs("a") == {"query": {"raw": ["(key)"]}}
     ledger.claim(["b"], "me")
     ledger.fail("b", "me", "failed", Note.of("error", text=f"no: {key}"), f"Traceback: {key!r}")
