@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -345,6 +346,21 @@ def test_a_folder_that_can_not_be_is_blamed_on_the_ledger(ledger: Ledger, kept: 
     ledger.keep_about(study_folder="/no/longer/there", suite_folder=".")
     assert ledger.about_folder("study_folder", must_exist=False) == "/no/longer/there"
     assert ledger.about_folder("suite_folder", must_exist=True) == "."
+
+
+def test_a_ledger_that_another_process_is_about_to_fill_is_waited_for(tmp_path: Path):
+    path = tmp_path / "ledger.db"
+    path.touch()
+
+    def fill() -> None:
+        with Ledger(path, filling=True):
+            pass
+
+    filler = threading.Timer(0.3, fill)
+    filler.start()
+    with Ledger(path) as ledger:
+        assert ledger.states() == {}
+    filler.join()
 
 
 def test_keys_in_errors_are_masked(ledger: Ledger, monkeypatch):

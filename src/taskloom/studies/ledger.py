@@ -53,6 +53,7 @@ from .ledger_schema import (
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
+MOMENT = 2.0  # seconds in which a ledger that was made is filled
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
 HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
 UNFINISHED = f"(state IN ('failed', 'skipped') OR (state = 'done' AND NOT {HAS_RESULT}))"
@@ -76,14 +77,13 @@ class Planned:
 class Ledger:
     """An open ledger; use it in a `with`.
 
-    A new one is made where there is no file. One that is there and empty is none, but for a run that is about to fill
-    it, as another may be at this moment.
+    A new one is made where there is no file. One that is there and empty is none, but for a run that is to fill it.
     """
 
     def __init__(self, path: Path, *, filling: bool = False) -> None:
         self.path = path
         self.filling = filling or not path.exists()
-        if not self.filling and path.is_file() and not is_filled(path):
+        if not self.filling and path.is_file() and not _is_filled_soon(path):
             raise LedgerError(Note.of("not-a-ledger", path=path))
         unclean = is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
         try:
@@ -483,6 +483,14 @@ def _beats() -> tuple[float, float]:
 def is_filled(path: Path) -> bool:
     """Tell a file that something was written in."""
     return path.is_file() and path.stat().st_size > 0
+
+
+def _is_filled_soon(path: Path) -> bool:
+    """Tell a file that something is written in; a run that has just made it is given a moment."""
+    until = time.monotonic() + MOMENT
+    while not (found := is_filled(path)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
 
 
 def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
