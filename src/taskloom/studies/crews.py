@@ -216,7 +216,7 @@ class Pool:
     def shutdown(self, *, now: bool = False) -> None:
         """Let what is at hand finish, or end it at once."""
         if now:
-            for process in list(self.pool._processes.values()):
+            for process in list((self.pool._processes or {}).values()):  # None once it was shut down
                 process.kill()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
