@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
+import threading
 import zlib
 from pathlib import Path
 
@@ -46,8 +48,28 @@ def test_bytes_are_read_in_the_encoding_that_they_have():
 def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path: Path, ending: str, pack):
     path = tmp_path / f"x.csv{ending}"
     path.write_bytes(pack(b"0" * (limits.MOST_FREE + 1)))
-    with opened(path) as file, pytest.raises(UnpackedError, match=r"more than 16,777,216 bytes"):
+    with pytest.raises(UnpackedError, match=r"more than 1,048,576 bytes"):
+        opened(path)
+
+
+def test_a_pipe_is_read_once_and_within_the_limit(tmp_path: Path):
+    os.mkfifo(path := tmp_path / "x.gz")
+    bomb = gzip.compress(b"0" * (limits.MOST_FREE + 1))
+    writer = threading.Thread(target=path.write_bytes, args=[bomb])
+    writer.start()
+    with opened(path) as file, pytest.raises(UnpackedError, match=r"more than 1,048,576 bytes"):
         file.read()
+    writer.join()
+
+
+def test_a_file_that_was_changed_is_measured_again(tmp_path: Path):
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(b"ab"))
+    with opened(path) as file:
+        assert file.read() == b"ab"
+    path.write_bytes(gzip.compress(b"0" * (limits.MOST_FREE + 1)))
+    with pytest.raises(UnpackedError):
+        opened(path)
 
 
 def test_a_file_that_unpacks_to_what_it_may_is_read_whole(tmp_path: Path):
@@ -62,7 +84,8 @@ def test_a_file_that_unpacks_to_what_it_may_is_read_whole(tmp_path: Path):
 def test_what_zlib_packed_is_unpacked_within_the_limit():
     assert inflated(zlib.compress(b"abc")) == b"abc"
     with pytest.raises(zlib.error, match="more than"):
-        inflated(zlib.compress(bytes(limits.MOST_FREE + 1)))
+        inflated(zlib.compress(bytes(limits.MOST_STORED + 1)))
+    assert len(inflated(zlib.compress(bytes(limits.MOST_STORED)))) == limits.MOST_STORED
     with pytest.raises(zlib.error):
         inflated(zlib.compress(b"abc" * 100)[:-5])
 

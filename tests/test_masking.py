@@ -49,3 +49,11 @@ def test_what_a_ledger_keeps_has_no_key():
     kept = packed({"sets": {"query": {"answers": [KEY]}}})
     assert KEY not in json.dumps(unpacked(kept))
     assert unpacked(kept) == {"sets": {"query": {"answers": [MASK]}}}
+
+
+@pytest.mark.parametrize("key", ['pass"word-1', "back\\slash-1", "schlüssel-1", "it's-a-key"])
+def test_a_key_is_masked_as_it_stands_in_json_and_in_what_python_shows(monkeypatch: pytest.MonkeyPatch, key: str):
+    monkeypatch.setenv("SOME_PASSWORD", key)
+    for text in (key, json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1], repr(key)[1:-1]):
+        assert masked(f"a {text} b") == f"a {MASK} b"
+    assert masked_all({"a": (key, (1, key))}) == {"a": [MASK, [1, MASK]]}

@@ -50,10 +50,13 @@ def test_what_is_no_plain_value_is_refused_with_its_place(text: str, problem: st
     assert refused(text) == (f"invalid YAML ({problem})", *place)
 
 
-def test_an_integer_of_thousands_of_digits_is_refused():
-    problem, line, column = refused("a: " + "9" * 5000)
-    assert "limit" in problem
-    assert (line, column) == (1, 4)
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 4200, "1_" * 3000 + "1", "9" * 1300])
+def test_an_integer_of_thousands_of_digits_is_refused(digits: str):
+    assert refused(f"a: {digits}") == (f"invalid YAML (an integer of more than 4,096 bits: {digits[:40]!r})", 1, 4)
+
+
+def test_integers_of_as_many_bits_as_may_be_are_read():
+    assert load_yaml("a: -0b" + "1" * 4096, "safe") == {"a": 1 - (1 << 4096)}
 
 
 def test_aliases_that_stay_small_are_read():

@@ -11,6 +11,7 @@ from typing import Any
 
 from .messages import Note
 
+SHOWN = 20  # faults of many, and then how many more there are
 LONGEST = 200  # characters of a name that others are compared with: that takes as long as it is long
 
 
@@ -54,8 +55,10 @@ class FaultsError(TaskloomError):
         self.faults = tuple(faults)
 
     def __str__(self) -> str:
-        """Write the message, and each fault on its own line."""
-        return "\n".join([str(self.note), *(f"  {fault}" for fault in self.faults)])
+        """Write the message, and each fault on its own line: the first of many, and how many more there are."""
+        shown, more = self.faults[:SHOWN], len(self.faults) - SHOWN
+        count = [f"  {Note.of('faults-more', count=more)}"] if more > 0 else []
+        return "\n".join([str(self.note), *(f"  {fault}" for fault in shown), *count])
 
 
 class SourceError(FaultsError):

@@ -8,6 +8,7 @@ import io
 import json
 import zlib
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -15,7 +16,8 @@ from .errors import UsageError
 
 MOST_NESTED = 100  # levels of JSON or YAML: readers recurse, and Python stops at about 1,000 calls
 MOST_BITS = 64  # of an integer: no table, database or array holds more
-MOST_FREE = 16 << 20  # bytes that may be unpacked whatever the size of what was packed
+MOST_FREE = 1 << 20  # bytes that may be unpacked whatever the size of what was packed
+MOST_STORED = 16 << 20  # the same, of what taskloom has packed itself: a million equal scores pack to next to nothing
 MOST_READ = 1 << 20  # bytes that are unpacked at a time
 MOST_RATIO = 100  # times its size that anything may unpack to: texts and tables reach 30, bombs 1,000 and more
 OPENERS: Mapping[str, Callable[..., IO[bytes]]] = {
@@ -73,18 +75,18 @@ class UnpackedError(OSError):
     """Compressed data that unpacks to more than it may."""
 
 
-def most_unpacked(packed: int) -> int:
+def most_unpacked(packed: int, free: int = MOST_FREE) -> int:
     """Say how many bytes may come of so many that are compressed.
 
     >>> most_unpacked(1_000), most_unpacked(1_000_000)
-    (16777216, 100000000)
+    (1048576, 100000000)
     """
-    return max(MOST_FREE, MOST_RATIO * packed)
+    return max(free, MOST_RATIO * packed)
 
 
 def inflated(packed: bytes) -> bytes:
-    """Unpack what zlib packed, within the limit."""
-    most, made = most_unpacked(len(packed)), zlib.decompressobj()
+    """Unpack what a ledger keeps, within the limit."""
+    most, made = most_unpacked(len(packed), MOST_STORED), zlib.decompressobj()
     found = made.decompress(packed, most + 1)
     if len(found) > most:
         raise zlib.error(f"more than {most:,} bytes of {len(packed):,}")
@@ -120,11 +122,34 @@ class Bounded(io.RawIOBase):
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Open a file to be read, and unpack it on the way where its ending says so."""
-    opener = OPENERS.get(path.suffix.lower())
-    if opener is None:
+    """Open a file to be read, and unpack it on the way where its ending says so; refuse what unpacks to too much.
+
+    That is found out first: rows take a hundred times the memory of their bytes. A pipe is read once, within the limit.
+    """
+    if path.suffix.lower() not in OPENERS:
         return path.open("rb")
-    return io.BufferedReader(Bounded(opener(path, "rb"), most_unpacked(path.stat().st_size)), 1 << 16)
+    about = path.stat()
+    if path.is_file():
+        _read_through(path, about.st_size, about.st_mtime_ns)
+    return _unpacking(path, about.st_size)
+
+
+def _unpacking(path: Path, size: int) -> IO[bytes]:
+    opener = OPENERS[path.suffix.lower()]
+    return io.BufferedReader(Bounded(opener(path, "rb"), most_unpacked(size)), 1 << 16)
+
+
+@lru_cache(maxsize=64)
+def _read_through(path: Path, size: int, modified: int) -> None:  # noqa: ARG001 (a file that was changed is read again)
+    """Unpack a file, and keep nothing; of what is damaged, a reader can say where."""
+    with _unpacking(path, size) as file:
+        try:
+            while file.read(MOST_READ):
+                pass
+        except UnpackedError:
+            raise
+        except (OSError, EOFError, zlib.error):
+            return
 
 
 # --- paths -----------------------------------------------------------------------------------------------------------

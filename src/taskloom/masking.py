@@ -1,7 +1,8 @@
-"""Keys and passwords, which are kept nowhere: they are masked in whatever is stored, plain and in base64."""
+"""Keys and passwords, which are kept nowhere: they are masked in whatever is stored, plain, escaped and in base64."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from base64 import b64encode
@@ -30,7 +31,10 @@ def masked(text: str) -> str:
 
 
 def masked_all(value: Any) -> Any:
-    """Mask the texts of a JSON value, names included, however they were escaped where it came from."""
+    """Mask the texts of a JSON value, names included, however they were escaped where it came from.
+
+    Mask values, and write them after that: in JSON, a key with a quote is another text, and a number may be a key.
+    """
     pattern = _pattern(_known())
     return _masked(value, pattern) if pattern else value
 
@@ -38,10 +42,10 @@ def masked_all(value: Any) -> Any:
 def _masked(value: Any, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, str):
         return pattern.sub(MASK, value)
-    if isinstance(value, list):
-        return [_masked(one, pattern) if isinstance(one, str | list | dict) else one for one in value]
+    if isinstance(value, list | tuple):
+        return [_masked(one, pattern) if isinstance(one, str | list | tuple | dict) else one for one in value]
     if isinstance(value, dict):
-        return {pattern.sub(MASK, name): _masked(one, pattern) for name, one in value.items()}
+        return {_masked(name, pattern): _masked(one, pattern) for name, one in value.items()}
     return value
 
 
@@ -53,8 +57,17 @@ def _known() -> frozenset[str]:
 @cache
 def _pattern(keys: frozenset[str]) -> re.Pattern[str] | None:
     """Make a pattern of all forms of some keys, the longest first; None where there are none."""
-    forms = {form for key in keys for form in (key, *in_base64(key))}
+    forms = {form for key in keys for form in (key, *escaped(key), *in_base64(key))}
     return re.compile("|".join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form))))) if forms else None
+
+
+def escaped(key: str) -> list[str]:
+    r"""Write a key as it stands in JSON, and in what Python shows of a text.
+
+    >>> escaped('a"b')
+    ['a\\"b', 'a\\"b', 'a"b']
+    """
+    return [json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1], repr(key)[1:-1]]
 
 
 def in_base64(key: str) -> list[str]:

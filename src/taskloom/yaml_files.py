@@ -16,6 +16,9 @@ from .limits import MOST_NESTED
 
 TAGS = (None, "!", "tag:yaml.org,2002:str")  # that may be written: others make what is no plain value
 MOST_BITS = 4096  # of an integer: Python writes none of more than 4,300 digits
+LONG = f"an integer of more than {MOST_BITS:,} bits"
+LONGEST = MOST_BITS + 3  # characters of an integer: so many with its sign and `0b`
+INTEGER = "tag:yaml.org,2002:int"
 MOST_VALUES = 100_000  # once aliases are written out: a study of 10,000 tasks has as many; aliases make billions
 
 
@@ -105,12 +108,19 @@ class _Placed:
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:
+            if _is_long_number(node):
+                raise ValueError(LONG)
             found = super().construct_object(node, deep=deep)  # type: ignore[misc]
             if isinstance(found, int) and found.bit_length() > MOST_BITS:
-                raise ValueError(f"an integer of more than {MOST_BITS:,} bits")
+                raise ValueError(LONG)
         except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError) as error:
             raise ConstructorError(None, None, _reason(error, node), node.start_mark) from None
         return found
+
+
+def _is_long_number(node: Any) -> bool:
+    """Tell an integer that Python would not even read: it gives advice on that, for programmers."""
+    return isinstance(node, ScalarNode) and node.tag == INTEGER and len(node.value) > LONGEST
 
 
 def _reason(error: Exception, node: Any) -> str:

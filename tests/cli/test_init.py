@@ -41,6 +41,15 @@ def test_build_writes_a_suite_and_says_its_fingerprint(taskloom, table: Path, tm
     assert [task["id"] for task in shown["tasks"]] == ["plot->genre", "genre->plot"]
 
 
+@pytest.mark.parametrize("delimiter", ["", ";;"])
+@pytest.mark.parametrize("kind", ["fields", "auto"])
+def test_a_delimiter_is_one_character_and_none_is_no_default(taskloom, table: Path, tmp_path: Path, kind, delimiter):
+    ran = taskloom("build", kind, table, "--delimiter", delimiter, "-o", tmp_path / "out")
+    assert ran.code == 2
+    assert f"a delimiter must be one character, and no quote or end of a line: {delimiter!r}" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_build_again_needs_force(taskloom, table: Path, tmp_path: Path):
     build = ("build", "fields", table, *FILMS, "-o", tmp_path / "out")
     assert taskloom(*build).code == 0

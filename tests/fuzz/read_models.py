@@ -222,8 +222,8 @@ READERS = {
     "model folders": Reader(_header_seeds, _header),
     "models loaded": Reader(lambda: [model_files()], _loaded, tests=12, seconds=6),
     "GGUF": Reader(lambda: [{"m.gguf": gguf_file()}], _gguf, tests=12, seconds=6),
-    "checkpoints": Reader(_checkpoint_seeds, _checkpoint, tests=150),
-    "vector cache": Reader(_vector_seeds, _vectors, tests=40),
-    "replies kept": Reader(_replies_seeds, _replies, tests=60),
+    "checkpoints": Reader(_checkpoint_seeds, _checkpoint),
+    "vector cache": Reader(_vector_seeds, _vectors),
+    "replies kept": Reader(_replies_seeds, _replies),
     "artifacts": Reader(_artifact_seeds, _artifact),
 }

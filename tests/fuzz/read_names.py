@@ -250,8 +250,8 @@ READERS = {
     ),
     "shots": Reader(texts("0", "all", "drawn", *PRESETS), of_text(shots_from)),
     "studies": Reader(_study_seeds, _study, tests=60),
-    "studies planned": Reader(lambda: [{"s.yaml": PLANNED.encode()}], _planned, tests=25, seconds=4),
-    "options": Reader(_options_seeds, _options, tests=150),
-    "learner files": Reader(_learner_seeds, _learner, tests=100),
+    "studies planned": Reader(lambda: [{"s.yaml": PLANNED.encode()}], _planned, seconds=4),
+    "options": Reader(_options_seeds, _options),
+    "learner files": Reader(_learner_seeds, _learner),
     "endpoint replies": Reader(_reply_seeds, _reply),
 }

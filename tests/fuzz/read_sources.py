@@ -346,17 +346,17 @@ READERS = {
     "jsonl": Reader(lambda: [{"t.jsonl": lines(*ROWS)}, *real("csl/records.jsonl", "fewrel/*.jsonl")], _table),
     "json": Reader(lambda: [{"t.json": json.dumps(ROWS).encode()}, {"t.json": lines(*ROWS)}], _table),
     "text": Reader(lambda: [{"t.txt": "One.\n\nTwo\nthree. 标题\n".encode()}], _table),
-    "parquet": Reader(_parquet_seeds, _table, tests=150),
+    "parquet": Reader(_parquet_seeds, _table),
     "compressed": Reader(
         lambda: [{"t.csv.gz": gzip.compress(CSV.encode(), mtime=0)}, {"t.jsonl.bz2": bz2.compress(lines(*ROWS))}],
         _table,
     ),
     "split column": Reader(lambda: [{"t.jsonl": lines(*ROWS)}, {"t.csv": CSV.encode()}], _split),
-    "task files": Reader(_task_seeds, _tasks, tests=150),
-    "function files": Reader(_functions_seeds, function_files.read, tests=100),
-    "declared data sets": Reader(_declaration_seeds, _declaration, tests=100),
+    "task files": Reader(_task_seeds, _tasks),
+    "function files": Reader(_functions_seeds, function_files.read),
+    "declared data sets": Reader(_declaration_seeds, _declaration),
     "labelled layouts": Reader(_layout_seeds, _layout),
-    "document layouts": Reader(_document_seeds, _each_kind, tests=150),
+    "document layouts": Reader(_document_seeds, _each_kind),
     "declared documents": Reader(_document_declaration_seeds, _document_declaration),
     "qrels": Reader(
         lambda: [

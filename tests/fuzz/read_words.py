@@ -178,7 +178,7 @@ READERS = {
     "suites of functions": Reader(_function_seeds, read_suite, tests=25),
     "wordnets": Reader(_wordnet_seeds, _wordnet, tests=15),
     "lexicons kept": Reader(lambda: [_lexicon_files()], _lexicon, tests=40),
-    "word lists": Reader(_list_seeds, _list, tests=100),
-    "SPARQL replies": Reader(_reply_seeds, _sparql_reply, tests=100),
+    "word lists": Reader(_list_seeds, _list),
+    "SPARQL replies": Reader(_reply_seeds, _sparql_reply),
     "SPARQL cache": Reader(_sparql_kept_seeds, _sparql_kept, tests=20),
 }

@@ -457,7 +457,7 @@ def test_a_table_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Pat
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + (b"1," + b"2" * 1_000_000 + b"\n") * 20))
     tracemalloc.start()
-    with pytest.raises(SourceError, match="it unpacks to more than 16,777,216 bytes; unpack it first"):
+    with pytest.raises(SourceError, match=r"it unpacks to more than [\d,]+ bytes; unpack it first"):
         for _ in read(path, RowFaults()):
             pass
     assert tracemalloc.get_traced_memory()[1] < 30_000_000

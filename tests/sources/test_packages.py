@@ -408,7 +408,7 @@ def test_a_member_may_match_two_patterns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"no archive", tarred(MEMBERS)[:60], zipped(MEMBERS)[:60]], ids=range(4))
 def test_a_corrupt_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "archive").write_bytes(content)
-    with pytest.raises(FetchError, match="the archive can't be read"):
+    with pytest.raises(FetchError, match=r"^the archive can't be read \([^\n]*[^\n:]\)$"):  # in one line
         unpack(tmp_path / "archive", ("*",), tmp_path / "out")
 
 
@@ -512,6 +512,6 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: 
             info = tarfile.TarInfo("b.csv")
             info.size = len(zeros)
             tar.addfile(info, io.BytesIO(zeros))
-    with pytest.raises(FetchError, match="the archive unpacks to more than 16,777,216 bytes"):
+    with pytest.raises(FetchError, match=r"the archive unpacks to more than [\d,]+ bytes"):
         unpack(tmp_path / "archive", ("*.csv",), tmp_path / "out")
     assert sum(f.stat().st_size for f in (tmp_path / "out").iterdir()) < len(zeros)

@@ -12,10 +12,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,7 @@ HAS_RAY = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'taskloom[ray]'")
 pytestmark = pytest.mark.xdist_group("ray")  # two clusters at once would be too much for a small machine
 KEY = "sk-secret-0123456789"
+NODE_KEY = 'of-the-"nodes"-0123456789'
 SETTINGS = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 1000,
@@ -149,7 +152,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         head = {"num_cpus": 0, "session_name": session.name, "_system_config": SETTINGS, **node_settings(session)}
         made = Cluster(initialize_head=True, head_node_args=head)
         caches = [tmp_path_factory.mktemp(f"node{n}") for n in range(2)]
-        each = [node_settings(session, TASKLOOM_CACHE=str(cache)) for cache in caches]
+        each = [node_settings(session, TASKLOOM_CACHE=str(cache), NODE_TOKEN=NODE_KEY) for cache in caches]
         found = Nodes(made, caches, [made.add_node(num_cpus=1, wait=False, **settings) for settings in each])
         made.wait_for_nodes(timeout=120)
         ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)
@@ -306,6 +309,53 @@ def test_endpoints_are_asked_beside_the_driver_under_one_budget_and_ray_never_se
     assert not [file for file in logs.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
 
 
+TELLING = """
+name: telling
+baselines: false
+suite: suite
+tasks: [abstract->category]
+protocol: {seeds: 1, shots: [1], query: 4}
+learners:
+  raises: {"telling.py:Telling": {raises: true}}
+  answers: {"telling.py:Telling": {}}
+"""
+TELLER = """
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+from taskloom import Learner
+
+@dataclass(frozen=True)
+class Telling(Learner):
+    raises: bool = False
+    version: ClassVar[int] = 1
+    outputs: ClassVar[frozenset] = frozenset({"labels", "text"})
+    unaided: ClassVar[frozenset] = frozenset({"labels", "text"})
+
+    def fit(self, task, support, dev, *, seed, tools):
+        if self.raises:
+            raise ValueError(os.environ["NODE_TOKEN"])
+        return self
+
+    def predict(self, items):
+        return [f"x {os.environ['NODE_TOKEN']}" for _ in items]
+"""
+
+
+@needs_ray
+def test_keys_that_only_nodes_have_are_masked_in_faults_and_answers(study: Callable[..., Path], nodes: Nodes):
+    assert "NODE_TOKEN" not in os.environ
+    path = study(text=TELLING)
+    path.with_name("telling.py").write_text(TELLER)
+    prepared, done = on_cluster(path, nodes)
+    assert (done.ran, done.failed) == (2, 1)
+    with Ledger(prepared.folder / LEDGER) as ledger:
+        ((_, trace),) = ledger.ended("failed").values()
+        (body,) = [ledger.result(cell) or {} for cell, state in ledger.states().items() if state == "done"]
+    assert trace.endswith("ValueError: (key)\n")
+    assert body["sets"]["query"]["answers"] == ["x (key)"] * 4
+
+
 # --- what is lost ----------------------------------------------------------------------------------------------------
 
 
@@ -390,7 +440,7 @@ def test_a_cluster_that_can_not_run_a_study_is_refused_before_any_work(
     assert "no node has 9 CPU, which majority needs" in str(error.value)
     assert "taskloom 0.1.0 instead of 9.9" in str(error.value)
     assert not actors()
-    assert states(path.parent / "ray") == []
+    assert not (path.parent / "ray").exists()
 
 
 @needs_ray
@@ -400,6 +450,44 @@ def test_an_address_where_nobody_is_is_refused_before_any_plan(refused: Refused,
     ran = taskloom("run", "quickstart", "--on", "ray://127.0.0.1:9")
     assert ran.code == 1
     assert "no Ray cluster answers" in ran.err
+
+
+@needs_ray
+@pytest.mark.parametrize("says", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b"", b"\0\0\0\4"])
+def test_what_is_no_cluster_is_refused_at_once_and_in_one_line(taskloom: Callable[..., Ran], says: bytes):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        on = f"ray://127.0.0.1:{server.getsockname()[1]}"
+        threading.Thread(target=_answering_once, args=(server, says), daemon=True).start()
+        ran = taskloom("run", "quickstart", "--on", on)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines() == [
+        f"error: what answers is no Ray cluster; name the port that `ray start --head` prints: {on[6:]}"
+    ]
+
+
+def _answering_once(server: socket.socket, says: bytes) -> None:
+    with server.accept()[0] as there:
+        there.recv(100)
+        there.sendall(says)
+
+
+@needs_ray
+def test_a_web_server_is_no_cluster(refused: Refused):
+    with HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}"
+        with refused(ClusterError, "cluster-other", address=address):
+            run_study("no such study", on=f"ray://{address}")
+
+
+@needs_ray
+def test_the_rate_counts_from_when_the_first_cell_was_given():
+    from taskloom.studies.cluster import MOST_ENDS, RATE_OVER, rate_of
+
+    assert rate_of([10.0, 10.0], begun=0.0, now=10.0) == 0.2  # and not two in no time
+    assert rate_of([1.0, 95.0, 99.0], begun=0.0, now=100.0) == 2 / RATE_OVER
+    many = [100.0 - n / 1000 for n in range(MOST_ENDS)][::-1]  # 1,000 a second, of which the last ten seconds are known
+    assert rate_of(many, begun=0.0, now=100.0) == pytest.approx(1000, rel=1e-3)
 
 
 @pytest.mark.parametrize("on", ["rai", "ray://", "ray://host", "ray://host:x", "slurm", "ray://user:key@host:1"])

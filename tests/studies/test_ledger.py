@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -322,12 +323,70 @@ def test_what_a_killed_run_left_in_its_log_is_read_where_nothing_can_be_written(
     assert {path.name: path.read_bytes() for path in (tmp_path / "received").iterdir()} == before
 
 
+def test_an_empty_file_is_no_ledger_and_stays_as_it_is_unless_a_run_is_about_to_fill_it(tmp_path: Path):
+    path = tmp_path / "ledger.db"
+    path.touch()
+    with pytest.raises(LedgerError, match="not a ledger of taskloom"):
+        Ledger(path)
+    assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("ledger.db", 0)]
+    with Ledger(path, filling=True) as ledger:
+        assert ledger.states() == {}
+    with Ledger(path) as ledger:
+        assert ledger.about("made_by")
+
+
+@pytest.mark.parametrize("kept", ["a\0b", "x" * 5000, "nowhere"])
+def test_a_folder_that_can_not_be_is_blamed_on_the_ledger(ledger: Ledger, kept: str):
+    ledger.keep_about(study_folder=kept, suite_folder=kept)
+    for name, must_exist in (("study_folder", False), ("suite_folder", True)):
+        with pytest.raises(LedgerError) as error:
+            ledger.about_folder(name, must_exist=must_exist)
+        assert error.value.note.code == "ledger-folder-missing"
+        assert str(ledger.path) in str(error.value)
+    ledger.keep_about(study_folder="/no/longer/there", suite_folder=".")
+    assert ledger.about_folder("study_folder", must_exist=False) == "/no/longer/there"
+    assert ledger.about_folder("suite_folder", must_exist=True) == "."
+
+
+def test_a_ledger_that_another_process_is_about_to_fill_is_waited_for(tmp_path: Path):
+    path = tmp_path / "ledger.db"
+    path.touch()
+
+    def fill() -> None:
+        with Ledger(path, filling=True):
+            pass
+
+    filler = threading.Timer(0.3, fill)
+    filler.start()
+    with Ledger(path) as ledger:
+        assert ledger.states() == {}
+    filler.join()
+
+
 def test_keys_in_errors_are_masked(ledger: Ledger, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
     ledger.claim(["a"], "me")
     ledger.fail("a", "me", "failed", Note.of("error", text="no: sk-0123456789"), "Traceback: sk-0123456789")
     ((why, trace),) = ledger.ended("failed").values()
     assert (str(why), trace) == ("no: (key)", "Traceback: (key)")
+
+
+@pytest.mark.parametrize("key", ['pass"word-1', "back\\slash-1", "1234567890"])
+def test_keys_are_masked_in_answers_outputs_and_errors_before_they_are_written_as_json(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, key: str
+):
+    monkeypatch.setenv("SOME_PASSWORD", key)
+    told = SetAnswers(answers=[key, (f"x {key}",), 1234567890], items=["i", "j", "k"], rows=[0, 1, 2], pool="all")
+    found = Finished(sets={"query": told}, outputs={"query": {"raw": [key]}}, cost=Cost())
+    ledger.finish(cell("a"), found)
+    assert (ledger.result("a") or {})["sets"]["query"]["answers"] == ["(key)", ["x (key)"], 1234567890]
+    assert ledger.outputs("a") == {"query": {"raw": ["(key)"]}}
+    ledger.claim(["b"], "me")
+    ledger.fail("b", "me", "failed", Note.of("error", text=f"no: {key}"), f"Traceback: {key!r}")
+    ((why, trace),) = ledger.ended("failed").values()
+    assert str(why) == "no: (key)"
+    assert key not in trace
+    assert "(key)" in trace
 
 
 def test_a_state_without_a_result_is_not_taken_over(tmp_path: Path, ledger: Ledger):

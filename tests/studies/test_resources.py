@@ -93,3 +93,4 @@ def test_a_node_has_room_for_what_it_has():
     assert not Resources(gpu=1).fits(has)
     assert not Resources(memory=2 * 10**9).fits(has)
     assert str(Resources(cpu=0.5, gpu=1, memory=2 * 10**9)) == "0.5 CPU, 1 GPU, 2 GB memory"
+    assert str(Resources(memory=9 * 10**12)) == "1 CPU, 9 TB memory"

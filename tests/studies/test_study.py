@@ -399,5 +399,5 @@ def test_a_study_that_would_take_long_to_read_is_refused(tmp_path: Path):
     text = "name: s\n" + "# more\n" * 75_000
     (tmp_path / "s.yaml").write_text(text)
     for read in (lambda: load(str(tmp_path / "s.yaml")), lambda: parse(text)):
-        with pytest.raises(StudyError, match="a study must not be larger than 524,288 bytes"):
+        with pytest.raises(StudyError, match="a study must not be larger than 262,144 bytes"):
             read()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,17 @@ def test_what_is_skipped_is_counted_and_named(tmp_path: Path):
     suite = build(tmp_path / "t.csv", on_error="skip")
     assert suite.about["dropped"] == [{"code": "row-faulty", "values": {}, "count": 1}]
     assert suite.about["faults"] == ["t.csv:3: 3 cells, the header has 2"]
+
+
+@pytest.mark.parametrize("rows", [500_000, 10_000_000])
+def test_short_rows_that_are_packed_to_nothing_are_refused_before_any_is_kept(tmp_path: Path, rows: int):
+    """Rows of four bytes take a hundred times that once they are parsed."""
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"title,category\n" + b"a,b\n" * rows))
+    tracemalloc.start()
+    with pytest.raises(SourceError, match=r"t\.csv\.gz:1: can't be read further \(it unpacks to more than"):
+        build(tmp_path / "t.csv.gz")
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
 
 
 def test_half_characters_are_replaced_and_their_rows_counted(tmp_path: Path):

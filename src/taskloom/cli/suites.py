@@ -97,7 +97,9 @@ def build(
         list[str], typer.Option(metavar="FIELD=TEXT", help="The text between the terms of a list.")
     ] = [],  # noqa: B006
     file_encoding: Annotated[str, typer.Option(metavar="NAME", help="The encoding of the file, if not UTF-8.")] = "",
-    delimiter: Annotated[str, typer.Option(metavar="CHAR", help="The delimiter of a CSV file, if not a comma.")] = "",
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHAR", help="The delimiter of a CSV file, if not a comma.")
+    ] = None,
     test: Annotated[
         list[str],
         typer.Option(
@@ -128,10 +130,13 @@ def build(
     """Build a suite of tasks from data, and write it to a folder."""
     from ..benchmarks import benchmark, takes_several
     from ..benchmarks.auto import Auto
+    from ..sources.files import Layout
     from ..suites.store import refuse_to_clobber, write
     from ..suites.table_faults import table_faults
     from .listings_build import show_guesses, show_table_faults
 
+    if delimiter is not None:
+        Layout(delimiter=delimiter)  # refuses what is none, no character too
     wanted = {
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,

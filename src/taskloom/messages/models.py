@@ -129,7 +129,10 @@ WEIGHTS = {
     "weights-adapter": "adapters are not supported; merge it into its model ({file}): {path}",
     "gguf-unreadable": "GGUF file can't be read ({kind}: {reason}): {path}",
     "gguf-weights-missing": "GGUF file can't be read (weights of {part} are missing): {path}",
-    "chat-template-endless": "the chat template of the model does not end, or writes too much ({most:,} steps)",
+    "chat-template-endless": (
+        "the chat template of the model does not end, or writes too much "
+        "(more than {seconds:g} seconds of processor time, or {characters:,} characters)"
+    ),
     "chat-template-broken": "the chat template of the model can't be used ({reason})",
     "setting-implausible": "a setting of the model does not go with its weights, {name} = {value}: {path}",
     "tokenizer-broken": "the tokenizer of the model can't be used ({reason})",

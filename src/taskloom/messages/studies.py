@@ -156,6 +156,7 @@ CLUSTER = {  # runs on several machines
         "no Ray cluster answers ({reason}); start one with `ray start --head`, and run this on one of its machines: "
         "{address}"
     ),
+    "cluster-other": "what answers is no Ray cluster; name the port that `ray start --head` prints: {address}",
     "cluster-token": (
         "the Ray cluster asks for its token; set RAY_AUTH_MODE=token here, and have the token as Ray says: {address}"
     ),

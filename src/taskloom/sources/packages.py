@@ -298,7 +298,10 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: 
                 with opener() as source, target.open("xb") as out:
                     shutil.copyfileobj(source, out, 1 << 20)
     except UNREADABLE as error:
-        raise FetchError(f"the archive can't be read ({error})") from None
+        reason = (
+            next(iter(str(error).splitlines()), "").rstrip(":") or type(error).__name__
+        )  # tarfile lists what it tried
+        raise FetchError(f"the archive can't be read ({reason})") from None
     except OSError as error:
         if error.errno not in UNFIT:
             raise

@@ -26,12 +26,12 @@ from .cells import Cell, bases
 from .cluster_nodes import check_reachable
 from .environment import environment
 from .estimate import Spent, expected_seconds
-from .ledger import Ledger, State
+from .ledger import Ledger, State, is_filled
 from .merging import Merged, merge
 from .metrics import metric_faults
 from .plan import SUITE, Get, Plan, asked, learners_of, plan
 from .results import Outcome, PlanAbout, Results, plan_about, read_results
-from .run import Done
+from .run import Done, crew_of
 from .run import run as run_cells
 from .study import Study, StudyLearner, load, parse, views_of
 from .tokens import TokenEstimate, expected_tokens
@@ -172,13 +172,13 @@ class Prepared:
     def is_changed(self) -> bool:
         """Tell whether the folder has a run of another study, or of an older text of this one."""
         kept = self.folder / STUDY
-        return (self.folder / LEDGER).is_file() and kept.is_file() and kept.read_bytes() != self.text.encode()
+        return is_filled(self.folder / LEDGER) and kept.is_file() and kept.read_bytes() != self.text.encode()
 
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
         if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_bytes() != self.text.encode():
             write_whole(self.folder / STUDY, self.text)
-        ledger = Ledger(self.folder / LEDGER)
+        ledger = Ledger(self.folder / LEDGER, filling=True)
         plan, study = self.plan, self.plan.study
         if not ledger.writable and not self.left():  # there is nothing to add to a finished run
             return ledger
@@ -204,12 +204,17 @@ class Prepared:
         stopping: Callable[[], None] | None = None, status: Callable[[str], None] | None = None,
     ) -> Done:  # fmt: skip
         """Run what is missing, and say how that ended; `status` is called with who is at work."""
-        with self.opened() as ledger:
-            if not ledger.writable and not self.left():
-                return Done(0, 0, 0, interrupted=False)
-            return run_cells(
-                self.plan, ledger, workers=workers, on=on, progress=progress, stopping=stopping, status=status
-            )
+        crew = crew_of(self.plan, self.folder, workers, on) if on else None  # one that is refused leaves no run behind
+        try:
+            with self.opened() as ledger:
+                if not ledger.writable and not self.left():
+                    return Done(0, 0, 0, interrupted=False)
+                return run_cells(
+                    self.plan, ledger, workers=workers, crew=crew, progress=progress, stopping=stopping, status=status
+                )
+        finally:
+            if crew:
+                crew.shutdown(now=True)  # where the run did not come to that
 
     def results(self) -> Results:
         """Give all that the run has found so far."""
@@ -223,7 +228,7 @@ class Prepared:
     def left(self) -> list[Cell]:
         """Give the cells that are not finished."""
         states: dict[str, State] = {}
-        if (self.folder / LEDGER).is_file():
+        if is_filled(self.folder / LEDGER):
             with Ledger(self.folder / LEDGER) as ledger:
                 states = ledger.states()
         return [cell for cell in self.plan.to_run if states.get(cell.id) != "done"]
@@ -231,7 +236,7 @@ class Prepared:
     def forecast(self) -> Forecast:
         """Say what is left to run, how long that will take by what was measured, and how many tokens by prompts."""
         spent: dict[str, list[Spent]] = {"adapt": [], "train": []}
-        if (self.folder / LEDGER).is_file():
+        if is_filled(self.folder / LEDGER):
             with Ledger(self.folder / LEDGER) as ledger:
                 spent = {kind: [Spent(*cost) for cost in ledger.costs(kind)] for kind in spent}
         cells, left = self.plan.to_run, self.left()
@@ -309,7 +314,7 @@ def _refuse_unready(planned: Plan, left: Sequence[Cell]) -> None:
 
 def _known(folder: Path) -> tuple[dict[str, Json], str]:
     """Give the models of a run that was planned before, and which data of its suite was verified then."""
-    if not (folder / LEDGER).is_file():
+    if not is_filled(folder / LEDGER):
         return {}, ""
     with Ledger(folder / LEDGER) as ledger:
         return known_models(ledger), ledger.about("verified") or ""
@@ -323,7 +328,7 @@ def study_and_text(study: Study | str | Path) -> tuple[Study, str]:
     made, text = load(str(study))
     if run := _run_of(study):
         with Ledger(run / LEDGER) as ledger:
-            made = replace(made, folder=Path(ledger.about("study_folder") or made.folder))
+            made = replace(made, folder=Path(ledger.about_folder("study_folder", must_exist=False) or made.folder))
     return made, text
 
 
@@ -336,7 +341,7 @@ def _run_of(study: Study | str | Path) -> Path | None:
 
 def _agreed(folder: Path, asked: Overrides) -> Overrides:
     """Take what a run was made with where nothing is asked for, and refuse to mix it with something else."""
-    if not (folder / LEDGER).is_file():
+    if not is_filled(folder / LEDGER):
         return asked
     with Ledger(folder / LEDGER) as ledger:
         kept = Overrides.kept(ledger) if ledger.about("overrides") else asked
@@ -356,7 +361,7 @@ def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ())
     if not (folder / LEDGER).is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
     with Ledger(folder / LEDGER) as ledger:
-        suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
+        suite = open_suite(suite_folder(ledger))
         views = views_of(ledger.about_json("views", []))
         overrides = Overrides.kept(ledger)
         command = _command(shlex.quote(str(folder / STUDY)), overrides, limit)
@@ -364,6 +369,11 @@ def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ())
         found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)
     _refuse_metrics(found, metrics)
     return found
+
+
+def suite_folder(ledger: Ledger) -> Path:
+    """Say where the suite of a run is."""
+    return ledger.path.parent / (ledger.about_folder("suite_folder", must_exist=True) or SUITE)
 
 
 def _refuse_metrics(found: Results, metrics: Sequence[str]) -> None:

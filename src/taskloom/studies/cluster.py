@@ -40,6 +40,7 @@ TRIES = 3  # of a cell whose actor is lost each time, and to start an actor
 LOOK = 2.0  # seconds between looks at the nodes
 PATIENCE = 60.0  # seconds to wait for a node, once all are lost
 RATE_OVER = 60.0  # seconds over which the rate is measured
+MOST_ENDS = 10_000  # cells by which it is measured
 ASKING = 4  # processes, at most, for cells that ask endpoints
 POLL = 0.05  # seconds between looks at these processes, while actors work too
 HEARD = 0.2  # seconds after which Ctrl-C is heard: two are one to a program that waits in Ray meanwhile
@@ -76,7 +77,8 @@ class RayCrew:
         self.tries: Counter[str] = Counter()  # of cells, and of starts since the last that went well
         self.pace: dict[str, float] = {}  # by learner: seconds that a cell of it may take
         self.refused: set[str] = set()  # nodes that run other versions
-        self.ends: deque[float] = deque(maxlen=10_000)
+        self.ends: deque[float] = deque(maxlen=MOST_ENDS)
+        self.begun = 0.0  # when the first cell was given
         self.name, self.looked, self.stranded = f"run-{new_owner()}", 0.0, 0.0
         self.desk: Pool | None = None
         self.joined = join(on, workers)
@@ -115,6 +117,7 @@ class RayCrew:
     def submit(self, cell: Cell) -> None:
         """Take a cell to run."""
         if self._is_asking(cell):
+            self.begun = self.begun or time.monotonic()
             self._asking_pool().submit(cell)
         else:
             self.backlog.add(cell, self.needs.resources(cell), self.needs.opened(cell))
@@ -139,9 +142,7 @@ class RayCrew:
     def status(self) -> str:
         """Say how many nodes and actors there are, and how fast they are."""
         ready = [member for member in self.members if member.is_ready]
-        since = time.monotonic() - RATE_OVER
-        recent = [end for end in self.ends if end > since]
-        rate = f"{len(recent) / max(1.0, time.monotonic() - recent[0]):.1f} cells/s" if recent else "starting"
+        rate = f"{rate_of(self.ends, self.begun, time.monotonic()):.1f} cells/s" if self.ends else "starting"
         nodes = len({member.node for member in ready})
         return f"{counted(nodes, 'node')}, {counted(len(ready), 'actor')}, {rate}"
 
@@ -264,6 +265,7 @@ class RayCrew:
 
     def _give(self, member: Member, given: Given) -> None:
         """Have an actor run cells, once its node has the models that were trained for them."""
+        self.begun = self.begun or time.monotonic()
         before = []
         for id_ in dict.fromkeys(id_ for cell, _ in given for _, id_ in cell.uses):
             if (member.node, id_) not in self.there:
@@ -378,6 +380,16 @@ class RayCrew:
         self.tries[""] += 1
         if self.tries[""] >= TRIES and not any(member.is_ready for member in self.members):
             raise ClusterError(Note.of("actors-not-started", count=self.tries[""], reason=why))
+
+
+def rate_of(ends: Sequence[float], begun: float, now: float) -> float:
+    """Say how many cells end in a second: of those that ended lately, and since the first was given at the earliest.
+
+    >>> rate_of([10.0, 10.5, 11.0], begun=5.0, now=11.0), rate_of([1.0, 90.0], begun=0.0, now=100.0) * 60
+    (0.5, 1.0)
+    """
+    since = max(begun, now - RATE_OVER, ends[0] if len(ends) == MOST_ENDS else begun)
+    return sum(end > since for end in ends) / max(1.0, now - since)
 
 
 def _first_line(error: BaseException) -> str:

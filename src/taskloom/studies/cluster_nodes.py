@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from .resources import Resources
 
 RAY = "ray"
 REACHED = 5.0  # seconds in which a cluster must take a connection
+TLS = "RAY_USE_TLS"
+SETTINGS, FRAME = 4, 9  # the type of that frame of HTTP/2, and the bytes of its head: length, type, flags and stream
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0])
 TRIES = "RAY_gcs_server_port_wait_time_s"  # how often Ray asks, each time for 40 seconds
 UNKNOWN = "AuthenticationError"  # what Ray says to a driver without the token
 PROBED = 300.0  # seconds in which a node must say what runs there
@@ -64,9 +68,29 @@ def check_reachable(on: str) -> None:
     if address:
         host, _, port = address.rpartition(":")
         try:
-            socket.create_connection((host, int(port)), REACHED).close()
+            with socket.create_connection((host, int(port)), REACHED) as there:
+                answers = os.environ.get(TLS) == "1" or _speaks_http2(there)
         except (OSError, OverflowError) as error:
             raise ClusterError(Note.of("cluster-missing", reason=error, address=address)) from None
+        if not answers:
+            raise ClusterError(Note.of("cluster-other", address=address))
+
+
+def _speaks_http2(there: socket.socket) -> bool:
+    """Greet as Ray would, which speaks HTTP/2: whoever does answers with its settings, and a web server with an error.
+
+    Ray itself would ask for 40 seconds, and fill the terminal meanwhile.
+    """
+    there.sendall(PREFACE)
+    until, found = time.monotonic() + REACHED, b""
+    with suppress(ConnectionError, TimeoutError):
+        while len(found) < FRAME and (left := until - time.monotonic()) > 0:
+            there.settimeout(left)
+            part = there.recv(FRAME - len(found))
+            if not part:
+                break
+            found += part
+    return len(found) == FRAME and found[3] == SETTINGS and found[5:] == bytes(4)
 
 
 def join(on: str, workers: int) -> Joined:
@@ -79,7 +103,7 @@ def join(on: str, workers: int) -> Joined:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run tells nobody on the network
     os.environ.setdefault("RAY_worker_niceness", "0")  # of what is started here: as workers without Ray have it
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    with _own_signals(), chdir(sys.prefix):  # Ray puts the working folder on the path of its workers
+    with _own_signals(), _silent(), chdir(sys.prefix):  # Ray puts the working folder on the path of its workers
         try:
             if address := address_of(on):
                 with _one_try():
@@ -112,6 +136,20 @@ def _own_signals() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what compiled code of Ray writes off the terminal: what went wrong is raised, too."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (as it is everywhere)
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 @contextmanager

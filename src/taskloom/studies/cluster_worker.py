@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import ray
 
 from ..ids import Json
+from ..masking import masked
 from ..models import WORKER
 from ..models.function import Function
 from ..models.load import Source, Weights
@@ -129,7 +132,8 @@ class Worker:
 
     def prepare(self, job: Job) -> None:
         """Make ready for the cells of a run."""
-        self.bench = job.bench()
+        with _without_keys():
+            self.bench = job.bench()
 
     def work(self, cells: Sequence[Cell]) -> list[Found]:
         """Run cells, one after another."""
@@ -151,6 +155,18 @@ class Worker:
     def leave(self) -> None:
         """Remove what the run has made on this machine."""
         parcels.drop_run(self.run)
+
+
+@contextmanager
+def _without_keys() -> Iterator[None]:
+    """Raise what others' code raises, but for the keys of this machine that it tells."""
+    try:
+        yield
+    except Exception as error:
+        told = "".join(traceback.format_exception(error))
+        if masked(told) == told:
+            raise
+        raise RuntimeError(masked(f"{type(error).__name__}: {error}")) from None
 
 
 def _fetched(chunks: Sequence[Any]) -> Iterator[bytes]:

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from ..errors import EpisodeError, ModelUnavailableError, TaskloomError
 from ..ids import fingerprint
 from ..learners import Learner, identity
+from ..masking import masked, masked_all
 from ..messages import Note
 from ..models import WORKER
 from ..processes import leave_signals, own_safe_path, restore, safe_path, signals_held
@@ -47,6 +48,10 @@ class CellFault:
         trace = "".join(traceback.format_exception(error))
         note = error.note if isinstance(error, TaskloomError) else Note.of("learner-raised", error=type(error).__name__)
         return cls(note, trace, isinstance(error, ModelUnavailableError), isinstance(error, EpisodeError))
+
+    def masked(self) -> CellFault:
+        """Leave keys out: those of a worker are not known where this is written."""
+        return replace(self, why=Note.from_json(masked_all(self.why.to_json())), trace=masked(self.trace))
 
 
 CellOutcome: TypeAlias = Finished | CellFault
@@ -120,14 +125,17 @@ def _work_here(cell: Cell) -> CellOutcome:
 
 
 def attempt(bench: Bench, cell: Cell) -> CellOutcome:
-    """Run one cell, and take whatever is raised for a fault of this cell, a panic in compiled code too."""
+    """Run one cell, and take whatever is raised for a fault of this cell, a panic in compiled code too.
+
+    Keys are masked here, before anything is sent: nodes of a cluster have some of their own.
+    """
     try:
         with redirect_stdout(sys.stderr):  # what learners print is no result
-            return work(bench, cell)
+            return work(bench, cell).masked()
     except KeyboardInterrupt:  # the user's
         raise
     except BaseException as error:
-        return CellFault.of(error)
+        return CellFault.of(error).masked()
 
 
 def learner_content(of: Learner) -> str:
@@ -208,7 +216,7 @@ class Pool:
     def shutdown(self, *, now: bool = False) -> None:
         """Let what is at hand finish, or end it at once."""
         if now:
-            for process in list(self.pool._processes.values()):
+            for process in list((self.pool._processes or {}).values()):  # None once it was shut down
                 process.kill()
         self.pool.shutdown(wait=True, cancel_futures=True)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from ..limits import inflated, parse_json
-from ..masking import masked
+from ..masking import masked_all
 from ..scores.reduce import Array
 from .costs import Cost
 
@@ -55,6 +55,11 @@ class Finished:
         """Pack what answers were read from, which must be equal too; nothing where there is no more to say."""
         return packed(self.outputs) if self.outputs else b""
 
+    def masked(self) -> Finished:
+        """Leave keys out of all that was said: a worker knows some that the driver, which writes it, does not."""
+        sets = {name: replace(of, answers=masked_all(of.answers)) for name, of in self.sets.items()}
+        return replace(self, sets=sets, counts=masked_all(self.counts), outputs=masked_all(self.outputs))
+
 
 def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
     return [(f.name, getattr(of, f.name)) for f in fields(of)]
@@ -62,7 +67,7 @@ def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
 
 def packed(body: Mapping[str, Any]) -> bytes:
     """Pack what is kept as JSON, without keys: equal contents give equal bytes."""
-    text = masked(json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
+    text = json.dumps(masked_all(body), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 

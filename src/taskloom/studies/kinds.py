@@ -19,7 +19,7 @@ from ..sample_sizes import CORRELATION, DEVIATION, EpisodeCosts, Variation
 from .api import LEDGER, Prepared, open_run
 from .cells import Cell
 from .estimate import Spent, by_likeness, expected_seconds, most_alike, split_cost
-from .ledger import Ledger
+from .ledger import Ledger, is_filled
 from .plan import Plan, sampler
 from .variation import LEAST_ANSWERS, LEAST_EPISODES, KindKey, Variations, measured_variations
 
@@ -53,7 +53,7 @@ class KnownKinds:
         self.plan, self.left = prepared.plan, prepared.left()
         self.real, self.trials, self.trained = list[Spent](), list[Spent](), list[Spent]()
         self.loaded, self.variations = "", Variations()
-        if (prepared.folder / LEDGER).is_file():
+        if is_filled(prepared.folder / LEDGER):
             with Ledger(prepared.folder / LEDGER) as ledger:
                 self.real = _warm([Spent(*cost) for cost in ledger.costs(trials=False)])
                 self.trials = _warm([one for cost in ledger.costs() if not (one := Spent(*cost)).cost.trained])

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from stat import S_ISDIR
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
@@ -29,7 +30,7 @@ from ..errors import LedgerError
 from ..folders import make_private
 from ..ids import Json
 from ..limits import inflated, parse_json
-from ..masking import masked
+from ..masking import masked, masked_all
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
@@ -52,6 +53,7 @@ from .ledger_schema import (
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
+MOMENT = 2.0  # seconds in which a ledger that was made is filled
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
 HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
 UNFINISHED = f"(state IN ('failed', 'skipped') OR (state = 'done' AND NOT {HAS_RESULT}))"
@@ -73,20 +75,26 @@ class Planned:
 
 
 class Ledger:
-    """An open ledger; use it in a `with`."""
+    """An open ledger; use it in a `with`.
 
-    def __init__(self, path: Path) -> None:
+    A new one is made where there is no file. One that is there and empty is none, but for a run that is to fill it.
+    """
+
+    def __init__(self, path: Path, *, filling: bool = False) -> None:
         self.path = path
-        unclean = _is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
+        self.filling = filling or not path.exists()
+        if not self.filling and path.is_file() and not _is_filled_soon(path):
+            raise LedgerError(Note.of("not-a-ledger", path=path))
+        unclean = is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
         try:
             self.db = self._connected()
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
         self.db.create_function("checksum", -1, checksum, deterministic=True)
         try:
-            if self._is_blank():
-                write_ahead(self.db)
+            if self.filling and self._is_blank():
                 self._create()
+                write_ahead(self.db)
             refuse_foreign(self.db, self.path)
             if is_older(self.db):
                 (upgrade if self.writable else show_upgraded)(self.db)
@@ -119,7 +127,7 @@ class Ledger:
             make_private(self.path)
             return sqlite3.connect(self.path, timeout=30, isolation_level=None)
         log = self.path.with_name(f"{self.path.name}-wal")
-        if _is_filled(log):
+        if is_filled(log):
             return _in_memory(self.path, log)
         where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
         return sqlite3.connect(where, uri=True, isolation_level=None)
@@ -447,6 +455,19 @@ class Ledger:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error) as error:
             raise LedgerError(Note.of("ledger-damaged", what=what, reason=repr(error), path=self.path)) from error
 
+    def about_folder(self, name: str, *, must_exist: bool) -> str:
+        """Give the name of a folder that was kept, or nothing; one that no system takes is damaged."""
+        found = self.about(name)
+        try:
+            is_there = S_ISDIR((self.path.parent / found).stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_there = not must_exist and Path(found).is_absolute()
+        except (OSError, ValueError):
+            is_there = False
+        if not is_there:
+            raise LedgerError(Note.of("ledger-folder-missing", name=name, folder=repr(found)[:200], path=self.path))
+        return found
+
     def about(self, name: str) -> str:
         """Give what was kept about the run, or nothing."""
         row = self.db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
@@ -459,8 +480,17 @@ def _beats() -> tuple[float, float]:
     return now - EXPIRES, now + EXPIRES
 
 
-def _is_filled(path: Path) -> bool:
+def is_filled(path: Path) -> bool:
+    """Tell a file that something was written in."""
     return path.is_file() and path.stat().st_size > 0
+
+
+def _is_filled_soon(path: Path) -> bool:
+    """Tell a file that something is written in; a run that has just made it is given a moment."""
+    until = time.monotonic() + MOMENT
+    while not (found := is_filled(path)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
 
 
 def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
@@ -489,7 +519,7 @@ def _damaged(problem: object) -> str:
 
 
 def _written(why: Note) -> str:
-    return _encodable(json.dumps(why.to_json()))
+    return json.dumps(masked_all(why.to_json()))
 
 
 def _encodable(text: str) -> str:

@@ -15,7 +15,7 @@ from ..progress import Progress
 from .api import LEDGER, Prepared
 from .cells import Cell
 from .kinds import LOADING, run_once
-from .ledger import Ledger
+from .ledger import Ledger, is_filled
 from .plan import Plan
 from .run import Done
 
@@ -57,7 +57,7 @@ def run_pilot(
 
 def _spent(prepared: Prepared) -> float:
     """Add up what the cells of a run took so far."""
-    if not (prepared.folder / LEDGER).is_file():
+    if not is_filled(prepared.folder / LEDGER):
         return 0.0
     with Ledger(prepared.folder / LEDGER) as ledger:
         return sum(cost.seconds for kind in ("adapt", "train") for *_, cost in ledger.costs(kind))

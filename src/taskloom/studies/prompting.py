@@ -17,10 +17,10 @@ from ..messages import Note, text_of
 from ..models import Decoding, Lesson, Measure, Odds, Prompt, Reply, Unmeasured, Usage
 from ..models.recipe import Learnt, Recipe
 from ..suites.store import open_suite
-from .api import LEDGER, STUDY, Overrides, study_and_text
+from .api import LEDGER, STUDY, Overrides, study_and_text, suite_folder
 from .cells import Cell
 from .ledger import Ledger, Planned
-from .plan import SUITE, learners_of, models_of, sampler
+from .plan import learners_of, models_of, sampler
 from .results import QUERY
 from .study import Study, StudyLearner, StudyProtocol
 from .work import Bench, drawn_for, prompt_hash, tools_for
@@ -133,7 +133,7 @@ def _cell(bench: Bench, task: str, learner: str, shots: Shots | None, seed: int 
 
 def bench_of_run(folder: Path, ledger: Ledger) -> Bench:
     """Give what a worker of a run has at hand: its study, suite, learners and models."""
-    suite = open_suite(folder / (ledger.about("suite_folder") or SUITE))
+    suite = open_suite(suite_folder(ledger))
     study = Overrides.kept(ledger).in_place(study_and_text(folder / STUDY)[0])
     return _bench(study, suite, folder)
 

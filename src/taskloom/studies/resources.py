@@ -79,7 +79,16 @@ class Resources:
     def __str__(self) -> str:
         """Write it for people."""
         parts = [f"{self.cpu:g} CPU", f"{self.gpu:g} GPU" if self.gpu else ""]
-        return ", ".join(filter(None, [*parts, f"{self.memory / 1e9:.3g} GB memory" if self.memory else ""]))
+        return ", ".join(filter(None, [*parts, f"{_size(self.memory)} memory" if self.memory else ""]))
+
+
+def _size(memory: int) -> str:
+    """Write a number of bytes with three digits.
+
+    >>> _size(9 * 10**12), _size(1_500_000_000), _size(999_600_000_000), _size(2_000_000)
+    ('9 TB', '1.5 GB', '1 TB', '0.002 GB')
+    """
+    return f"{memory / 1e12:.3g} TB" if memory >= 999.5e9 else f"{memory / 1e9:.3g} GB"
 
 
 def read_resources(node: Node, name: str, default: Resources | None = None) -> Resources | None:

@@ -50,18 +50,18 @@ def run(
     ledger: Ledger,
     *,
     workers: int = 0,
-    on: str = "",
+    crew: Crew | None = None,
     progress: Progress | None = None,
     stopping: Callable[[], None] | None = None,
     status: Callable[[str], None] | None = None,
 ) -> Done:
     """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back.
 
-    `on` names a cluster; 0 workers are as many as it has room for, or one here. `stopping` is called as soon as that is
-    asked for, and `status` with who is at work.
+    A crew is shut down at the end; without one, so many workers here are. `stopping` is called as soon as that is asked
+    for, and `status` with who is at work.
     """
-    owner = new_owner()
-    crew, folder = _crew(plan, ledger.path.parent, workers, on), ledger.path.parent
+    owner, folder = new_owner(), ledger.path.parent
+    crew = crew or crew_of(plan, folder, workers)
 
     def show(done: int, total: int) -> None:
         if progress:
@@ -82,8 +82,11 @@ def run(
             remove_leftovers(folder / artifacts.FOLDER)
 
 
-def _crew(plan: Plan, folder: Path, workers: int, on: str) -> Crew:
-    """Choose who runs the cells; Ray is loaded only where it is asked for."""
+def crew_of(plan: Plan, folder: Path, workers: int, on: str = "") -> Crew:
+    """Choose who runs the cells; Ray is loaded only where it is asked for.
+
+    `on` names a cluster; 0 workers are as many as it has room for, or one here.
+    """
     if on:
         from .cluster_nodes import check_reachable
 

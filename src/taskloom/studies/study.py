@@ -23,7 +23,7 @@ from .views import VIEWS, View, view_kind
 from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 
 FORMAT = 1
-MAX_FILE = 1 << 19  # bytes of a study file: six seconds to read; those that come with taskloom have 12,000 at most
+MAX_FILE = 1 << 18  # bytes of a study file: six seconds to read; those that come with taskloom have 12,000 at most
 MOST = 100_000  # seeds that a number can stand for, and episodes of a setting
 WRITTEN = (
     "NAME: {} or NAME: {LEARNER: {option: value}}, "
