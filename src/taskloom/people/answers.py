@@ -18,7 +18,6 @@ Kind: TypeAlias = Literal["comparisons", "ratings"]
 KINDS: Mapping[str, Kind] = {"choice": "comparisons", "rating": "ratings"}  # by the column that only these have
 SHORT = {told: name for name, told in TOLD.items()}
 DELIMITERS = (",", ";", "\t")  # spreadsheets write what their country is used to
-SHOWN = 20  # faults
 Said = TypeVar("Said", Comparison, Rating)
 
 
@@ -213,10 +212,9 @@ def _answers(
 
 
 def _settle(faults: Sequence[str], message: str) -> None:
-    """Refuse, with all faults, or the first of many."""
+    """Refuse, with all faults."""
     if faults:
-        more = [f"and {len(faults) - SHOWN:,} more"] if len(faults) > SHOWN else []
-        raise SourceError(f"{message}:", [*faults[:SHOWN], *more])
+        raise SourceError(f"{message}:", faults)
 
 
 def _choice(line: Line, wrong: list[str]) -> Choice | None:
