@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from .core import Ints, Pool
+from .errors import SuiteError
 from .ids import ordered, raw_bits, shuffled
+from .messages import Note
 
 NO_CLASS = -1  # stands for all rows, where a task has no classes
 
@@ -29,7 +31,10 @@ class Stock:
     @cached_property
     def groups(self) -> Ints:
         """Give each row's record."""
-        return self.pool.groups()
+        found = self.pool.groups()
+        if len(found) != len(self.pool):
+            raise SuiteError(Note.of("text-unreadable", reason=f"{len(found):,} of {len(self.pool):,} rows"))
+        return found
 
     @cached_property
     def every(self) -> Ints:

@@ -422,6 +422,17 @@ def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folde
         assert merge(tmp_path / "node") == [("bag, plain", 0)]
 
 
+def test_an_index_whose_schema_is_no_text_is_made_anew(folder: Path):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    cache.close()
+    index = store_of(folder) / "index.db"
+    index.write_bytes(index.read_bytes().replace(b"CREATE TABLE texts", b"CREATE\xff\xfeTABLE texts"[:18]))
+    again, encoder = opened()
+    again.take(TEXTS)
+    assert encoder.asked
+
+
 @pytest.mark.parametrize("damage", ["index.db", "0.float32"])
 def test_another_cache_is_left_as_it_is_when_it_is_merged(tmp_path: Path, folder: Path, damage: str, refused: Refused):
     cache, _ = opened()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from taskloom.sources.guess import Guess, guess
+from taskloom.sources.guess import Guess, _as_number, guess
 
 
 def one(values: list[Any], name: str = "c") -> Guess:
@@ -78,3 +78,10 @@ def test_a_column_that_some_rows_lack_is_judged_by_the_others():
     rows: list[dict[str, Any]] = [{"text": text} for text in SENTENCES]
     rows += [{"text": f"{text} again", "label": "ab"[n % 2]} for n, text in enumerate(SENTENCES)]
     assert [found.holds for found in guess(rows)] == ["text", "label"]
+
+
+def test_a_long_row_of_digits_that_is_no_number_is_told_at_once():
+    assert _as_number("1" * 200_000 + "x") is None  # by an expression that goes back, it takes minutes
+    assert [_as_number(text) for text in ("1.", "1.5", ".5", "-2e3", "1.e1", ".", "1..2")] == [
+        1.0, 1.5, 0.5, -2000.0, 10.0, None, None,
+    ]  # fmt: skip

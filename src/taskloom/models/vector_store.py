@@ -316,6 +316,9 @@ def _checked(db: sqlite3.Connection) -> tuple[sqlite3.Connection, int]:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and (application, version) != (APPLICATION, FORMAT):
             raise _foreign()
+    except UnicodeDecodeError:  # of what is damaged, in the text of an error
+        db.close()
+        raise _foreign() from None
     except BaseException:
         db.close()
         raise

@@ -15,6 +15,7 @@ from ..stats import Estimate
 
 HUES = 10
 FONT = 13  # pixels
+NARROW = 0.36  # of the height of a font: the width of its narrow characters
 
 Scale: TypeAlias = Callable[[float], float]
 
@@ -44,7 +45,8 @@ def fitted(text: str, room: float) -> str:
     >>> fitted("Social Media -> Twitter", 200), fitted("城市道路绿化", 70)
     ('Social Media -> Twitter', '…道路绿化')
     """
-    cut = (text if not at else f"…{text[at:].lstrip(' ->')}" for at in range(len(text)))
+    first = max(0, len(text) - int(room / (NARROW * FONT)) - 2)  # no more characters have room
+    cut = (text if not at else f"…{text[at:].lstrip(' ->')}" for at in range(first, len(text)))
     return next((one for one in cut if text_width(one) <= room), text[-1:])
 
 
@@ -56,7 +58,7 @@ def text_width(text: str, font: float = FONT) -> float:
 def _em(character: str) -> float:
     if east_asian_width(character) in "WF":
         return 1.0
-    return 0.36 if character in " fijlrt.,:;-'()" else 0.95 if character in "mwMW@%>…" else 0.62
+    return NARROW if character in " fijlrt.,:;-'()" else 0.95 if character in "mwMW@%>…" else 0.62
 
 
 def text_at(x: float, y: float, text: str, style: str, anchor: str = "start") -> str:

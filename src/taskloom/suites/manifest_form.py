@@ -14,9 +14,11 @@ POOL: Mapping[Any, Any] = {
     "view?": {"inputs": TEXTS, "outputs": TEXTS, "split?": str},
     "link?": {"store": str, "by_id": bool, "rows_digest": str},
 }  # fmt: skip
+OUTPUT = {"kind": str, "names?": TEXTS, "many?": bool, "separator?": str, "store?": str, "depth?": int, "parts?": list}
+SHOWN = {"fields": {str: str}, "why?": str, "right?": bool}
 TASK: Mapping[Any, Any] = {
-    "id": str, "instruction": str, "output": dict, "metrics": TEXTS, "tags": {str: TEXTS}, "separator": str,
-    "examples?": [dict], "titles?": {str: str}, "pools": {str: POOL},
+    "id": str, "instruction": str, "output": OUTPUT, "metrics": TEXTS, "tags": {str: TEXTS}, "separator": str,
+    "examples?": [SHOWN], "titles?": {str: str}, "pools": {str: POOL},
 }  # fmt: skip
 MANIFEST: Mapping[Any, Any] = {
     "format": int, "id": str, "fingerprint": str, "about": dict, "files": {str: int}, "folds": {str: {str: TEXTS}},
