@@ -57,7 +57,7 @@ class Replies:
             with transaction(self.db):
                 for statement in SCHEMA.split(";"):
                     self.db.execute(statement)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the text of an error quotes what is damaged
             self.db.close()
             raise ModelError(Note.of("replies-not-kept", reason=error, path=path)) from None
 
