@@ -367,7 +367,7 @@ class Line:
 
 
 def correlation(x: Sequence[float] | Array, y: Sequence[float] | Array, *, level: float = 0.95) -> Estimate:
-    """Give Pearson's correlation with Fisher's interval, which there is none of at 1; NaN where a side is constant."""
+    """Give Pearson's correlation with Fisher's interval. At 1 there is no interval; of a constant it is NaN."""
     ours, theirs = _points(x, y)
     if len(ours) < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
         return Estimate(math.nan, math.nan, math.nan, len(ours))

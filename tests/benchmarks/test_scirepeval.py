@@ -293,6 +293,17 @@ def test_queries_are_in_the_pool_that_their_rows_say(own: Path, task: str):
     }  # fmt: skip
 
 
+def test_a_query_that_is_spelled_like_an_id_is_still_a_text(own: Path):
+    rows = [json.loads(line) for line in (own.parent / "papers.jsonl").read_text().splitlines()]
+    write_lines(
+        own.parent / "train.jsonl",
+        [{**row, "kind": row["doc_id"] if n < 2 else "animal"} for n, row in enumerate(rows)],
+    )
+    own.write_text("from: train.jsonl\ntasks: {find: {kind: search, found_by: kind, negatives: 2}}")
+    (pools,) = build("scirepeval", str(own)).pools.values()
+    assert {pool: len(of) for pool, of in pools.items()} == {"test": 3}
+
+
 def test_a_scale_of_numbers_is_what_training_knows_it_by(own: Path):
     own.write_text("from: papers.jsonl\ntasks: {known: {kind: regression, label: year, scale: log}}")
     assert build("scirepeval", str(own)).tasks["known"].tags["label scale"] == ("log",)

@@ -89,9 +89,7 @@ class DeclaredTask(DocumentTask):
             raise SourceError(Note.of("document-link-unfit", name=self.name, links=list(self.links), kind=self.kind))
         if self.study and not self.cites:
             raise SourceError(Note.of("study-without-citations", name=self.name))
-        for name in self.metrics:
-            assumed = dict.fromkeys(["0", "1", *re.findall("positive=([^,]*)", name)])
-            metric(name, self._output(self.labels or tuple(assumed)))
+        self._refuse_unknown_metrics()
         metrics = self.metrics or KINDS[self.kind].metrics
         if self.values != UNCOUNTED and (unknown := [name for name in self.values if name not in metrics]):
             raise SourceError(Note.of("document-values-unknown", name=self.name, metrics=metrics, values=unknown))
@@ -99,6 +97,12 @@ class DeclaredTask(DocumentTask):
             raise SourceError(Note.of("document-split-unfit", name=self.name))
         if self.held_out is not None and not 0 <= self.held_out <= 1:
             raise SourceError(Note.of("share-expected", name="held_out", given=self.held_out))
+
+    def _refuse_unknown_metrics(self) -> None:
+        """Refuse metrics that don't fit the task; labels that are in the data alone are taken to be there."""
+        for name in self.metrics:
+            supposed = dict.fromkeys(["0", "1", *re.findall("positive=([^,]*)", name)])
+            metric(name, self._output(self.labels or tuple(supposed)))
 
     @property
     def links(self) -> dict[Link, str]:
@@ -374,9 +378,12 @@ def _judged(of: DeclaredTask, content: Content) -> Content:
     if of.study:
         content.judged = _by_pool(content, citation_candidates(content.related, content.studies, key=of.name))
     for link in () if of.study else of.links:
-        content.judged = _by_pool(content, judgements(link, content.related))
-        if link == "found_by":
-            content.queries |= {query: query for query in content.judged.get("", ())}
+        made = judgements(link, content.related)
+        if link == "found_by":  # queries are texts, not documents with pools
+            content.queries |= {query: query for query in made}
+            content.judged = {"": made}
+        else:
+            content.judged = _by_pool(content, made)
     if of.queries or of.positives or of.negatives:
         ids = sorted(content.members if of.kind == "reviewers" else content.documents)
         sizes = {"queries": of.queries, "positives": of.positives, "negatives": of.negatives}

@@ -136,7 +136,7 @@ def build(
     from .listings_build import show_guesses, show_table_faults
 
     if delimiter is not None:
-        Layout(delimiter=delimiter)  # refuses what is none, no character too
+        Layout(delimiter=delimiter)  # refuses an empty text and several characters
     wanted = {
         "fields": field, "separators": _assignments(separator), "columns": _assignments(column),
         "where": _assignments(where), "id_column": id_column, "venues": venues, "language": language,

@@ -83,7 +83,7 @@ WEIGHTS = {
     "tasks-left-out-alone": "tasks of a trained model must name some that it is trained on, such as @train: {tasks}",
     "export-groups": "an encoder of random groups of tasks (`by: random`) is of no use outside its run",
     "export-exists": "exists; not overwritten, name another folder: {path}",
-    "export-forms": "{to} can't express an encoder that is told its forms by {tell}; export it to a folder",
+    "export-forms": "the layout of {to} has no place for forms told by {tell}; export the encoder to a folder",
     "export-unsupported": "encoders of family {family!r} can't be exported to this layout",
     "pals-unsupported": "PALs have no known place in models of family {family!r}; set `tell` to codes or adapters",
     "pal-heads-unfit": "`pal_size` must be a multiple of `pal_heads`, {heads}: {size}",
@@ -96,7 +96,7 @@ WEIGHTS = {
         "forms"
     ),
     "formats-other-base": "trained on other weights than the encoder's; name the base that it was trained on: {path}",
-    "formats-before-lessons": "an encoder that is told forms can't be trained as a language model after that",
+    "formats-before-lessons": "an encoder with forms can't be trained as a language model; do that before",
     "cls-missing": (
         "control codes and pooling `cls` need a tokenizer that begins texts with [CLS]; set `tell` or `pooling` to "
         "another value: {family}"

@@ -57,7 +57,7 @@ class _Renderer:
                     child.stdin.write(f"{request}\n")
                     child.stdin.flush()
                 line = child.stdout.readline()
-            except BaseException:  # a reply that nobody has taken would be given to the next request
+            except BaseException:  # or the next request would read the reply to this one
                 self.close()
                 raise
             if line:

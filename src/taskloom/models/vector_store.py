@@ -229,7 +229,7 @@ class VectorStore:
         self.guarded(forget)
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Do what may fail: an index of ours that is damaged or gone is made anew; want of space or rights is told."""
+        """Do what may fail: a damaged or missing index of our own is made again; other failures are told."""
         try:
             try:
                 return work()

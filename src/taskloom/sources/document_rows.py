@@ -97,16 +97,15 @@ class Content:
             self.dropped[Note.of("cluster-again")] += 1
         self.clusters[signature] = cluster
 
-    def judge(self, pool: str, query: str, document: str, grade: float, part: str = "") -> float:
-        """Keep a judgement, in a field of study where there is one; of several of one pair, the highest counts.
-
-        Gives the grade that the pair had before, or this one.
-        """
+    def judge(self, pool: str, query: str, document: str, grade: float, part: str = "") -> None:
+        """Keep a judgement, in a field of study where there is one; of several of one pair, the highest counts."""
         judged = self.parts.setdefault(part, {}) if part else self.judged
         own = judged.setdefault(pool, {}).setdefault(query, {})
-        before = own.get(document, grade)
-        own[document] = max(grade, before)
-        return before
+        own[document] = max(grade, own.get(document, grade))
+
+    def is_contradicted(self, pool: str, query: str, document: str, grade: float) -> bool:
+        """Tell whether a pair was given another grade before."""
+        return self.judged.get(pool, {}).get(query, {}).get(document, grade) != grade
 
     def judge_all(self, pool: str, graded: Graded) -> None:
         """Keep judgements."""
@@ -159,9 +158,10 @@ class _UnfitError(ValueError):
 
 def _read(row: Row, columns: Columns, into: Content, pool: str, level: float) -> None:
     if "query_id" in row and "cand_id" in row:
-        grade = level * _number(row.get("score"))
-        if into.judge(pool, _id(row["query_id"]), _id(row["cand_id"]), grade) != grade and level == 1:
+        judgement = pool, _id(row["query_id"]), _id(row["cand_id"]), level * _number(row.get("score"))
+        if level == 1 and into.is_contradicted(*judgement):
             into.dropped[Note.of("judgement-again")] += 1
+        into.judge(*judgement)
     elif "r_id" in row:
         into.add_members(_id(row["r_id"]), tuple(map(_id, _list(row, "papers"))))
     elif "candidates" in row:

@@ -298,9 +298,8 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: 
                 with opener() as source, target.open("xb") as out:
                     shutil.copyfileobj(source, out, 1 << 20)
     except UNREADABLE as error:
-        reason = (
-            next(iter(str(error).splitlines()), "").rstrip(":") or type(error).__name__
-        )  # tarfile lists what it tried
+        first = next(iter(str(error).splitlines()), "")  # in further lines, tarfile lists what it tried
+        reason = first.rstrip(":") or type(error).__name__
         raise FetchError(f"the archive can't be read ({reason})") from None
     except OSError as error:
         if error.errno not in UNFIT:

@@ -77,7 +77,7 @@ class Planned:
 class Ledger:
     """An open ledger; use it in a `with`.
 
-    A new one is made where there is no file. One that is there and empty is none, but for a run that is to fill it.
+    Where there is no file, a new ledger is made. An empty file is refused, unless a run is about to fill it.
     """
 
     def __init__(self, path: Path, *, filling: bool = False) -> None:

@@ -45,7 +45,7 @@ def form_faults(
 
 
 def _unknown_forms(models: Mapping[str, Source | Trained], of: Learner) -> Iterator[Note]:
-    """Name the form that a learner is told to take, where a model that is not trained here does not have it."""
+    """Name a form that a learner asks for and its model lacks; models that the study trains are checked elsewhere."""
     form = settings(of).get("form", AUTO)
     for model in of.models if form not in (AUTO, "") else ():
         found = models.get(model)
