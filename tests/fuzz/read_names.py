@@ -24,6 +24,7 @@ from taskloom.sampler import shots_from
 from taskloom.scores import METRICS, metric
 from taskloom.studies import plan as planning
 from taskloom.studies import study as studies
+from taskloom.studies import study_learners
 from taskloom.studies.api import Overrides
 from taskloom.suites.bridges import partition_of
 from taskloom.suites.functions.forms import canonical
@@ -106,7 +107,7 @@ def _study_seeds() -> Sequence[Case]:
 def _study(folder: Path) -> None:
     made, _ = studies.load(str(folder / "s.yaml"))
     with suppress(TaskloomError):
-        planning.models_of(made, planning.learners_of(made))
+        study_learners.models_of(made, study_learners.learners_of(made))
     for shots in made.protocol.shots:
         made.protocol.drawing(shots)
     with suppress(TaskloomError):

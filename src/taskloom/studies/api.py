@@ -26,14 +26,16 @@ from .cells import Cell, bases
 from .cluster_nodes import check_reachable
 from .environment import environment
 from .estimate import Spent, expected_seconds
-from .ledger import Ledger, State, is_filled
+from .ledger import Ledger, State
+from .ledger_file import is_filled
 from .merging import Merged, merge
 from .metrics import metric_faults
-from .plan import SUITE, Get, Plan, asked, learners_of, plan
+from .plan import SUITE, Plan, asked, plan
 from .results import Outcome, PlanAbout, Results, plan_about, read_results
 from .run import Done, crew_of
 from .run import run as run_cells
 from .study import Study, StudyLearner, load, parse, views_of
+from .study_learners import Get, learners_of
 from .tokens import TokenEstimate, expected_tokens
 from .views import renamed as with_renamed
 from .yaml_reader import StudyFaults

@@ -27,8 +27,8 @@ from .crews import CellOutcome, attempt, learner_content, limit_threads
 from .environment import environment
 from .finished import Finished
 from .parcels import Parcel
-from .plan import learners_of
 from .study import Study
+from .study_learners import learners_of
 from .work import Bench
 
 

@@ -25,8 +25,9 @@ from ..processes import leave_signals, own_safe_path, restore, safe_path, signal
 from ..suites import store
 from .cells import Cell
 from .finished import Finished
-from .plan import Plan, learners_of, models_of
+from .plan import Plan
 from .study import Study
+from .study_learners import learners_of, models_of
 from .work import Bench, work
 
 AHEAD = 2  # cells for each worker, the one at hand included

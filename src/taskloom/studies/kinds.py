@@ -19,7 +19,8 @@ from ..sample_sizes import CORRELATION, DEVIATION, EpisodeCosts, Variation
 from .api import LEDGER, Prepared, open_run
 from .cells import Cell
 from .estimate import Spent, by_likeness, expected_seconds, most_alike, split_cost
-from .ledger import Ledger, is_filled
+from .ledger import Ledger
+from .ledger_file import is_filled
 from .plan import Plan, sampler
 from .variation import LEAST_ANSWERS, LEAST_EPISODES, KindKey, Variations, measured_variations
 

@@ -9,51 +9,43 @@ no part of what must be equal.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from stat import S_ISDIR
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .. import __version__
 from ..errors import LedgerError
-from ..folders import make_private
 from ..ids import Json
 from ..limits import inflated, parse_json
 from ..masking import masked, masked_all
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
-from ..transactions import transaction, write_ahead
+from ..transactions import transaction
 from .cells import Cell
 from .costs import Cost
 from .finished import Finished, Score, checksum, unpacked
-from .ledger_schema import (
-    APPLICATION,
-    CHECKED,
-    COSTS,
-    FORMAT,
-    SCHEMA,
-    is_older,
-    refuse_foreign,
-    show_upgraded,
-    sound,
-    upgrade,
-)  # fmt: skip
+from .ledger_file import (
+    closing_where_refused,
+    connected,
+    damaged,
+    is_damage,
+    is_filled,
+    log_of,
+    make_or_upgrade,
+    refuse_unreadable,
+)
+from .ledger_schema import CHECKED, COSTS, sound
 
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
-MOMENT = 2.0  # seconds in which a ledger that was made is filled
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
 HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
 UNFINISHED = f"(state IN ('failed', 'skipped') OR (state = 'done' AND NOT {HAS_RESULT}))"
@@ -82,63 +74,22 @@ class Ledger:
 
     def __init__(self, path: Path, *, filling: bool = False) -> None:
         self.path = path
-        self.filling = filling or not path.exists()
-        if not self.filling and path.is_file() and not _is_filled_soon(path):
-            raise LedgerError(Note.of("not-a-ledger", path=path))
-        unclean = is_filled(path.with_name(f"{path.name}-wal"))  # whoever ends well leaves nothing in it
-        try:
-            self.db = self._connected()
-        except (OSError, sqlite3.Error) as error:
-            raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
-        self.db.create_function("checksum", -1, checksum, deterministic=True)
-        try:
-            if self.filling and self._is_blank():
-                self._create()
-                write_ahead(self.db)
-            refuse_foreign(self.db, self.path)
-            if is_older(self.db):
-                (upgrade if self.writable else show_upgraded)(self.db)
-            if self.writable:
-                self.db.execute("PRAGMA synchronous = FULL")
-                if unclean:
-                    self._check()
-        except UnicodeError as error:  # of a message of SQLite's, on a schema that is damaged
-            self.db.close()
-            raise LedgerError(f"{_damaged(error)}: {path}") from None
-        except sqlite3.OperationalError as error:
-            self.db.close()
-            raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
-        except sqlite3.DatabaseError as error:
-            self.db.close()
-            if error.sqlite_errorname.startswith("SQLITE_CORRUPT"):
-                raise LedgerError(f"{_damaged(error)}: {path}") from None
-            raise LedgerError(Note.of("not-a-ledger", path=path)) from None
-        except LedgerError:
-            self.db.close()
-            raise
-
-    def _connected(self) -> sqlite3.Connection:
-        """Connect; where the folder can't be written, what is there can still be read."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.writable = os.access(self.path if self.path.exists() else self.path.parent, os.W_OK) and os.access(
-            self.path.parent, os.W_OK
-        )
-        if self.writable:
-            make_private(self.path)
-            return sqlite3.connect(self.path, timeout=30, isolation_level=None)
-        log = self.path.with_name(f"{self.path.name}-wal")
-        if is_filled(log):
-            return _in_memory(self.path, log)
-        where = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
-        return sqlite3.connect(where, uri=True, isolation_level=None)
+        filling = filling or not path.exists()
+        unclean = is_filled(log_of(path))  # whoever ends well leaves nothing in it
+        self.db, self.writable = connected(path, filling=filling)
+        with closing_where_refused(self.db, path):
+            self.db.create_function("checksum", -1, checksum, deterministic=True)
+            make_or_upgrade(self.db, path, writable=self.writable, filling=filling)
+            if unclean and self.writable:
+                self._check()
 
     def __enter__(self) -> Ledger:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.db.close()
-        if isinstance(error, zlib.error) or _is_damage(error):
-            raise LedgerError(f"{_damaged(error)}: {self.path}") from None
+        if isinstance(error, zlib.error) or is_damage(error):
+            raise LedgerError(f"{damaged(error)}: {self.path}") from None
 
     def _check(self) -> None:
         """Look all pages through after a run that was killed; while another one works here, that is no sign."""
@@ -147,29 +98,12 @@ class Ledger:
 
     def refuse_damaged(self) -> None:
         """Look all pages through, and refuse a ledger of which some can't be read."""
-        (found,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise LedgerError(f"{_damaged(' '.join(str(found).split()))}: {self.path}")
+        refuse_unreadable(self.db, self.path)
 
     def _owners(self) -> list[str]:
         """Name those whose claims have not expired."""
         ask = "SELECT DISTINCT owner FROM cells WHERE state = 'claimed' AND beat BETWEEN ? AND ?"
         return [owner for (owner,) in self.db.execute(ask, _beats())]
-
-    def _is_blank(self) -> bool:
-        """Tell a file that nobody has written in; another process may be about to."""
-        (tables,) = self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        return not tables
-
-    def _create(self) -> None:
-        with self.writing():
-            if not self._is_blank():
-                return  # another process was quicker
-            for statement in SCHEMA.split(";"):
-                self.db.execute(statement)
-            self.db.execute("INSERT INTO about VALUES ('made_by', ?)", (f"taskloom {__version__}",))
-            self.db.execute(f"PRAGMA application_id = {APPLICATION}")
-            self.db.execute(f"PRAGMA user_version = {FORMAT}")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -478,44 +412,6 @@ def _beats() -> tuple[float, float]:
     """Give the first and the last heartbeat that keeps a claim; of a later one, the clock was set back since."""
     now = time.time()
     return now - EXPIRES, now + EXPIRES
-
-
-def is_filled(path: Path) -> bool:
-    """Tell a file that something was written in."""
-    return path.is_file() and path.stat().st_size > 0
-
-
-def _is_filled_soon(path: Path) -> bool:
-    """Tell a file that something is written in; a run that has just made it is given a moment."""
-    until = time.monotonic() + MOMENT
-    while not (found := is_filled(path)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return found
-
-
-def _in_memory(path: Path, log: Path) -> sqlite3.Connection:
-    """Read a ledger with what a killed run left in its log, which SQLite would have to write into the file first."""
-    with TemporaryDirectory(prefix="taskloom-") as aside:
-        shutil.copy(path, Path(aside) / path.name)
-        shutil.copy(log, Path(aside) / log.name)
-        read = sqlite3.connect(":memory:", isolation_level=None)
-        with closing(sqlite3.connect(Path(aside) / path.name)) as whole:
-            try:
-                whole.backup(read)
-            except sqlite3.DatabaseError as error:
-                read.close()
-                raise LedgerError(f"{_damaged(error)}: {path}") from None
-    return read
-
-
-def _is_damage(error: BaseException | None) -> bool:
-    """Tell what comes of a file that is not as it was written; a text that is not UTF-8 has no name of SQLite's."""
-    name = getattr(error, "sqlite_errorname", "")
-    return isinstance(error, sqlite3.Error) and (name.startswith(DAMAGED) or "decode to UTF-8" in str(error))
-
-
-def _damaged(problem: object) -> str:
-    return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
 
 
 def _written(why: Note) -> str:

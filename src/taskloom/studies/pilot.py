@@ -15,7 +15,8 @@ from ..progress import Progress
 from .api import LEDGER, Prepared
 from .cells import Cell
 from .kinds import LOADING, run_once
-from .ledger import Ledger, is_filled
+from .ledger import Ledger
+from .ledger_file import is_filled
 from .plan import Plan
 from .run import Done
 

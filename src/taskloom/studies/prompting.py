@@ -20,9 +20,10 @@ from ..suites.store import open_suite
 from .api import LEDGER, STUDY, Overrides, study_and_text, suite_folder
 from .cells import Cell
 from .ledger import Ledger, Planned
-from .plan import learners_of, models_of, sampler
+from .plan import sampler
 from .results import QUERY
 from .study import Study, StudyLearner, StudyProtocol
+from .study_learners import learners_of, models_of
 from .work import Bench, drawn_for, prompt_hash, tools_for
 
 BLOCK = 1000  # examples that are looked through at a time

@@ -1,0 +1,146 @@
+"""The file of a ledger: found, made, brought up to date, or refused with a reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .. import __version__
+from ..errors import LedgerError
+from ..folders import make_private
+from ..messages import Note
+from ..transactions import transaction, write_ahead
+from .ledger_schema import APPLICATION, FORMAT, SCHEMA, is_older, refuse_foreign, show_upgraded, upgrade
+
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
+MOMENT = 2.0  # seconds in which a ledger that was made is filled
+
+
+def connected(path: Path, *, filling: bool) -> tuple[sqlite3.Connection, bool]:
+    """Connect to a ledger, and tell whether it can be written; where it can't, what is there can still be read."""
+    if not filling and path.is_file() and not _is_filled_soon(path):
+        raise LedgerError(Note.of("not-a-ledger", path=path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if writable := _is_writable(path):
+            make_private(path)
+            db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        elif is_filled(log_of(path)):
+            db = _in_memory(path)
+        else:
+            where = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+            db = sqlite3.connect(where, uri=True, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
+    return db, writable
+
+
+@contextmanager
+def closing_where_refused(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Close a file that can't be read or is no ledger, and say which."""
+    try:
+        yield
+    except UnicodeError as error:  # of a message of SQLite's, on a schema that is damaged
+        db.close()
+        raise LedgerError(f"{damaged(error)}: {path}") from None
+    except sqlite3.OperationalError as error:
+        db.close()
+        raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
+    except sqlite3.DatabaseError as error:
+        db.close()
+        if error.sqlite_errorname.startswith("SQLITE_CORRUPT"):
+            raise LedgerError(f"{damaged(error)}: {path}") from None
+        raise LedgerError(Note.of("not-a-ledger", path=path)) from None
+    except LedgerError:
+        db.close()
+        raise
+
+
+def make_or_upgrade(db: sqlite3.Connection, path: Path, *, writable: bool, filling: bool) -> None:
+    """Make the tables of a new ledger, or those that an older one lacks; refuse what is none."""
+    if filling and _is_blank(db):
+        _create(db)
+        write_ahead(db)
+    refuse_foreign(db, path)
+    if is_older(db):
+        (upgrade if writable else show_upgraded)(db)
+    if writable:
+        db.execute("PRAGMA synchronous = FULL")
+
+
+def refuse_unreadable(db: sqlite3.Connection, path: Path) -> None:
+    """Look all pages through, and refuse a ledger of which some can't be read."""
+    (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise LedgerError(f"{damaged(' '.join(str(found).split()))}: {path}")
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Tell what comes of a file that is not as it was written; a text that is not UTF-8 has no name of SQLite's."""
+    name = getattr(error, "sqlite_errorname", "")
+    return isinstance(error, sqlite3.Error) and (name.startswith(DAMAGED) or "decode to UTF-8" in str(error))
+
+
+def damaged(problem: object) -> str:
+    """Say that a ledger is damaged, and what may save some of it."""
+    return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
+
+
+def log_of(path: Path) -> Path:
+    """Name the file in which SQLite keeps what is written until it is in the ledger."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def is_filled(path: Path) -> bool:
+    """Tell a file that something was written in."""
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _is_filled_soon(path: Path) -> bool:
+    """Tell a file that something is written in; a run that has just made it is given a moment."""
+    until = time.monotonic() + MOMENT
+    while not (found := is_filled(path)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
+
+
+def _is_writable(path: Path) -> bool:
+    return all(os.access(one, os.W_OK) for one in (path.parent, path if path.exists() else path.parent))
+
+
+def _is_blank(db: sqlite3.Connection) -> bool:
+    """Tell a file that nobody has written in; another process may be about to."""
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return not tables
+
+
+def _create(db: sqlite3.Connection) -> None:
+    with transaction(db):
+        if not _is_blank(db):
+            return  # another process was quicker
+        for statement in SCHEMA.split(";"):
+            db.execute(statement)
+        db.execute("INSERT INTO about VALUES ('made_by', ?)", (f"taskloom {__version__}",))
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _in_memory(path: Path) -> sqlite3.Connection:
+    """Read a ledger with what a killed run left in its log, which SQLite would have to write into the file first."""
+    with TemporaryDirectory(prefix="taskloom-") as aside:
+        for one in (path, log_of(path)):
+            shutil.copy(one, Path(aside) / one.name)
+        read = sqlite3.connect(":memory:", isolation_level=None)
+        with closing(sqlite3.connect(Path(aside) / path.name)) as whole:
+            try:
+                whole.backup(read)
+            except sqlite3.DatabaseError as error:
+                read.close()
+                raise LedgerError(f"{damaged(error)}: {path}") from None
+    return read
