@@ -20,6 +20,7 @@ LAYERS = [
     {"ids", "schema"},
     {"user_code"},
     {"core"},
+    {"answers"},
     {"sources"},
     {"suites"},
     {"sampler", "stocks", "presets", "prevalence", "label_shots"},

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from .core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, Words, as_given, is_finite, ranked
+from .answers import as_given, is_finite, ranked
+from .core import Answer, Fields, Labels, Number, Output, Ranking, Task, Terms, Words
 from .texts import CJK, number_text
 
 EXCERPT = 10  # candidates of a ranking that people are shown

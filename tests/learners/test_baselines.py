@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taskloom.answers import faults_of
 from taskloom.benchmarks import build
-from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, Words, faults_of
+from taskloom.core import Answer, Example, Item, Labels, Number, Output, Ranking, Task, Terms, Text, Words
 from taskloom.episodes import Deck, Sampler, episode
 from taskloom.errors import LearnerError, UnknownNameError, UsageError
 from taskloom.learners import LEARNERS, Learner, learner

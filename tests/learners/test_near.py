@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 
-from taskloom.core import ranked
+from taskloom.answers import ranked
 from taskloom.errors import UnknownNameError
 from taskloom.learners import near
 from taskloom.learners.near import by_members, grades, nearest

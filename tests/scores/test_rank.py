@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from taskloom.core import Ranking, faults_of
+from taskloom.answers import faults_of
+from taskloom.core import Ranking
 from taskloom.errors import ScoreError
 from taskloom.messages import Note
 from taskloom.scores import metric, score

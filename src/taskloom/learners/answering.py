@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import Answer, Example, Fields, Item, Output, cut
+from ..answers import cut
+from ..core import Answer, Example, Fields, Item, Output
 from ..episodes import Episode
 from ..errors import LearnerError
 from ..messages import Note

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..core import Answer, Example, Item, Labels, Number, Ranking, Task, as_given, store_of
+from ..answers import as_given
+from ..core import Answer, Example, Item, Labels, Number, Ranking, Task, store_of
 from ..errors import LearnerError
 from ..ids import Json, raw_bits, shuffled
 from ..messages import Note

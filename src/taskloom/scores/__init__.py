@@ -15,7 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from .. import __version__
-from ..core import Answer, Fields, Labels, Output, Words, faults_of
+from ..answers import faults_of
+from ..core import Answer, Fields, Labels, Output, Words
 from ..errors import ScoreError, UnknownNameError
 from ..ids import fingerprint
 from ..messages import Note

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Answer, Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms, answer_from_json, cut
+from ..answers import answer_from_json, cut
+from ..core import Answer, Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms
 from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
 from ..messages import Note
 from ..sources.files import FORMATS, Layout, Row, RowFaults

@@ -17,7 +17,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..core import Answer, Ranking, faults_of
+from ..answers import faults_of
+from ..core import Answer, Ranking
 from ..errors import ScoreError
 from ..messages import Note
 from . import Metric

@@ -14,7 +14,8 @@ from pathlib import Path
 from sys import intern
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from ..core import declared, is_finite
+from ..answers import is_finite
+from ..core import declared
 from ..errors import ChallengeError, UsageError
 from ..folders import write_whole
 from ..messages import Note

@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..core import Answer, Example, Ints, Item, Labels, Output, Task, answer_from_json, as_given, faults_of
+from ..answers import answer_from_json, as_given, faults_of
+from ..core import Answer, Example, Ints, Item, Labels, Output, Task
 from ..errors import SuiteError
 from ..ids import fingerprint
 from ..limits import parse_json

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .. import __version__
-from ..core import Output, Pool, Shown, Store, Suite, Task, answer_from_json, output_from_json
+from ..answers import answer_from_json
+from ..core import Output, Pool, Shown, Store, Suite, Task, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
 from ..folders import replace_folder, restore, scratch_beside
 from ..ids import Json
