@@ -50,19 +50,19 @@ def commands(block: str) -> list[str]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
+def run(taskloom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
     """Run a command in an empty folder, with an empty cache."""
     monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "reviews.csv").write_text("\n".join(["text,label,split", *REVIEWS]))
     (tmp_path / "reviews.yaml").write_text(STUDY)
-    script = str(Path(sys.executable).with_name("taskloom"))
 
     def run(command: str) -> int:
         program, *arguments = shlex.split(command, comments=True)
         assert program == "taskloom"
-        done = subprocess.run([script, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        assert done.returncode in (0, 1), f"{command}\n{done.stderr.decode()}"
-        return done.returncode
+        done = taskloom(*arguments)
+        assert done.code in (0, 1), f"{command}\n{done.err}"
+        return int(done.code)
 
     return run
 
