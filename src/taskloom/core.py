@@ -212,7 +212,10 @@ class Pool(Protocol):
     def __len__(self) -> int: ...
 
     def labels(self) -> Ints:
-        """Give each row's label as its place in the task's label names, -1 where it has none or many."""
+        """Give each row's label as its place in the task's label names, -1 where it has none or many.
+
+        Rows of a task without labels may be of several kinds, by numbers from 0: each is drawn equally often.
+        """
 
     def groups(self) -> Ints:
         """Give each row's group as a number, which is the same in every pool of every task."""

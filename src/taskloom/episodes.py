@@ -431,10 +431,13 @@ def _shown(of: _Drawing, used: set[int], taken: Sequence[list[int]], kept: Seque
         return itertools.chain.from_iterable(taken[:shots])
     if isinstance(shots, int) and not (kept and total):
         return itertools.chain.from_iterable(rows[:shots] for rows in taken)
-    aside = itertools.chain.from_iterable(taken)
+    aside = [*itertools.chain.from_iterable(taken)]
     if shots != ALL:
-        return aside
-    return itertools.chain(aside, _pick_in_all(of, used, "support", len(of.stock("support").pool), kept))
+        return iter(aside)
+    most = len(of.stock("support").pool)
+    if _has_kinds(of, "support", kept):
+        return itertools.chain(aside, _pick_alike(of, used, "support", most, aside))
+    return itertools.chain(aside, _pick_in_all(of, used, "support", most, kept))
 
 
 def _pick_by_class(
@@ -448,6 +451,26 @@ def _pick_by_class(
 
 def _pick_in_all(of: _Drawing, used: set[int], role: Role, size: int, kept: Sequence[int]) -> Iterator[int]:
     """Pick so many rows, of the classes that take part where there are classes."""
+    if _has_kinds(of, role, kept):
+        return _pick_alike(of, used, role, size)
     stock, wanted = of.stock(role), set(kept)
     order = of.key.order(stock, None, role)
     return stock.unused(used, (row for row in order if not wanted or int(stock.labels[row]) in wanted), size)
+
+
+def _has_kinds(of: _Drawing, role: Role, kept: Sequence[int]) -> bool:
+    """Tell a pool whose rows are of several kinds though its task has no classes: of two functions that are taught."""
+    return not kept and len(of.stock(role).by_class) > 1
+
+
+def _pick_alike(of: _Drawing, used: set[int], role: Role, size: int, before: Sequence[int] = ()) -> Iterator[int]:
+    """Pick equally many rows of each kind, in turns, beside those before; a record may have a row of each kind."""
+    stock = of.stock(role)
+    others = used - {int(group) for group in stock.groups[list(before)]}
+    orders = []
+    for label, rows in stock.by_class.items():
+        own = others | {int(stock.groups[row]) for row in before if stock.labels[row] == label}
+        orders.append(stock.unused(own, of.key.order(stock, rows, role, label), size))
+    picked = [*itertools.islice(itertools.chain.from_iterable(zip(*orders, strict=False)), size)]
+    used |= {int(group) for group in stock.groups[picked]}
+    return iter(picked)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taskloom.core import Labels, Ranking, Suite, Text, Words
+from taskloom.core import Example, Labels, Ranking, Suite, Text, Words
+from taskloom.episodes import Sampler, draw, episode
 from taskloom.errors import StoreError, SuiteError
 from taskloom.suites import store
 from taskloom.suites.check import check
@@ -338,6 +340,36 @@ def test_two_functions_are_taught_alike_and_asked_about_together(shop, tmp_path)
     assert list(check(of)) == []
     with pytest.raises(SuiteError, match="no place for this function"):
         layout.write(of, tmp_path / "files")
+
+
+def taught(drawn: Iterable[Example]) -> Counter[float]:
+    """Count the examples of each of two functions."""
+    return Counter(example.gold[0][0][1] for example in drawn)  # type: ignore[index,misc]
+
+
+@pytest.mark.parametrize("shots", [1, 2, 5, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_shots_are_of_two_functions_in_turns(shop, shots, seed):
+    name = "match(antonyms[eng](0),synonyms[eng](0))"
+    of, _ = made(shop, name)
+    drawn = episode(of, draw(of, name, Sampler(shots=shots, dev=4, query=4, reserve=8), seed=seed))
+    assert taught(drawn.support) == Counter({1.0: -(-shots // 2), 2.0: shots // 2})
+    assert taught(drawn.dev) == {1.0: 2, 2.0: 2}
+    more = episode(of, draw(of, name, Sampler(shots=8, dev=4, query=4), seed=seed))
+    assert more.support[:shots] == drawn.support
+    assert (more.dev, more.query) == (drawn.dev, drawn.query)
+
+
+@pytest.mark.parametrize("reserve", [0, 8])
+def test_all_examples_of_two_functions_are_taught_but_those_of_words_that_dev_has(shop, reserve):
+    name = "match(antonyms[eng](0),synonyms[eng](0))"
+    of, _ = made(shop, name)
+    drawn = episode(of, draw(of, name, Sampler(shots="all", dev=4, query="all", reserve=reserve)))
+    kept = {example.group for example in drawn.dev}
+    left = {example.item.id for example in all_of(of, name) if example.group not in kept}
+    assert {example.item.id for example in drawn.support} <= left
+    counts = taught(drawn.support)
+    assert counts[1.0] == counts[2.0] == min(taught(e for e in all_of(of, name) if e.group not in kept).values())
 
 
 BUILD = """
