@@ -243,6 +243,7 @@ def test_a_declaration_of_ones_own_says_all(tmp_path: Path):
         ("- a\n", "must be a mapping"),
         ("labels: {train: 2, test: [a]}\nfrom: x.csv\n", "must be all named, or all numbers"),
         ("from: x.csv\n", "needs two labels or more in test"),
+        (f"name: {'ab' * 600}\nfrom: x.csv\n", "shorten its name and patterns of files to 1,000 characters"),
     ],
 )
 def test_a_declaration_with_errors_is_refused(tmp_path: Path, text: str, what: str):

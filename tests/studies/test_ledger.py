@@ -530,6 +530,17 @@ def test_a_ledger_that_may_not_be_read_is_refused(tmp_path: Path):
         Ledger(tmp_path / "ledger.db")
 
 
+@pytest.mark.parametrize("column", ["seed", "episode", "training"])
+def test_planned_cells_whose_numbers_are_none_are_refused(tmp_path: Path, column: str):
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        numbers = {"seed": 0, "episode": 0, "training": 0, column: 9e999}
+        row = (0, 0, "c", "adapt", "t", "l", 1, numbers["seed"], numbers["episode"], numbers["training"], "")
+        ledger.db.execute(f"INSERT INTO planned VALUES ({', '.join('?' * len(row))})", row)
+        with pytest.raises(LedgerError) as refused:
+            ledger.planned(0)
+    assert refused.value.note.code == "ledger-damaged"
+
+
 @pytest.mark.parametrize("value", ["{", "[]", "[" * 5000, '{"a": 1e', ""])
 def test_what_was_kept_about_a_run_is_refused_where_it_is_damaged(tmp_path: Path, value: str):
     with Ledger(tmp_path / "ledger.db") as ledger:

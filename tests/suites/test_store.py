@@ -347,6 +347,9 @@ def edit(tmp_path: Path, suite: Suite, **changes: object) -> dict[str, Any]:
         ({"files": {"records.arrow": "9"}}, "manifest.files.records.arrow"),
         ({"tasks": [{"id": 7}]}, "manifest.tasks[0].id"),
         ({"fingerprint": None}, "manifest.fingerprint"),
+        ({"files": {"records.arrow": 2**63}}, "manifest.files.records.arrow"),
+        ({"about": {"source": float("inf")}}, "Out of range float values are not JSON compliant"),
+        ({"about": {"source": "\ud800"}}, "half a character"),
     ],
 )
 def test_a_manifest_with_wrong_types_is_refused_by_its_place(
@@ -356,6 +359,13 @@ def test_a_manifest_with_wrong_types_is_refused_by_its_place(
     (tmp_path / "s" / store.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match=re.escape(f"the manifest is damaged ({place}); build the suite again")):
         store.open_suite(tmp_path / "s")
+
+
+def test_rows_that_are_in_no_file_are_refused(tmp_path: Path):
+    store.write(mixed_suite(), tmp_path / "s")
+    kept = store._Parquet(tmp_path / "s" / store.ROWS, rows.SCHEMA)
+    with pytest.raises(StoreError, match="no row group 9,999,999,999"):
+        kept.load(range(10**10), None)
 
 
 @pytest.mark.parametrize("place", ["all", "data", "footer", "end"])

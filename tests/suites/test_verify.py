@@ -26,6 +26,12 @@ PAPERS = [Stored("p1", {"title": "On trees"}), Stored("p2", {"title": "On fish"}
 EXAMPLES = [Example(Item("1", {"query": "p1"}), ("land",), "p1"), Example(Item("2", {"query": "p2"}), ("water",), "p2")]
 
 
+@pytest.mark.parametrize("before", ["{", "[" * 5000, "[]", '{"files": 1e'])
+def test_what_was_found_before_is_found_again_where_it_is_damaged(tmp_path: Path, before: str):
+    of = store.write(rows_suite(), tmp_path / "s")
+    assert verify(of, tmp_path / "s", of.tasks, before) == verify(of, tmp_path / "s", of.tasks)
+
+
 def linked_suite() -> Suite:
     """Documents to label, and one that no row names."""
     of = documents("papers", PAPERS)

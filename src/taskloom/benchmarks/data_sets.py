@@ -33,6 +33,7 @@ COMPARED_BY = {
 }
 LARGEST = 1 << 20  # bytes of a declaration
 LONGEST = 9  # digits of a number of labels
+MOST_NAMED = 1_000  # characters of the names and patterns by which files are found
 
 
 def read_labels(node: Node, name: str, default: Any) -> Any:
@@ -95,6 +96,9 @@ class Declared(DataSet):
         for name in self.columns:
             if name not in COLUMNS:
                 raise UnknownNameError("field of data sets", name, COLUMNS)
+        patterns = (self.name, *self.aliases, *(match for one in self.files for match in one.match))
+        if sum(map(len, patterns)) > MOST_NAMED:
+            raise SourceError(Note.of("data-set-names-long", most=MOST_NAMED, name=self.name[:40]))
 
     def known_files(self) -> list[Files]:
         """Give the formats of the data set: its own, and tables that are called after it."""

@@ -75,6 +75,7 @@ LABELLED = {  # data sets
     "labels-too-few": "data set {name!r} has {found:label}, and {wanted} are to be dealt out",
     "labels-unfit": "data sets that differ from their declarations, {count:fault}:",
     "data-sets-empty": "no examples were read: {names}",
+    "data-set-names-long": "data set {name!r}: shorten its name and patterns of files to {most:,} characters",
     "labels-single": "data set {name!r} needs two labels or more in {phases}",
     "labels-mixed": "labels of data set {name!r} must be all named, or all numbers",
     "data-sets-not-found": "no data set was found in {folders} (looked for: {names:first 24})",

@@ -143,7 +143,11 @@ class Ledger:
         """Give the cells that were planned, in their order."""
         names = [f.name for f in fields(Planned)]
         ask = f"SELECT {', '.join(names)} FROM planned WHERE trial = ? ORDER BY place"  # noqa: S608 (ours)
-        return [Planned(**dict(zip(names, row, strict=True))) for row in self.db.execute(ask, (trial,))]
+        found = [Planned(**dict(zip(names, row, strict=True))) for row in self.db.execute(ask, (trial,))]
+        with self.naming_damage("planned cells"):
+            if not all(isinstance(n, int) for of in found for n in (of.seed, of.episode, of.training)):
+                raise TypeError("an integer was expected")
+        return found
 
     # --- claims ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ..folders import alone, replace_folder, scratch_beside
 from ..ids import Json, fingerprint
 from ..messages import Note
 from ..sources import packages
+from ..texts import LONE_SURROGATE
 
 FOLDER, PARCELS, RUNS = "cluster", "parcels", "runs"  # in the cache of each machine
 CHUNK = 1 << 26  # bytes that are sent together
@@ -83,7 +84,7 @@ def lay_out(folder: Path, parcel: Parcel, chunks: Iterable[bytes]) -> None:
 def _within(name: str) -> PurePosixPath:
     """Refuse a path that leads out of a parcel."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\0" in name:
+    if path.is_absolute() or ".." in path.parts or "\0" in name or LONE_SURROGATE.search(name):
         raise ClusterError(Note.of("parcel-damaged", file=name))
     return path
 

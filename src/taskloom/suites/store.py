@@ -28,6 +28,7 @@ from ..ids import Json
 from ..limits import parse_json
 from ..messages import Note
 from ..sources.table import Field
+from ..texts import LONE_SURROGATE
 from . import columns, linked
 from .documents import NAME, OWN, Documents, refuse_name
 from .fields import FieldPool, Records, schema_of, view_digest
@@ -107,6 +108,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         version = int(manifest["format"])
         if wrong := next(misfits(manifest), "") if version <= FORMAT else "":
             raise ValueError(wrong)
+        if LONE_SURROGATE.search(json.dumps(manifest, ensure_ascii=False, allow_nan=False)):
+            raise ValueError("half a character")
         files = {Path(name).name: int(size) for name, size in manifest["files"].items()}
     except OSError as error:
         raise StoreError(f"can't be read ({error.strerror}): {path}") from None
@@ -240,18 +243,14 @@ class _Parquet:
         key = (groups, tuple(names or ()))
         try:
             if key not in self.recent:
+                if groups and groups[-1] >= self.file.num_row_groups:
+                    raise LookupError(f"no row group {groups[-1]:,}")
                 table = self.file.read_row_groups(list(groups), columns=names, use_threads=False)
                 for old in list(self.recent)[: 1 - KEPT]:
                     self.recent.pop(old, None)
                 self.recent[key] = table
             return self.recent[key]
-        except (
-            pa.ArrowException,
-            OSError,
-            ValueError,
-            LookupError,
-            OverflowError,
-        ) as error:  # of names that are gone
+        except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
             raise StoreError(f"damaged ({error}): {self.path}") from None
 
 

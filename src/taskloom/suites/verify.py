@@ -49,7 +49,10 @@ def _files(folder: Path) -> dict[str, list[int]]:
 
 def _known(before: str, files: dict[str, list[int]]) -> list[str]:
     """Read what was found the last time; nothing of it holds where a file was changed since."""
-    kept = parse_json(before or "{}")
+    try:
+        kept = parse_json(before or "{}")
+    except ValueError:  # damaged: all is read again
+        return []
     if not isinstance(kept, dict) or kept.get("files") != files or not isinstance(kept.get("contents"), list):
         return []
     return list(map(str, kept["contents"]))

@@ -163,6 +163,8 @@ def test_parts_and_atoms() -> None:
         ("union(mother(0),synonyms[eng](0))", "parts-differ", 1, "must take and give the same"),
         ("land(mother(0),father(0))", "predicate-expected", 1, "this is a relation: wiki{mother(0)}"),
         ("union(mother(0))", "parts-missing", 1, "union needs at least two functions"),
+        ("union", "parts-missing", 1, "union needs at least two functions"),
+        (f"random-seed{'1' * 5000}[eng](0)", "name-unknown", 1, "unknown relation"),
         ("mother(0,0)", "inputs-too-many", 1, "mother can't take 2 inputs here"),
         ("map{mother(0)}(father(0))", "sequence-expected", 1, "map takes S, map or filter, not father"),
         ("mother(map{father(0)}(S))", "word-function-expected", 1, "one of sequences"),

@@ -135,7 +135,7 @@ def depth(of: Function) -> int:
         case Chain():
             return depth(of.inner) + 1
         case Combined():
-            return 1 + max(map(depth, of.parts))
+            return 1 + max(map(depth, of.parts), default=0)
         case Permuted():
             return depth(of.of)
         case Match():

@@ -60,7 +60,7 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {"POS": ("noun", "verb", "adj", "adv
 OPERATORS = (*OPERATIONS, "map", "filter", "mapfilter", "map-filter", "permuted", "match", "wiki", "is", "random")
 LANGUAGE = re.compile("[a-z]{3}")
 INPUTS = ("0", "x", "S")
-PAPER_RANDOM = re.compile(r"random-seed(\d+)")
+PAPER_RANDOM = re.compile(r"random-seed(\d{1,9})")
 PAPER_PREDICATE = re.compile(r"is-([A-Za-z]+)-([A-Za-z]+)")
 PAPER_WORDS = {  # of the paper's predicates -> as the published files write them
     "adjective": "adj", "adverb": "adv", "positive": "pos", "negative": "neg", "neutral": "none",
