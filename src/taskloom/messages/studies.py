@@ -210,8 +210,8 @@ CHALLENGES = {
     "challenge-draws-doubled": "two settings draw the same episodes; drop one: task {task!r}, episode {episode}",
     "label-in-field": "field {name!r} is the label itself; drop it from the inputs: task {task!r}",
     "questions-told": (
-        "{told:,} of {asked:question} are about items whose label another episode shows: participants must answer each "
-        "episode by itself; tasks with train and test pools have no such questions: {tasks:first 12}"
+        "{told:,} of {asked:question} of {tasks:first 12} are about items whose label another episode shows: "
+        "participants must answer each episode by itself; tasks with train and test pools have no such questions"
     ),
     "challenge-classes-dropped": (
         "task {task!r}: classes dropped in some episodes, with their examples: {classes:sizes 20}"
