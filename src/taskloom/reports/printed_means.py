@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from ..benchmarks.published import Figures, Published, published
-from ..core import Suite
+from ..core import Labels, Suite
 from ..episodes import Shots
+from ..messages import Note
 from ..stats import Estimate, mean_interval
+from ..suites.transfer_types import TRANSFER
 from .figures import Value
 from .group_plots import GroupSpot
 
@@ -80,7 +82,29 @@ class PrintedMeans:
         return next((t.values.get(method, {}).get(name) for t in tables), None)
 
     def _data_set(self, task: str) -> str:
+        """Name the data set of a task as the paper does; nothing where the paper's figures are of another task."""
+        return "" if self._other(task) else self._name(task)
+
+    def _name(self, task: str) -> str:
         return next(iter(self.suite.tasks[task].tags.get(DATA_SET, ())), task.partition("@")[0])
+
+    def _other(self, task: str) -> Note | None:
+        """Say why a task is not what the paper tested, though it has the same name: other labels, other transfer."""
+        name, of = self._name(task), self.suite.tasks[task]
+        theirs = self.paper.tasks.get(name)
+        if theirs is None:
+            return None
+        if not isinstance(of.output, Labels) or {*of.output.names} != {*theirs.labels}:
+            return Note.of("published-labels", task=task, name=name)
+        here = of.tags.get(TRANSFER, ())
+        if here != (theirs.transfer,):
+            told = ", ".join(here) or "not known"
+            return Note.of("published-transfer", task=task, name=name, here=told, paper=theirs.transfer)
+        return None
+
+    def left_out(self, tasks: Iterable[str]) -> list[str]:
+        """Say of which tasks published figures are left out, and why."""
+        return [str(why) for task in dict.fromkeys(tasks) if (why := self._other(task))]
 
     @property
     def notes(self) -> tuple[str, ...]:
