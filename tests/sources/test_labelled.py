@@ -175,6 +175,8 @@ def test_mentions_of_a_table_of_ones_own_are_marked_where_they_first_stand():
 def test_a_missing_column_is_named_with_those_that_there_are(refused: Any):
     with refused(SourceError, "field-column-missing", field="text", columns=["body", "label"], place="a:1"):
         list(formed([("a:1", {"body": "x", "label": "y"})], "single"))
+    with pytest.raises(SourceError, match=r"a YAML file with `from: FILE` and `columns: \{text: COLUMN\}`; found"):
+        list(formed([("a:1", {"body": "x", "label": "y"})], "single"))
 
 
 @pytest.mark.parametrize(
