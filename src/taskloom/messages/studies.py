@@ -98,6 +98,10 @@ EPISODES = {
         "thus fewer shots; their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
+    "ways-of-few": (
+        "task {task!r} has {classes:class}, and `ways` draws {least} or more; use fewer, or `all_up_to: {classes}` to "
+        "take all classes of such tasks"
+    ),
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
     "too-few-examples": (
         "too few examples for the {role} set of task {task!r}; make the sets smaller: "
