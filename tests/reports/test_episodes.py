@@ -21,9 +21,11 @@ from taskloom.reports import How, summarise
 from taskloom.reports.episode_stats import episode_spread
 from taskloom.reports.figures import Figure
 from taskloom.reports.printed_means import PrintedMeans
+from taskloom.reports.views.by import By
 from taskloom.reports.views.episodes import EpisodeStatistics
 from taskloom.stats import Estimate
 from taskloom.studies.results import Results
+from taskloom.studies.views import View
 
 Make = Callable[..., Results]
 SCORES = np.array([0.2, 0.4, 0.4, 0.5, 0.6, 0.6, 0.7, 0.9])
@@ -32,6 +34,9 @@ TAGS = {
     "a@test": {"transfer": ("class",), "data set": ("Alpha",)}, "b@test": {"transfer": ("class",)},
     "c@test": {"transfer": ("task",)},
 }  # fmt: skip
+
+
+BESIDE = EpisodeStatistics(by="transfer", paper="flex")
 
 
 def shown(made: Results) -> list[Figure]:
@@ -95,10 +100,9 @@ def test_one_task_has_no_mean_over_tasks(tried: Make):
     assert len(shown(tried({4: {"one": {"a": ["10", "11"]}}}, views=(EpisodeStatistics(),)))) == 1
 
 
-def beside_flex(tried: Make, tags: Mapping[str, Any], **labels: tuple[str, ...]) -> Results:
+def beside_flex(tried: Make, tags: Mapping[str, Any], view: View = BESIDE, **labels: tuple[str, ...]) -> Results:
     """Results on CR and TREC with the labels of the paper, or with others."""
     right = {"one": {"cr@test": ["1100", "1000"], "trec@test": ["1111", "1100"]}}
-    view = EpisodeStatistics(by="transfer", paper="flex")
     made = tried({0: right, DRAWN: right}, tags, views=(view,))
     of = {f"{name}@test": labels.get(name, published("flex").tasks[name].labels) for name in ("cr", "trec")}
     tasks = {name: replace(task, output=Labels(of[name])) for name, task in made.suite.tasks.items()}
@@ -122,6 +126,13 @@ def test_figures_of_flex_are_left_out_of_tasks_with_other_labels_or_transfer(
     assert {row[0]: row[2] for row in means} == {"task": 1, "overall": 1}
     for figure in (each, over):
         assert f"published figures left out for {why}" in figure.notes
+
+
+def test_figures_by_data_set_are_left_out_of_tasks_with_other_transfer_too(tried: Make):
+    tags = {f"{name}@test": {"transfer": ("task",), "data set": (name,)} for name in ("cr", "trec")}
+    (figure,) = shown(beside_flex(tried, tags, By(tags=("data set",), paper="flex")))
+    assert {row[0] for row in figure.rows if "published" in str(row[2])} == {"trec"}
+    assert any(note.startswith("published figures left out for cr@test") for note in figure.notes)
 
 
 def test_the_labels_of_the_paper_are_those_that_are_declared():
