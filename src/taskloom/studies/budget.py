@@ -68,7 +68,7 @@ class StudyBudget:
     learners: tuple[Share, ...]
     tasks: tuple[Share, ...]
     lines: str  # to put into the study
-    items_of: str  # what test items are counted by: each episode, or each class
+    items_of: str = "each"  # what test items are counted by: each episode, or each class
     notes: tuple[Note, ...]  # what was assumed, and what to look out for
 
     @property
