@@ -100,7 +100,7 @@ def test_one_task_has_no_mean_over_tasks(tried: Make):
     assert len(shown(tried({4: {"one": {"a": ["10", "11"]}}}, views=(EpisodeStatistics(),)))) == 1
 
 
-def beside_flex(tried: Make, tags: Mapping[str, Any], view: View = BESIDE, **labels: tuple[str, ...]) -> Results:
+def beside_flex(tried: Make, tags: Mapping[str, Any], view: View = BESIDE, labels: Mapping[str, Any] = {}) -> Results:
     """Results on CR and TREC with the labels of the paper, or with others."""
     right = {"one": {"cr@test": ["1100", "1000"], "trec@test": ["1111", "1100"]}}
     made = tried({0: right, DRAWN: right}, tags, views=(view,))
@@ -120,7 +120,7 @@ def test_figures_of_flex_are_left_out_of_tasks_with_other_labels_or_transfer(
     tried: Make, transfer: str, labels: dict[str, tuple[str, ...]], why: str
 ):
     tags = {"cr@test": {"transfer": (transfer,), "data set": ("cr",)}, "trec@test": {"transfer": ("task",)}}
-    each, over = shown(beside_flex(tried, tags, **labels))
+    each, over = shown(beside_flex(tried, tags, labels=labels))
     assert {row[0] for row in each.rows if "published" in str(row[2])} == {"trec@test"}
     means = [row for row in over.rows if row[1] == "UniFew, published"]
     assert {row[0]: row[2] for row in means} == {"task": 1, "overall": 1}
