@@ -133,6 +133,19 @@ def test_partial_submissions_are_not_ranked_where_no_other_one_is_there(made_top
         assert "answer the same questions" not in page
 
 
+def test_a_submission_without_one_setting_is_ranked_in_the_other_and_the_page_does_not_say_that_all_are_whole(
+    submitted: Results,
+):
+    kept = [o for o in submitted.outcomes if o.learner != "meta" or o.shots == 2]
+    few = replace(submitted, outcomes=tuple(kept))
+    boards = challenge_boards(few, HOW)
+    assert [(b.title, b.leaderboard.ranked) for b in boards if b.protocol == "meta-trained"] == [
+        ("accuracy, 2 shots", 1)
+    ]
+    assert "answer the same questions" not in board_page(few, boards, HOW)
+    assert "answer the same questions" in board_page(submitted, challenge_boards(submitted, HOW), HOW)
+
+
 def test_a_whole_baseline_stays_whole_beside_a_partial_submission(made_topics, tmp_path: Path):
     lines = [json.loads(line) for line in made_topics.answers.read_text().splitlines()[1:]]
     for name, some in (("part", lines[:1]), ("chance", lines)):

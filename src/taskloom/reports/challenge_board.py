@@ -6,6 +6,7 @@ One static page that loads nothing; all that participants say of themselves is e
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -28,7 +29,7 @@ from .page.headline import extent, sentence
 from .page.matrix import Shades, value
 from .pages import box, document, folded, table
 
-NOT_ALL = "they do not answer all episodes of the challenge"
+NOT_ALL = "they do not answer all episodes of the challenge in this setting"
 LINKS = ("https://", "http://")
 COLUMNS = ("protocol", "metric", "shots", "task", "submission", "value", "low", "high", "deviation", "n", "episodes",
            "of", "rank", "groups", "best", "baseline")  # fmt: skip
@@ -156,7 +157,8 @@ def board_page(results: Results, boards: Sequence[ProtocolBoard], how: How | Non
     about = {name: Submission(**of) for name, of in results.settings.items()}  # type: ignore[arg-type]
     present = [one for one in PROTOCOLS if any(board.protocol == one for board in boards)]
     sections = (_protocol(one, [b for b in boards if b.protocol == one], about, how) for one in present)
-    method = _method(how, partial=any(board.partial for board in boards))
+    answered = Counter(o.learner for o in results.outcomes)
+    method = _method(how, partial=any(answered[name] < len(results.asked) for name in results.learners))
     body = [_top(results, present), "<main>", *sections, _submissions(about), method, "</main>", _footer(results)]
     return document(f"{results.name}: board", body)
 
@@ -262,7 +264,7 @@ def _submissions(about: Mapping[str, Submission]) -> str:
 
 def _method(how: How, *, partial: bool) -> str:
     same = (
-        "Submissions that do not answer all questions are shown, and not ranked: their means are over other questions."
+        "Not all submissions answer all questions: those that lack episodes of a board are shown there, and not ranked."
         if partial
         else "All submissions answer the same questions."
     )
