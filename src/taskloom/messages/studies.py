@@ -99,8 +99,8 @@ EPISODES = {
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
     "ways-of-few": (
-        "task {task!r} has {classes:class}, and `ways` draws {least} or more; use fewer, or `all_up_to: {classes}` to "
-        "take all classes of such tasks"
+        "task {task!r} has {classes:,} classes, and `ways` draws {least} or more; use fewer, or `all_up_to: {classes}` "
+        "to take all classes of such tasks"
     ),
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
     "too-few-examples": (
