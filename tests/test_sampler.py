@@ -383,6 +383,14 @@ def test_too_few_classes_for_the_least_of_listed_ways_are_refused():
     assert len(draw(suite, "t", replace(SHARED, ways=Between(least=5))).labels) == 3  # all that there are
 
 
+def test_a_task_with_fewer_classes_than_the_least_of_ways_is_refused_by_name():
+    suite = suite_of(all=sized(a=4, b=4, c=4, d=4, e=4, f=4))
+    with refused("ways-of-few", task="t", classes=6, least=7):
+        draw(suite, "t", replace(SHARED, ways=Between(least=7, most=9)))
+    assert str(Note.of("ways-of-few", task="t", classes=6, least=7)).startswith("task 't' has 6 classes, and")
+    assert len(draw(suite, "t", replace(SHARED, ways=Between(least=7, most=9, all_up_to=6))).labels) == 6
+
+
 def test_a_test_pool_without_one_of_the_classes_is_refused():
     with refused("too-few-examples", role="query", wanted=2, found=1):
         draw(suite_of(train=sized(a=4, b=4), test=[("a", 90), ("c", 91)]), "t", SHARED)

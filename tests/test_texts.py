@@ -18,6 +18,7 @@ from taskloom.texts import (
     equals,
     length,
     overlaps,
+    overlaps_of_many,
     shingles,
     tokens,
     without_surrogates,
@@ -239,3 +240,9 @@ def test_texts_are_alike_where_they_overlap_or_are_equal(ours: list[str], theirs
     theirs += [" ".join(ours[of % len(ours)].split()[start:])] if ours else []
     expected = {at for _, at, _ in overlaps(ours, theirs)} | {at for _, at in equals(ours, theirs)}
     assert alike(ours, theirs) == expected
+
+
+@given(SEVERAL, SEVERAL, st.integers(0, 5), st.integers(0, 20))
+def test_overlaps_of_many_are_those_of_few_in_the_same_order(ours: list[str], theirs: list[str], of: int, start: int):
+    theirs += [" ".join(ours[of % len(ours)].split()[start:])] if ours else []
+    assert list(overlaps_of_many(ours, theirs)) == list(overlaps(ours, theirs))

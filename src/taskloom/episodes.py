@@ -78,7 +78,10 @@ class Deck:
 
     def draw(self, sampler: Sampler, *, seed: int = 0, index: int = 0) -> Draw:
         """Draw one episode."""
-        own = sampler.of_classes(len(_names(self.task)))
+        own = sampler.of_classes(len(names := _names(self.task)))
+        if names and not sampler.has_room(len(names)):
+            least = sampler.ways.least if isinstance(sampler.ways, Between) else 0
+            raise EpisodeError(Note.of("ways-of-few", task=self.task.id, classes=len(names), least=least))
         return _draw(_Drawing(self.task, self.homes, self.stocks, own, Key(seed, index)))
 
     def groups(self, drawn: Draw) -> set[int]:

@@ -58,7 +58,8 @@ def shots_from(text: str) -> Shots:
 class Between:
     """A number of classes that is drawn: all from the least to the most are equally probable.
 
-    Where there are fewer classes than that, all of them take part.
+    A task with fewer classes than the least is refused, as by the sampler of FLEX, unless `all_up_to` is for it. Where
+    some classes have too few examples, and are named, all others may be fewer than the least.
     """
 
     least: int = 2
@@ -163,6 +164,16 @@ class Sampler:
         if not isinstance(ways, Between) or not ways.all_up_to:
             return self
         return replace(self, ways=0 if ways.least < count <= ways.all_up_to else replace(ways, all_up_to=0))
+
+    def has_room(self, count: int) -> bool:
+        """Tell whether a task with so many classes has as many as are drawn, or takes part with all of them.
+
+        >>> of = Sampler(ways=Between(least=7, all_up_to=3))
+        >>> of.has_room(7), of.has_room(5), of.has_room(2)
+        (True, False, True)
+        """
+        ways = self.ways
+        return not isinstance(ways, Between) or count >= ways.least or count <= ways.all_up_to
 
     @property
     def set_aside(self) -> int:

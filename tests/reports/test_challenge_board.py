@@ -111,3 +111,50 @@ def test_partial_submissions_are_shown_and_not_ranked(made_topics, submitted: Re
     page = board_page(found, boards, HOW)
     assert "not ranked" in page
     assert "part (1 of 2 tasks" in page
+    assert "All submissions answer the same questions" not in page
+
+
+def test_partial_submissions_are_not_ranked_where_no_other_one_is_there(made_topics, tmp_path: Path):
+    lines = [json.loads(line) for line in made_topics.answers.read_text().splitlines()[1:]]
+    for name, some in (("first", lines[:1]), ("second", lines[:1]), ("chance", lines)):
+        answers = {q: labels[0] for line in some for q, labels in line["gold"].items()}
+        about = Submission(protocol="meta-trained", baseline=name == "chance")
+        write_predictions(tmp_path / f"{name}.json", answers, about)
+    for names in (["first"], ["first", "second"], ["first", "chance"]):
+        paths = [("", tmp_path / f"{name}.json") for name in names]
+        found = score_challenge(made_topics.folder, made_topics.answers, paths, partial=True)
+        boards = challenge_boards(found, HOW)
+        first = next(row for row in board_rows(boards) if row["submission"] == "first")
+        assert (first["rank"], first["best"], first["episodes"], first["of"]) == (None, False, 1, 6)
+        page = board_page(found, boards, HOW)
+        assert "No submission answers all 6 episodes: none is ranked." in page
+        assert "on 1 of 6 episodes" in page
+        assert "rank 1" not in page
+        assert "answer the same questions" not in page
+
+
+def test_a_submission_without_one_setting_is_ranked_in_the_other_and_the_page_does_not_say_that_all_are_whole(
+    submitted: Results,
+):
+    kept = [o for o in submitted.outcomes if o.learner != "meta" or o.shots == 2]
+    few = replace(submitted, outcomes=tuple(kept))
+    boards = challenge_boards(few, HOW)
+    assert [(b.title, b.leaderboard.ranked) for b in boards if b.protocol == "meta-trained"] == [
+        ("accuracy, 2 shots", 1)
+    ]
+    assert "answer the same questions" not in board_page(few, boards, HOW)
+    assert "answer the same questions" in board_page(submitted, challenge_boards(submitted, HOW), HOW)
+
+
+def test_a_whole_baseline_stays_whole_beside_a_partial_submission(made_topics, tmp_path: Path):
+    lines = [json.loads(line) for line in made_topics.answers.read_text().splitlines()[1:]]
+    for name, some in (("part", lines[:1]), ("chance", lines)):
+        answers = {q: labels[0] for line in some for q, labels in line["gold"].items()}
+        write_predictions(
+            tmp_path / f"{name}.json", answers, Submission(protocol="meta-trained", baseline=name == "chance")
+        )
+    paths = [("", tmp_path / f"{name}.json") for name in ("part", "chance")]
+    found = score_challenge(made_topics.folder, made_topics.answers, paths, partial=True)
+    boards = [board.leaderboard.standings for board in challenge_boards(found, HOW)]
+    (standings,) = [of for of in boards if len(of) == 2]
+    assert {s.learner: (s.episodes, s.missing is None) for s in standings} == {"chance": (6, True), "part": (1, False)}

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from taskloom.benchmarks import folder_of
+from taskloom.benchmarks.data_sets import declarations
 from taskloom.benchmarks.published import Figures, Published, published
+from taskloom.core import Labels
 from taskloom.episodes import DRAWN
 from taskloom.reports import How, summarise
 from taskloom.reports.episode_stats import episode_spread
 from taskloom.reports.figures import Figure
 from taskloom.reports.printed_means import PrintedMeans
+from taskloom.reports.views.by import By
 from taskloom.reports.views.episodes import EpisodeStatistics
 from taskloom.stats import Estimate
 from taskloom.studies.results import Results
+from taskloom.studies.views import View
 
 Make = Callable[..., Results]
 SCORES = np.array([0.2, 0.4, 0.4, 0.5, 0.6, 0.6, 0.7, 0.9])
@@ -27,6 +34,9 @@ TAGS = {
     "a@test": {"transfer": ("class",), "data set": ("Alpha",)}, "b@test": {"transfer": ("class",)},
     "c@test": {"transfer": ("task",)},
 }  # fmt: skip
+
+
+BESIDE = EpisodeStatistics(by="transfer", paper="flex")
 
 
 def shown(made: Results) -> list[Figure]:
@@ -90,10 +100,52 @@ def test_one_task_has_no_mean_over_tasks(tried: Make):
     assert len(shown(tried({4: {"one": {"a": ["10", "11"]}}}, views=(EpisodeStatistics(),)))) == 1
 
 
-def test_the_figures_of_flex_stand_beside_ours(tried: Make):
-    tags = {"cr@test": {"transfer": ("task",), "data set": ("cr",)}, "trec@test": {"transfer": ("task",)}}
+def beside_flex(tried: Make, tags: Mapping[str, Any], view: View = BESIDE, labels: Mapping[str, Any] = {}) -> Results:
+    """Results on CR and TREC with the labels of the paper, or with others."""
     right = {"one": {"cr@test": ["1100", "1000"], "trec@test": ["1111", "1100"]}}
-    each, over = shown(tried({0: right, DRAWN: right}, tags, views=(EpisodeStatistics(by="transfer", paper="flex"),)))
+    made = tried({0: right, DRAWN: right}, tags, views=(view,))
+    of = {f"{name}@test": labels.get(name, published("flex").tasks[name].labels) for name in ("cr", "trec")}
+    tasks = {name: replace(task, output=Labels(of[name])) for name, task in made.suite.tasks.items()}
+    return replace(made, suite=replace(made.suite, tasks=tasks))
+
+
+@pytest.mark.parametrize(
+    ("transfer", "labels", "why"),
+    [
+        ("task", {}, "cr@test: its kind of transfer is task here, and 'cr' has domain transfer in the paper"),
+        ("domain", {"cr": ("bad", "good")}, "cr@test: its labels are not those of 'cr' in the paper"),
+    ],
+)
+def test_figures_of_flex_are_left_out_of_tasks_with_other_labels_or_transfer(
+    tried: Make, transfer: str, labels: dict[str, tuple[str, ...]], why: str
+):
+    tags = {"cr@test": {"transfer": (transfer,), "data set": ("cr",)}, "trec@test": {"transfer": ("task",)}}
+    each, over = shown(beside_flex(tried, tags, labels=labels))
+    assert {row[0] for row in each.rows if "published" in str(row[2])} == {"trec@test"}
+    means = [row for row in over.rows if row[1] == "UniFew, published"]
+    assert {row[0]: row[2] for row in means} == {"task": 1, "overall": 1}
+    for figure in (each, over):
+        assert f"published figures left out for {why}" in figure.notes
+
+
+def test_figures_by_data_set_are_left_out_of_tasks_with_other_transfer_too(tried: Make):
+    tags = {f"{name}@test": {"transfer": ("task",), "data set": (name,)} for name in ("cr", "trec")}
+    (figure,) = shown(beside_flex(tried, tags, By(tags=("data set",), paper="flex")))
+    assert {row[0] for row in figure.rows if "published" in str(row[2])} == {"trec"}
+    assert any(note.startswith("published figures left out for cr@test") for note in figure.notes)
+
+
+def test_the_labels_of_the_paper_are_those_that_are_declared():
+    declared = declarations(folder_of("flex") / "data_sets.toml")
+    theirs = published("flex").tasks
+    assert {name: of.labels for name, of in theirs.items()} == {
+        name: of.labels["test"] for name, of in declared.items() if "test" in of.labels
+    }
+
+
+def test_the_figures_of_flex_stand_beside_ours(tried: Make):
+    tags = {"cr@test": {"transfer": ("domain",), "data set": ("cr",)}, "trec@test": {"transfer": ("task",)}}
+    each, over = shown(beside_flex(tried, tags))
     theirs = {row[:3]: row[3:] for row in each.rows if "published" in str(row[2])}
     assert theirs["cr@test", 0, "UniFew, published"] == (90, 85.4, "4.7", "0.95", "0.92", "0.99")
     assert theirs["trec@test", DRAWN, "UniFew meta, published"] == (90, 60.0, "6.6", "1.41", "1.39", "1.38")

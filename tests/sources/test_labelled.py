@@ -175,6 +175,8 @@ def test_mentions_of_a_table_of_ones_own_are_marked_where_they_first_stand():
 def test_a_missing_column_is_named_with_those_that_there_are(refused: Any):
     with refused(SourceError, "field-column-missing", field="text", columns=["body", "label"], place="a:1"):
         list(formed([("a:1", {"body": "x", "label": "y"})], "single"))
+    with pytest.raises(SourceError, match=r"a YAML file with `from: FILE` and `columns: \{text: COLUMN\}`; found"):
+        list(formed([("a:1", {"body": "x", "label": "y"})], "single"))
 
 
 @pytest.mark.parametrize(
@@ -210,3 +212,26 @@ def test_every_form_has_the_fields_that_templates_know():
     assert {form: len(fields) for form, fields in FIELDS.items()} == {
         "single": 1, "document": 1, "pair": 2, "relation": 3, "entity": 2,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_a_file_that_is_utf_8_as_a_whole_is_read_so_whatever_is_declared(tmp_path: Path, encoding: str):
+    text = "a café of joy .\nan abyss of clichés .\n"
+    for name in ("rt.pos", "rt.pos.gz"):
+        raw = text.encode(encoding)
+        content = gzip.compress(raw) if name.endswith("gz") else raw
+        found = rows(
+            {path: at for path, at in written(tmp_path, {name: content}).items() if at == name},
+            Files(match=(), reader="lines", label="(pos)", encoding="latin-1"),
+        )
+        assert [row["text"] for row in found] == ["a café of joy .", "an abyss of clichés ."]
+    (document,) = read(tmp_path / encoding, "sci.med/1", text.encode(encoding), reader="document", encoding="latin-1")
+    assert document["text"] == " ".join(text.split())
+
+
+def test_a_file_with_a_single_byte_that_is_not_utf_8_is_read_as_declared(tmp_path: Path):
+    content = "a café of joy .\n".encode() + "clichés\n".encode("latin-1")
+    found = read(tmp_path, "rt.pos", content, reader="lines", encoding="latin-1")
+    assert [row["text"] for row in found] == ["a cafÃ© of joy .", "clichés"]
+    escaped = "日本".encode("iso2022-jp")  # all of it ASCII bytes
+    assert read(tmp_path / "jp", "rt.pos", escaped, reader="lines", encoding="iso2022-jp")[0]["text"] == "日本"

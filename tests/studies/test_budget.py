@@ -11,10 +11,11 @@ import pytest
 
 from taskloom.episodes import Sampler
 from taskloom.errors import StudyError, UsageError
+from taskloom.reports.budget import recommended
 from taskloom.sample_sizes import SampleSize
 from taskloom.stats import Estimate
 from taskloom.studies.api import LEDGER, Prepared, prepare
-from taskloom.studies.budget import StudyBudget, protocol_lines, study_budget
+from taskloom.studies.budget import StudyBudget, _items_of, protocol_lines, study_budget
 from taskloom.studies.kinds import KnownKinds
 from taskloom.studies.ledger import Ledger
 from taskloom.studies.pilot import pilot_cells, run_pilot
@@ -186,7 +187,38 @@ def test_the_lines_make_the_study_that_was_planned():
 
 def test_one_seed_needs_no_explanation():
     assert protocol_lines(StudyProtocol(shots={4: 1}, seeds=(0,)), replace(SIZE, episodes=60)) == (
-        "protocol:\n  shots: {4: 60}\n  query: 24"
+        "protocol:\n  shots: {4: 60}\n  query: 24\n  seeds: 1"
+    )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{preset: flex}",
+        "{preset: flex, seeds: [3, 5], dev: 2, query: 9}",
+        "{preset: bao, ways: 3}",
+        "{seeds: 2, shots: [0, 4], per_class: true, ways: {least: 2, most: 3}, for: {'a*': {preset: gao}}}",
+    ],
+)
+def test_the_lines_keep_the_preset_and_all_that_is_not_planned(written: str):
+    head = "name: n\nsuite: s\nlearners: {majority: {}}\n"
+    before = parse(f"{head}protocol: {written}").protocol
+    lines = protocol_lines(before, SIZE)
+    after = parse(f"{head}{lines}").protocol
+    assert ("preset: flex" in lines) == ("flex" in written)
+    for one, other in ((before, after), *zip(before.tasks.values(), after.tasks.values(), strict=True)):
+        sizes = {name: 12 // len(one.seeds) for name in one.shots}
+        assert other == replace(one, shots=sizes, sampler=replace(one.sampler, query=24), tasks=other.tasks)
+
+
+def test_items_of_each_class_are_called_so(study):
+    ahead = planned(study, seconds=0.01)
+    run_pilot(ahead)
+    found = budget(ahead, 20.0)
+    assert "test items each:" in recommended(found)
+    assert "test items of each class:" in recommended(replace(found, items_of="of each class"))
+    assert _items_of(parse("name: n\nsuite: s\nlearners: {majority: {}}\nprotocol: {preset: flex}").protocol) == (
+        "of each class"
     )
 
 

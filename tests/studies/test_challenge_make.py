@@ -101,8 +101,10 @@ def test_classes_that_are_dropped_and_labels_that_other_episodes_show_are_noted(
     taught = {(row.episode, item) for row in made.challenge.rows() for item in row.taught}
     asked = [(row.episode, item) for row in made.challenge.rows() for item in row.query.values()]
     told = sum(any(item == other and episode != where for where, other in taught) for episode, item in asked)
-    (shown,) = [dict(note.values) for note in made.notes if note.code == "questions-told"]
+    (note,) = [note for note in made.notes if note.code == "questions-told"]
+    shown = dict(note.values)
     assert (shown["told"], shown["asked"]) == (told, 12)
+    assert str(note).startswith(f"{told} of 12 questions of t are about items whose label another episode shows")
 
 
 def test_ids_cannot_be_guessed_from_names_that_tell_the_class(tmp_path: Path):

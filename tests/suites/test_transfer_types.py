@@ -11,7 +11,7 @@ from taskloom.core import Suite
 from taskloom.errors import LeakError, UnknownNameError
 from taskloom.sources.splits import SPLIT
 from taskloom.suites.labelled import DataSet, Gathered, gather, suite
-from taskloom.suites.transfer_types import apart, leaks_of, transfer
+from taskloom.suites.transfer_types import apart, certified, leaks_of, transfer
 
 LONG = "the quick brown fox jumps over the lazy dog while seven small birds look on from the old oak"
 
@@ -91,6 +91,22 @@ def test_texts_that_leak_are_dropped_from_what_is_learnt_and_counted():
     assert {note.code: count for note, count in kept[1].dropped.items() if count} == {"row-leaking": 1}
     assert told[0].startswith("train and dev beside test: 1 of 3 examples dropped (second@train 1); compared for equal")
     assert kinds(transfer(made(*kept), "flex")) == {"third@test": "domain"}
+
+
+def test_near_texts_are_refused_where_they_would_be_dropped_however_late_they_come():
+    own = [(f"line {number} of a file with words that no other one has", "a") for number in range(150)]
+    rows = [("x", {"text": text, "label": label}) for text, label in [*own, (LONG, "a")]]
+    learnt = gather(DataSet(name="first", type=("topic",), labels={"train": ("a",)}), rows)
+    sets = [learnt, data_set("second", "topic", texts=f"so {LONG}", test=("x",))]
+    assert "1 of 151 examples dropped" in apart(sets)[1][0]
+    (leak,) = leaks_of(made(*sets), "flex")
+    assert (leak.note.code, dict(leak.note.values)["place"]) == ("E304-overlap", "first-151")
+
+
+def test_the_certificate_says_how_many_texts_were_compared():
+    told = certified(made(NEWS, FILMS), "flex")
+    assert told.startswith("8 examples compared for equal texts, and the first 10,000 of each task (8 examples)")
+    assert certified(made(SHOPS), "flex").endswith("nothing to compare")
 
 
 def test_what_is_held_out_is_never_dropped():

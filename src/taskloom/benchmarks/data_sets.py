@@ -22,15 +22,12 @@ from ..sources.splits import SPLIT
 from ..suites import labelled
 from ..suites.labelled import ALL_OTHERS, PHASES, DataSet, Gathered
 from ..suites.leaks import LEAKAGE
-from ..suites.transfer_types import apart, transfer
+from ..suites.transfer_types import apart, certified, transfer
 
 ENDINGS = ("jsonl", "json", "csv", "tsv", "parquet", "jsonl.gz", "csv.gz", "tsv.gz")
 SPLIT_FILES = ("train", "dev", "valid", "val", "test")  # how files of a data set's folder begin
 Leaks: TypeAlias = Literal["drop", "refuse", "keep"]  # of texts that are trained on and tested
-COMPARED_BY = {
-    "refuse": "all texts were compared for being equal, and the first of each task for half a text in common: no leak",
-    "keep": "texts were not compared (leaks: keep)",
-}
+KEPT = "texts were not compared (leaks: keep)"
 LARGEST = 1 << 20  # bytes of a declaration
 LONGEST = 9  # digits of a number of labels
 MOST_NAMED = 1_000  # characters of the names and patterns by which files are found
@@ -236,6 +233,8 @@ def rows_on_hub(of: Declared) -> list[tuple[Place, Row]]:
 def assembled(sets: Sequence[Gathered], *, id: str, fold: str, leaks: Leaks, about: Mapping[str, Json]) -> Suite:
     """Make the suite of data sets, with kinds of transfer; what leaks by text is dropped, refused, or kept."""
     labelled.refuse_unfit(sets)
-    kept, told = apart(sets) if leaks == "drop" else (list(sets), [COMPARED_BY[leaks]])
-    made = labelled.suite(kept, id=id, fold=fold, about={**about, **({LEAKAGE: told} if told else {})})
-    return transfer(made, fold, by_text=leaks != "keep")
+    kept, told = apart(sets) if leaks == "drop" else (list(sets), [KEPT])
+    made = labelled.suite(kept, id=id, fold=fold, about=about)
+    tagged = transfer(made, fold, by_text=leaks == "refuse")  # what is dropped was compared before
+    told = [certified(tagged, fold)] if leaks == "refuse" else told
+    return replace(tagged, about={**tagged.about, **({LEAKAGE: told} if told else {})})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from ..episodes import Shots
@@ -30,12 +30,21 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTask:
+    """What a paper tested on a data set, and what was new in it beside what it trained on."""
+
+    transfer: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """What a paper has published."""
 
     paper: str
     figures: tuple[Figures, ...]
     said: Mapping[str, str]  # findings that are no table, by the view they belong to
+    tasks: Mapping[str, PublishedTask] = field(default_factory=dict)  # by data set; figures of others go by its name
 
     def by(self, what: str) -> list[Figures]:
         """Give the tables that are by something."""
@@ -76,4 +85,5 @@ def published(name: str) -> Published:
         raise UnknownNameError("paper", name, names())
     read = json.loads((folder_of(name) / FIGURES).read_text(encoding="utf-8"))
     figures = (Figures(**{**table, "notes": tuple(table["notes"])}) for table in read["figures"])
-    return Published(paper=read["paper"], figures=tuple(figures), said=read["said"])
+    tasks = {of: PublishedTask(**{**one, "labels": tuple(one["labels"])}) for of, one in read.get("tasks", {}).items()}
+    return Published(paper=read["paper"], figures=tuple(figures), said=read["said"], tasks=tasks)

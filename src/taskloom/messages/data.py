@@ -58,7 +58,10 @@ GUESSES = {  # why a column is taken for what it is
     ),
 }
 LABELLED = {  # data sets
-    "field-column-missing": "no column for {field} ({wanted:or}); name it in `columns`; found: {columns} ({place})",
+    "field-column-missing": (
+        "no column for {field} ({wanted:or}); build from a declaration, a YAML file with `from: FILE` and "
+        "`columns: {{{field}: COLUMN}}`; found: {columns} ({place})"
+    ),
     "row-malformed": "not a row of form {form} ({reason}): {place}",
     "labels-unknown": (
         "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "

@@ -41,6 +41,11 @@ REPORTS = {  # warnings beside scores
         "which makes intervals wide; run more seeds"
     ),
     "incomplete": "{tasks:,} of {of:task}, {episodes:,} of {of_episodes:episode}",
+    "published-labels": "published figures left out for {task}: its labels are not those of {name!r} in the paper",
+    "published-transfer": (
+        "published figures left out for {task}: its kind of transfer is {here} here, and {name!r} has {paper} transfer "
+        "in the paper"
+    ),
 }
 FINDINGS = {  # what a run found
     "best-only": "{metric}, {shots}: {learner} reaches {score}; there is no other learner to compare it with",

@@ -98,6 +98,10 @@ EPISODES = {
         "thus fewer shots; their examples: {classes:sizes 20}"
     ),
     "too-few-ways": "too few classes with at least {least} examples: {able} of the {ways} needed",
+    "ways-of-few": (
+        "task {task!r} has {classes:,} classes, and `ways` draws {least} or more; use fewer, or `all_up_to: {classes}` "
+        "to take all classes of such tasks"
+    ),
     "class-too-small": "classes with fewer than {least} examples: {classes:sizes 20}",
     "too-few-examples": (
         "too few examples for the {role} set of task {task!r}; make the sets smaller: "
@@ -210,8 +214,8 @@ CHALLENGES = {
     "challenge-draws-doubled": "two settings draw the same episodes; drop one: task {task!r}, episode {episode}",
     "label-in-field": "field {name!r} is the label itself; drop it from the inputs: task {task!r}",
     "questions-told": (
-        "{told:,} of {asked:question} are about items whose label another episode shows: participants must answer each "
-        "episode by itself; tasks with train and test pools have no such questions: {tasks:first 12}"
+        "{told:,} of {asked:question} of {tasks:first 12} are about items whose label another episode shows: "
+        "participants must answer each episode by itself; tasks with train and test pools have no such questions"
     ),
     "challenge-classes-dropped": (
         "task {task!r}: classes dropped in some episodes, with their examples: {classes:sizes 20}"

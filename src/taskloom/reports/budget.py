@@ -28,7 +28,8 @@ FORMS = (".html", ".svg")
 
 def choices_table(found: StudyBudget) -> Table:
     """Write the sizes to choose from, and the best of other budgets; all in points."""
-    columns = ("budget", "episodes", "test items", "time", "width", "coverage", "detectable", "")
+    items = "test items" if found.items_of == "each" else f"test items {found.items_of}"
+    columns = ("budget", "episodes", items, "time", "width", "coverage", "detectable", "")
     rows = [_row(found.seconds, one, found, "narrowest" if one == found.best else "") for one in found.sizes.choices]
     others = [_row(seconds, sizes.best, found, "narrowest") for seconds, sizes in found.others.items()]
     return columns, [*rows, *others]
@@ -70,7 +71,7 @@ def recommended(found: StudyBudget) -> str:
     best, tasks = found.best, len(found.tasks)
     overall = f", and {points(best.overall_width)} points of the mean over {tasks} tasks" if tasks > 1 else ""
     return (
-        f"{best.episodes:,} episodes with {best.items:,} test items each: "
+        f"{best.episodes:,} episodes with {best.items:,} test items {found.items_of}: "
         f"an interval of {points(best.width)} points on one task{overall}"
     )
 

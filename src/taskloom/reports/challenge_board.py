@@ -6,8 +6,9 @@ One static page that loads nothing; all that participants say of themselves is e
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from statistics import stdev
 from typing import Any
@@ -20,6 +21,7 @@ from ..studies.results import Outcome, Results
 from ..studies.submissions import PROTOCOLS, Protocol, Submission
 from ..texts import counted
 from . import board_plots, numbers, plots, tables
+from .comparable import Ground
 from .draws import How
 from .leaderboards import Leaderboard, Standing, leaderboard
 from .page.about import estimation
@@ -27,9 +29,10 @@ from .page.headline import extent, sentence
 from .page.matrix import Shades, value
 from .pages import box, document, folded, table
 
+NOT_ALL = "they do not answer all episodes of the challenge in this setting"
 LINKS = ("https://", "http://")
 COLUMNS = ("protocol", "metric", "shots", "task", "submission", "value", "low", "high", "deviation", "n", "episodes",
-           "rank", "groups", "best", "baseline")  # fmt: skip
+           "of", "rank", "groups", "best", "baseline")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,12 @@ class ProtocolBoard:
     leaderboard: Leaderboard
     tasks: tuple[str, ...]  # in the order of the challenge
     deviations: Mapping[tuple[str, str], float]  # task and submission -> standard deviation over episodes
+    episodes: int  # of the challenge, in this setting
+
+    @property
+    def partial(self) -> bool:
+        """Tell whether a submission does not answer all episodes."""
+        return any(s.missing for s in self.leaderboard.standings)
 
     @property
     def title(self) -> str:
@@ -47,27 +56,50 @@ class ProtocolBoard:
         return f"{self.leaderboard.metric}, {_setting(self.leaderboard.shots)}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What the submissions of a board are asked."""
+
+    metric: str
+    shots: Shots
+    asked: Ground
+
+
 def challenge_boards(results: Results, how: How | None = None) -> tuple[ProtocolBoard, ...]:
-    """Rank the submissions of each protocol: by each task's first metric, at each setting of shots."""
+    """Rank the submissions of each protocol: by each task's first metric, at each setting of shots.
+
+    Those that do not answer all episodes of the challenge are shown and not ranked, even where no other one does.
+    """
     said = {name: results.settings[name]["protocol"] for name in results.learners}
     if silent := [name for name, one in said.items() if not one]:
         raise ChallengeError(Note.of("protocol-missing", names=silent, known=list(PROTOCOLS)))
-    first = {task: results.metrics_of(task)[0] for task in sorted({o.task for o in results.outcomes})}
+    first = {task: results.metrics_of(task)[0] for task in sorted(results.suite.tasks)}
     found: dict[tuple[Protocol, str, Shots], list[Outcome]] = {}
     for o in results.outcomes:
         at: Any = (said[o.learner], first[o.task], o.shots)
         found.setdefault(at, []).append(o)
     metrics = list(dict.fromkeys(first.values()))
     order = sorted(found, key=lambda at: (list(PROTOCOLS).index(at[0]), metrics.index(at[1]), _few_first(at[2])))
-    return tuple(_ranked(results, *at, found[at], how) for at in order)
+    return tuple(_ranked(results, at[0], found[at], _asked(results, first, *at[1:]), how) for at in order)
+
+
+def _asked(results: Results, first: Mapping[str, str], metric: str, shots: Shots) -> _Setting:
+    """Give all episodes of the challenge with this first metric and setting of shots."""
+    asked = frozenset(
+        ((task, seed, index, 0), items)
+        for (task, at, seed, index), items in results.asked.items()
+        if (first[task], at) == (metric, shots)
+    )
+    return _Setting(metric, shots, asked)
 
 
 def _ranked(
-    results: Results, protocol: Protocol, metric: str, shots: Shots, outcomes: Sequence[Outcome], how: How | None
+    results: Results, protocol: Protocol, outcomes: Sequence[Outcome], of: _Setting, how: How | None
 ) -> ProtocolBoard:
-    made = leaderboard(metric, shots, outcomes, results.baselines, how)
+    made = leaderboard(of.metric, of.shots, outcomes, results.baselines, how, asked=of.asked)
     tasks = tuple(task for task in results.suite.tasks if task in made.tasks)
-    return ProtocolBoard(protocol, made, tasks, _deviations(metric, outcomes))
+    alone = replace(made, common=None)  # a submission is ranked on the whole challenge, or not at all
+    return ProtocolBoard(protocol, alone, tasks, _deviations(of.metric, outcomes), len(of.asked))
 
 
 def _few_first(shots: Shots) -> tuple[bool, tuple[int, int]]:
@@ -95,13 +127,19 @@ def board_rows(boards: Sequence[ProtocolBoard]) -> Iterator[dict[str, Any]]:
         made = board.leaderboard
         at = {"protocol": board.protocol, "metric": made.metric, "shots": made.shots}
         for s in made.standings:
-            own = {"episodes": s.episodes, "rank": s.rank or None, "groups": s.groups, "best": s.best}
+            own = {
+                "episodes": s.episodes,
+                "of": board.episodes,
+                "rank": s.rank or None,
+                "groups": s.groups,
+                "best": s.best,
+            }
             means = {"task": None, "submission": s.learner, **_numbers(s.score.value, s.score.low, s.score.high)}
             yield {**at, **means, "deviation": None, "n": s.score.n, **own, "baseline": s.baseline}
             for task in (task for task in board.tasks if s.learner in made.tasks[task]):
                 e, spread = made.tasks[task][s.learner], board.deviations[task, s.learner]
                 values = _numbers(e.value, e.low, e.high) | {"deviation": None if math.isnan(spread) else spread}
-                blank = dict.fromkeys(("episodes", "rank", "groups", "best"))
+                blank = dict.fromkeys(("episodes", "of", "rank", "groups", "best"))
                 yield {**at, "task": task, "submission": s.learner, **values, "n": e.n, **blank, "baseline": s.baseline}
 
 
@@ -119,7 +157,9 @@ def board_page(results: Results, boards: Sequence[ProtocolBoard], how: How | Non
     about = {name: Submission(**of) for name, of in results.settings.items()}  # type: ignore[arg-type]
     present = [one for one in PROTOCOLS if any(board.protocol == one for board in boards)]
     sections = (_protocol(one, [b for b in boards if b.protocol == one], about, how) for one in present)
-    body = [_top(results, present), "<main>", *sections, _submissions(about), _method(how), "</main>", _footer(results)]
+    answered = Counter(o.learner for o in results.outcomes)
+    method = _method(how, partial=any(answered[name] < len(results.asked) for name in results.learners))
+    body = [_top(results, present), "<main>", *sections, _submissions(about), method, "</main>", _footer(results)]
     return document(f"{results.name}: board", body)
 
 
@@ -145,16 +185,24 @@ def _protocol(protocol: Protocol, boards: Sequence[ProtocolBoard], about: Mappin
 def _board(board: ProtocolBoard, about: Mapping[str, Submission], how: How) -> str:
     made = board.leaderboard
     drawn = plots.responsive(lambda width: board_plots.scores(made.headline, width))
-    said = f"{extent(made)}. Bars are {100 * how.level:.4g} % confidence intervals, for {tables.spoken(how)}."
-    notes = "".join(f"<li>{escape(note)}</li>" for note in tables.leaderboard_notes(made))
+    over = extent(made) if made.ranked else "Each mean is over the episodes that the submission answers"
+    said = f"{over}. Bars are {100 * how.level:.4g} % confidence intervals, for {tables.spoken(how)}."
+    notes = "".join(f"<li>{escape(note)}</li>" for note in tables.leaderboard_notes(made, NOT_ALL))
     pairs = [*made.headline.pairs, *made.headline.against]
     return "".join([
-        f'<div class="hero"><p class="lead">{sentence(made.headline)}</p>',
+        f'<div class="hero"><p class="lead">{_lead(board)}</p>',
         f"<figure>{drawn}<figcaption>{escape(said)}</figcaption></figure></div>",
         _table(board, about),
         f'<ul class="notes">{notes}</ul>' if notes else "",
         folded("Paired differences", table(tables.PAIR_COLUMNS, tables.pairs(made.headline), "n")) if pairs else "",
     ])  # fmt: skip
+
+
+def _lead(board: ProtocolBoard) -> str:
+    """Say who is best, of those that answer all episodes."""
+    if board.partial and not board.leaderboard.ranked:
+        return f"No submission answers all {counted(board.episodes, 'episode')}: none is ranked."
+    return sentence(board.leaderboard)
 
 
 def _table(board: ProtocolBoard, about: Mapping[str, Submission]) -> str:
@@ -178,7 +226,7 @@ def _row(s: Standing, board: ProtocolBoard, shades: Shades, about: Submission) -
     place = "baseline" if s.baseline else f"rank {s.rank}" if s.rank else "not ranked"
     told = escape(" · ".join(filter(None, [place, about.model])))
     letters = f"<small>group {escape(s.groups)}</small>" if s.groups else ""
-    part = f"<small>{escape(tables.partly(s))}</small>" if s.missing else ""
+    part = f"<small>on {s.episodes:,} of {counted(board.episodes, 'episode')}</small>" if s.missing else ""
     best = ' class="best"' if s.best else ""
     title = f"{counted(s.score.n, 'answer')}, {counted(s.episodes, 'episode')}"
     head = f'<th scope="row"><b>{_linked(s.learner, about.url)}</b><br><small>{told}</small></th>'
@@ -214,10 +262,15 @@ def _submissions(about: Mapping[str, Submission]) -> str:
     return f'<section id="submissions"><h2>Submissions</h2>{shown}</section>'
 
 
-def _method(how: How) -> str:
+def _method(how: How, *, partial: bool) -> str:
+    same = (
+        "Not all submissions answer all questions: those that lack episodes of a board are shown there, and not ranked."
+        if partial
+        else "All submissions answer the same questions."
+    )
     protocols = (
         "<p>Pretraining-Only: the model was trained on no tasks like these. Meta-Trained: the model, or a base of it, "
-        "was trained on other tasks. Each protocol has its own boards. All submissions answer the same questions.</p>"
+        f"was trained on other tasks. Each protocol has its own boards. {same}</p>"
     )
     return f'<section id="method"><h2>Method</h2>{protocols}{estimation(how)}</section>'
 

@@ -89,10 +89,19 @@ class Category:
 
 
 def leaderboard(
-    metric: str, shots: Shots, outcomes: Iterable[Outcome], baselines: Sequence[str] = (), how: How | None = None
+    metric: str,
+    shots: Shots,
+    outcomes: Iterable[Outcome],
+    baselines: Sequence[str] = (),
+    how: How | None = None,
+    *,
+    asked: Ground = frozenset(),
 ) -> Leaderboard:
-    """Score all learners that have outcomes at these shots, and compare each two of them."""
-    return ScoreField.of(metric, shots, outcomes, how or How()).leaderboard(baselines)
+    """Score all learners that have outcomes at these shots, and compare each two of them.
+
+    Where it is known what was asked, only learners that have all of it are ranked.
+    """
+    return ScoreField.of(metric, shots, outcomes, how or How()).leaderboard(baselines, asked)
 
 
 def mean_scores(metric: str, shots: Shots, outcomes: Iterable[Outcome], how: How) -> dict[str, Estimate]:
@@ -187,11 +196,16 @@ class ScoreField:
             means={**self.means, **{name: kept.means[name] for name in names}},
         )
 
-    def leaderboard(self, baselines: Sequence[str]) -> Leaderboard:
-        """Score all learners, and rank those that have all that any has; then all on what they have in common."""
+    def leaderboard(self, baselines: Sequence[str], asked: Ground = frozenset()) -> Leaderboard:
+        """Score all learners, and rank those that have all that any has; then all on what they have in common.
+
+        What was asked and no learner has answered is lacking, too.
+        """
         grounds = {name: ground_of(found) for name, found in self.drawn.items()}
         contested = {name: ground for name, ground in grounds.items() if name not in baselines} or grounds
-        whole, shared = everything(contested), common(contested)
+        answered = {place for name in contested for place in self.answers[name]}
+        unanswered = frozenset(one for one in asked if one[0] not in answered)
+        whole, shared = everything(contested) | unanswered, common(contested)
         trimmed = self._trimmed(whole, baselines)
         made = trimmed._compared(whole, baselines)
         if trimmed is not self:

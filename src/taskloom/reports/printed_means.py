@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from ..benchmarks.published import Figures, Published, published
-from ..core import Suite
+from ..core import Labels, Suite, Task
 from ..episodes import Shots
+from ..messages import Note
 from ..stats import Estimate, mean_interval
+from ..suites.transfer_types import TRANSFER
 from .figures import Value
 from .group_plots import GroupSpot
 
@@ -80,7 +82,18 @@ class PrintedMeans:
         return next((t.values.get(method, {}).get(name) for t in tables), None)
 
     def _data_set(self, task: str) -> str:
-        return next(iter(self.suite.tasks[task].tags.get(DATA_SET, ())), task.partition("@")[0])
+        """Name the data set of a task as the paper does; nothing where the paper's figures are of another task."""
+        return "" if self._other(task) else self._name(task)
+
+    def _name(self, task: str) -> str:
+        return data_set_of(self.suite.tasks[task])
+
+    def _other(self, task: str) -> Note | None:
+        return other_than_published(self.suite.tasks[task], self.paper)
+
+    def left_out(self, tasks: Iterable[str]) -> list[str]:
+        """Say of which tasks published figures are left out, and why."""
+        return [str(why) for task in dict.fromkeys(tasks) if (why := self._other(task))]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -99,6 +112,26 @@ class PrintedMeans:
             "published: means over those of these data sets that the paper has, worked out here from its printed means"
         )
         return (f"{made}; in brackets 1.96 standard errors, from its printed deviations", *self.notes[:1])
+
+
+def data_set_of(task: Task) -> str:
+    """Name the data set of a task: by its tag, or else by its id."""
+    return next(iter(task.tags.get(DATA_SET, ())), task.id.partition("@")[0])
+
+
+def other_than_published(task: Task, paper: Published) -> Note | None:
+    """Say why a task is not what a paper tested, though it has the same name: other labels, or other transfer."""
+    name = data_set_of(task)
+    theirs = paper.tasks.get(name)
+    if theirs is None:
+        return None
+    if not isinstance(task.output, Labels) or {*task.output.names} != {*theirs.labels}:
+        return Note.of("published-labels", task=task.id, name=name)
+    here = task.tags.get(TRANSFER, ())
+    if here != (theirs.transfer,):
+        told = ", ".join(here) or "not known"
+        return Note.of("published-transfer", task=task.id, name=name, here=told, paper=theirs.transfer)
+    return None
 
 
 def _cells(e: Estimate | None) -> tuple[Value, Value]:

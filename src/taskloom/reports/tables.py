@@ -30,6 +30,7 @@ from .summary import Summary
 from .training import TrainingRow, processor
 
 Rows = list[list[str]]
+OTHER_EPISODES = "their means are over other tasks or episodes than of ranked learners"
 PAIR_COLUMNS = ["a", "b", "a - b", "p (Holm)", "of pairs", "significant"]
 FEW = 20  # rows of a figure on a terminal
 FAILURE_COLUMNS = ["learner", "what happened", "cells", "the first"]
@@ -143,9 +144,9 @@ def notes(summary: Summary, metric: str) -> list[str]:
     return [f"{', '.join(shots)}: {note}" for note, shots in where.items()]
 
 
-def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
+def leaderboard_notes(leaderboard: Leaderboard, why: str = OTHER_EPISODES) -> Iterator[str]:
     """Say which learners are not ranked and why, and what intervals do not cover."""
-    yield from _not_ranked(leaderboard)
+    yield from _not_ranked(leaderboard, why)
     for s in leaderboard.standings:
         if s.without:
             yield f"{s.learner}: {s.without} of {counted(s.episodes, 'episode')} without a score, not in the mean"
@@ -157,7 +158,7 @@ def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
         yield f"mean over instances (a task weighs as many as it has): {listed}"
 
 
-def _not_ranked(leaderboard: Leaderboard) -> Iterator[str]:
+def _not_ranked(leaderboard: Leaderboard, why: str) -> Iterator[str]:
     """Name learners that lack tasks or episodes, those that have as many together."""
     found: dict[str, list[str]] = {}
     for s in leaderboard.standings:
@@ -165,7 +166,7 @@ def _not_ranked(leaderboard: Leaderboard) -> Iterator[str]:
             found.setdefault(str(s.missing), []).append(s.learner)
     if found:
         listed = "; ".join(f"{', '.join(names)} ({has})" for has, names in found.items())
-        yield f"not ranked, because their means are over other tasks or episodes than of ranked learners: {listed}"
+        yield f"not ranked, because {why}: {listed}"
 
 
 def brief(summary: Summary) -> list[tuple[Leaderboard, list[Standing]]]:

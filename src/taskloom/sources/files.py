@@ -160,6 +160,22 @@ def _text(path: Path, encoding: str) -> IO[str]:
         raise UsageError(f"unknown encoding; try utf-8, gb18030 or latin-1: {encoding!r}") from None
 
 
+def encoding_of(path: Path, declared: str) -> str:
+    """Give UTF-8 where the whole file is valid UTF-8 and not just ASCII, else the encoding that is declared for it."""
+    if declared == Layout().encoding:
+        return declared
+    decoder, size, beyond = codecs.getincrementaldecoder("utf-8")(), 0, False
+    try:
+        with unreadable(path), opened(path) as file:
+            while (raw := file.read(BEGINNING)) and size <= MAX_SIZE:
+                size, beyond = size + len(raw), beyond or not raw.isascii()
+                decoder.decode(raw)
+        decoder.decode(b"", final=True)
+    except (UnicodeDecodeError, SourceError):
+        return declared
+    return Layout().encoding if beyond and size <= MAX_SIZE else declared
+
+
 def _likely(line: str, encoding: str) -> str:
     """Guess which encoding a line is in: Chinese has runs of high bytes, Latin letters with accents stand alone."""
     raw = line.encode(encoding.removesuffix("-sig"), "surrogateescape")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
 
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..limits import parse_json
 from ..messages import Note
-from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, lines, refuse_name
+from .files import MAX_LINE, MAX_LIST, Layout, Place, Row, RowFaults, encoding_of, lines, refuse_name
 from .files import read as read_table
 from .splits import DEV, SPLIT, TEST, VALUES, pool_of
 from .tidy import TIDY
@@ -110,7 +110,8 @@ def rows_of_files(of: Found, form: str, faults: RowFaults, most: int = 0) -> Ite
     for path, name in of.paths.items():
         label = re.search(of.files.label, name) if of.files.label else None
         common = {LABEL: label[1] if label else None, SPLIT: split_in(name)}
-        found = formed(READERS[of.files.reader](path, of.files, faults), form, of.files.columns)
+        files = replace(of.files, encoding=encoding_of(path, of.files.encoding))
+        found = formed(READERS[files.reader](path, files, faults), form, files.columns)
         whole = itertools.islice(found, most) if label and most else found
         yield from ((place, {**row, **{k: v for k, v in common.items() if not row.get(k)}}) for place, row in whole)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any
 
 from ..errors import UsageError
 from ..messages import Note
+from ..presets import PRESETS
 from ..sample_sizes import (
     LEAST_COVERAGE,
     SampleSize,
@@ -25,15 +27,18 @@ from ..sample_sizes import (
     simulate,
     total_seconds,
 )
+from ..sampler import Sampler
 from ..texts import counted, time_text
 from .api import Prepared
 from .kinds import Kind, KnownKinds
 from .study import StudyProtocol
+from .yaml_writer import written_protocol
 
 ROUND = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 45, 60, 75, 90, 120, 150, 200, 300, 450, 600, 800, 1000)
 LEAST, MOST = 1000, 2000  # repetitions of one accuracy, and those of all
 TRIED = 9  # numbers of episodes that are simulated
 TINY = 1e-9
+SEEDS = "seeds"  # a key of protocols
 REPEATED = 5  # times that an item is asked about, from which episodes are far from independent
 OTHERS = (0.5, 2)  # budgets that are looked at beside the one that is asked for, as multiples of it
 
@@ -63,6 +68,7 @@ class StudyBudget:
     learners: tuple[Share, ...]
     tasks: tuple[Share, ...]
     lines: str  # to put into the study
+    items_of: str = "each"  # what test items are counted by: each episode, or each class
     notes: tuple[Note, ...]  # what was assumed, and what to look out for
 
     @property
@@ -165,7 +171,8 @@ def study_budget(prepared: Prepared, seconds: float, *, repetitions: int = 0) ->
         others={times * seconds: demand.sizes(times * seconds) for times in OTHERS if times * seconds >= demand.least},
         learners=demand.shares(sizes.best, lambda kind: kind.learner),
         tasks=demand.shares(sizes.best, lambda kind: kind.task),
-        lines=protocol_lines(protocol, sizes.best), notes=(*known.notes(), *_warnings(sizes.best, demand.most)),
+        lines=protocol_lines(protocol, sizes.best), items_of=_items_of(protocol),
+        notes=(*known.notes(), *_warnings(sizes.best, demand.most)),
     )  # fmt: skip
 
 
@@ -178,6 +185,12 @@ def _warnings(best: SampleSize, most: int) -> Iterator[Note]:
         yield Note.of("items-repeated", times=round(times))
 
 
+def _items_of(protocol: StudyProtocol) -> str:
+    """Say what `query` counts the items of."""
+    ways = {one.sampler.per_class for one in (protocol, *protocol.tasks.values())}
+    return "each" if ways == {False} else "of each class" if ways == {True} else "each, or of each class (per_class)"
+
+
 # --- the lines of a study --------------------------------------------------------------------------------------------
 
 
@@ -187,12 +200,42 @@ def _multiple(protocol: StudyProtocol) -> int:
 
 
 def protocol_lines(protocol: StudyProtocol, choice: SampleSize) -> str:
-    """Write the lines of a study's protocol that make so many episodes with so many items."""
-    own = [f"    {json.dumps(text)}: {{{_sizes(one, choice)}}}" for text, one in protocol.tasks.items()]
+    """Write the protocol of a study, with so many episodes and items in the place of its own."""
+    own = [f"    {json.dumps(text)}: {{{_own(one, protocol, choice)}}}" for text, one in protocol.tasks.items()]
     seeds = len(protocol.seeds)
     told = f"  # for each of {counted(seeds, 'seed')}: {counted(choice.episodes, 'episode')}" if seeds > 1 else ""
     shots, query = _sizes(protocol, choice).rsplit(", ", 1)
-    return "\n".join(["protocol:", f"  {shots}{told}", f"  {query}", *(["  for:", *own] if own else [])])
+    preset, others = _others(protocol)
+    named = [f"  preset: {preset}"] if preset else []
+    kept = [f"  {key}: {json.dumps(value)}" for key, value in others.items()]
+    return "\n".join(["protocol:", *named, f"  {shots}{told}", f"  {query}", *kept, *(["  for:", *own] if own else [])])
+
+
+def _others(protocol: StudyProtocol) -> tuple[str, dict[str, Any]]:
+    """Give the preset of a protocol, if it has all that one has, and its other keys, but for shots and query."""
+    written = _unsized(protocol)
+    for name, preset in PRESETS.items():
+        of = replace(preset.sampler, shots=Sampler().shots)
+        theirs = _unsized(StudyProtocol(shots=preset.shots, seeds=(0,), sampler=of, own_episodes=preset.own_episodes))
+        if all(written.get(key) == value for key, value in theirs.items() if key != SEEDS):
+            return name, {key: value for key, value in written.items() if theirs.get(key) != value}
+    usual = _unsized(StudyProtocol())
+    return "", {key: value for key, value in written.items() if usual.get(key) != value}
+
+
+def _own(protocol: StudyProtocol, around: StudyProtocol, choice: SampleSize) -> str:
+    """Write the protocol of some tasks: its sizes, and what differs from the one around it."""
+    ours, others = _unsized(protocol, around), _unsized(around)
+    kept = (f"{key}: {json.dumps(value)}" for key, value in ours.items() if others.get(key) != value)
+    return ", ".join([_sizes(protocol, choice), *kept])
+
+
+def _unsized(protocol: StudyProtocol, around: StudyProtocol | None = None) -> dict[str, Any]:
+    """Write a protocol without its numbers of episodes and items; seeds that are counted are a number."""
+    written = json.loads(json.dumps(written_protocol(replace(protocol, tasks={}), around)))
+    seeds = written[SEEDS]
+    written[SEEDS] = len(seeds) if seeds == [*range(len(seeds))] else seeds
+    return {key: value for key, value in written.items() if key not in ("shots", "episodes", "query")}
 
 
 def _sizes(protocol: StudyProtocol, choice: SampleSize) -> str:

@@ -91,6 +91,7 @@ def score_challenge(
         baselines=tuple(name for name, of in about.items() if of.baseline), outcomes=tuple(outcomes), failures=(),
         missing=0, skipped={Note.of("episode-unanswered"): left_out} if left_out else {},
         settings={name: asdict(of) for name, of in about.items()}, metrics=opened.metrics,
+        asked={(row.task, row.shots, row.seed, row.index): scoring.gold[row.episode].items for row in scoring.rows},
     )  # fmt: skip
 
 

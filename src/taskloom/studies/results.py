@@ -97,6 +97,9 @@ class Failure:
     traceback: str
 
 
+EpisodeKey: TypeAlias = tuple[str, Shots, int, int]  # an episode of a challenge: its task, shots, seed and index
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """All that a run has found so far."""
@@ -127,6 +130,9 @@ class Results:
     not_run: frozenset[tuple[str, str, Shots]] = frozenset()  # learner, task and shots of cells that were not run yet
     record: RunRecord | None = None  # when and where cells were run
     trial: int = 0  # the limit of a trial
+    asked: Mapping[EpisodeKey, tuple[str, ...]] = field(
+        default_factory=dict, repr=False
+    )  # a challenge's episodes, items
 
     def to_arrow(self, tasks: Collection[str] = ()) -> pa.Table:
         """Give a table with a row for each answer, of these tasks or of all: input, gold, raw output, answer, scores.

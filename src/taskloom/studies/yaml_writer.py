@@ -31,7 +31,7 @@ def _values(study: Study) -> dict[str, Any]:
         "name": study.name,
         "suite": study.suite or _written_build(study),
         "tasks": study.tasks,
-        "protocol": _written_protocol(study.protocol),
+        "protocol": written_protocol(study.protocol),
         "baselines": study.baselines,
         "metrics": study.metrics,
         "learners": {name: _written_learner(chosen) for name, chosen in study.learners.items()},
@@ -58,7 +58,7 @@ def _json(value: Any) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
-def _written_protocol(protocol: StudyProtocol, around: StudyProtocol | None = None) -> dict[str, Any]:
+def written_protocol(protocol: StudyProtocol, around: StudyProtocol | None = None) -> dict[str, Any]:
     """Write a protocol: settings as a list where all have as many episodes, and sizes that are not the usual ones.
 
     One of some tasks says what differs from the one `around` it, too.
@@ -74,13 +74,13 @@ def _written_protocol(protocol: StudyProtocol, around: StudyProtocol | None = No
     others = [f.name for f in fields(Sampler) if around and getattr(around.sampler, f.name) != getattr(usual, f.name)]
     every = {**{name: getattr(usual, name) for name in others}, **declared(protocol.sampler)}
     sizes = {name: value for name, value in every.items() if name not in ("shots", "reserve")}
-    own = {text: _written_protocol(other, protocol) for text, other in protocol.tasks.items()}
+    own = {text: written_protocol(other, protocol) for text, other in protocol.tasks.items()}
     return values | sizes | ({"for": own} if own else {})
 
 
 def protocol_json(study: Study) -> Any:
     """Give the protocol of a study as its file tells it."""
-    return _plain("protocol", _written_protocol(study.protocol))
+    return _plain("protocol", written_protocol(study.protocol))
 
 
 def _written_learner(chosen: StudyLearner) -> dict[str, Any]:

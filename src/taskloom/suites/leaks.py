@@ -22,7 +22,7 @@ from ..texts import (
     comparable,
     counted,
     equals,
-    overlaps,
+    overlaps_of_many,
     tokens,
 )
 from .fields import FieldPool
@@ -32,7 +32,7 @@ COMPARED_ROLES: tuple[tuple[FoldRole, FoldRole], ...] = (  # learnt from -> held
     ("train", "test"), ("dev", "test"), ("train", "dev"),
 )  # fmt: skip
 NAMES: Mapping[str, str] = {"train": "training", "dev": "dev", "test": "test"}
-COMPARED = 100  # instances of each task whose texts are compared
+COMPARED = 100  # instances of each task whose texts are compared, where nothing else is said
 SHOWN = 80  # characters of a text that is shown
 LEAKAGE = "leakage"  # in a suite's `about`: the certificate
 HOW = (
@@ -68,18 +68,20 @@ class Side:
     texts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # the task of each text
     places: list[str] = field(default_factory=list)  # where it stands in its task
-    able: list[bool] = field(default_factory=list)  # whether it is long enough
 
     def add(self, name: str, place: str, fields: Mapping[str, str]) -> None:
         """Add a text."""
         self.texts.append(" ".join(fields.values()))
         self.names.append(name)
         self.places.append(place)
-        self.able.append(comparable(self.texts[-1]))
 
-    def ways(self) -> list[frozenset[str]]:
+    def able(self) -> list[bool]:
+        """Say of each text whether it is long enough."""
+        return [*map(comparable, self.texts)]
+
+    def ways(self, able: Sequence[bool]) -> list[frozenset[str]]:
         """Say of each task what it can be compared by."""
-        by_text = {*compress(self.names, self.able)}
+        by_text = {*compress(self.names, able)}
         return [
             frozenset(way for way, can in ((SOURCE, sources), (TEXTS, name in by_text)) if can)
             for name, sources in self.sources.items()
@@ -130,15 +132,17 @@ def _with_excluded(kept: Roles, before: Roles) -> Roles:
 
 def _certified(ours: Side, theirs: Side, count: int) -> Iterator[str]:
     """Yield what was compared, and what could not be."""
-    ways, other_ways = ours.ways(), theirs.ways()
+    able, other_able = ours.able(), theirs.able()
+    ways, other_ways = ours.ways(able), theirs.ways(other_able)
 
     def tasks(number: int, other: int) -> str:
         return f"{counted(number, f'{ours.kind} task')} and {counted(other, f'{theirs.kind} task')}"
 
     compared = tasks(len(ways) - ways.count(frozenset()), len(other_ways) - other_ways.count(frozenset()))
     yield f"{count or 'none'} dropped; {compared} were compared {HOW}"
-    if not all((*ours.able, *theirs.able)):
-        short = [f"{s.able.count(False):,} of {counted(len(s.texts), f'{s.kind} text')}" for s in (ours, theirs)]
+    if not all((*able, *other_able)):
+        both = ((ours, able), (theirs, other_able))
+        short = [f"{of.count(False):,} of {counted(len(of), f'{side.kind} text')}" for side, of in both]
         yield f"too short to compare: {' and '.join(short)}"
     for way, what in PARTLY.items():
         if way in (*ways, *other_ways):
@@ -147,9 +151,12 @@ def _certified(ours: Side, theirs: Side, count: int) -> Iterator[str]:
         yield f"compared in neither way: {apart:,} of {counted(len(ways) * len(other_ways), 'pair')} of tasks"
 
 
-def sides_of(suite: Suite, learnt: tuple[str, Sequence[str]], held_out: tuple[str, Sequence[str]]) -> tuple[Side, Side]:
+def sides_of(
+    suite: Suite, learnt: tuple[str, Sequence[str]], held_out: tuple[str, Sequence[str]], *, compared: int = COMPARED
+) -> tuple[Side, Side]:
     """Collect what tasks of one role may teach, the examples in their prompts too, and what is scored of another's."""
-    ours, theirs = _side(suite, *learnt, Suite.taught_pool), _side(suite, *held_out, Suite.asked_pool)
+    ours = _side(suite, *learnt, Suite.taught_pool, compared)
+    theirs = _side(suite, *held_out, Suite.asked_pool, compared)
     for name in ours.sources:
         shown = suite.task(name).examples
         for key, right in ((POSITIVE, True), (NEGATIVE, False)):
@@ -158,13 +165,15 @@ def sides_of(suite: Suite, learnt: tuple[str, Sequence[str]], held_out: tuple[st
     return ours, theirs
 
 
-def _side(suite: Suite, role: str, tasks: Sequence[str], pool_of: Callable[[Suite, str], Pool | None]) -> Side:
+def _side(
+    suite: Suite, role: str, tasks: Sequence[str], pool_of: Callable[[Suite, str], Pool | None], most: int
+) -> Side:
     """Collect the texts of tasks; views of one table share its records by design, and are drawn apart by record."""
     side = Side(NAMES[role], {name: sources_of(suite.task(name)) for name in tasks})
     for name in side.sources:
         pool = pool_of(suite, name)
         compared = None if isinstance(pool, FieldPool) else pool
-        for example in compared.take(range(min(COMPARED, len(compared)))) if compared else ():
+        for example in compared.take(range(min(most, len(compared)))) if compared else ():
             side.add(name, example.item.id, example.item.fields)
     return side
 
@@ -207,7 +216,7 @@ def _related(ours: Side, theirs: Side) -> dict[str, Note]:
 def _overlapping(ours: Side, theirs: Side) -> dict[str, Note]:
     """Find tasks with half of a text in common: of the pairs of texts the one with most, the first of equals."""
     best: dict[str, tuple[float, int, int]] = {}
-    for their_at, our_at, share in overlaps(theirs.texts, ours.texts):
+    for their_at, our_at, share in overlaps_of_many(theirs.texts, ours.texts):
         name = ours.names[our_at]
         if name not in best or share > best[name][0]:
             best[name] = (share, our_at, their_at)

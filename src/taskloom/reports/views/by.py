@@ -21,6 +21,7 @@ from ..figures import Figure, ReportData, Value
 from ..group_plots import cut_note, group_strips
 from ..group_scores import GroupScore, group_differences, group_scores
 from ..leaderboards import ScoreField
+from ..printed_means import DATA_SET, data_set_of, other_than_published
 from .published import what_is_published
 
 Outcomes: TypeAlias = Mapping[Shots, Sequence[Outcome]]
@@ -85,14 +86,16 @@ class By:
         about = f"{metric} by {grouping.title}"
         printed = [] if grouping.is_draw or not self.paper else _printed(self.paper, grouping.name, metric)
         told = [note for one in printed for note in what_is_published(data, one, published(self.paper).paper)]
+        others = _others(data, self.paper) if printed and grouping.name == DATA_SET else {}
+        theirs = _published_rows([row for row in rows if row.group.name not in others], printed)
         return Figure(
             title=about,
             columns=(grouping.name, "shots", "learner", "tasks", "episodes", metric, *tested),
             rows=(
                 *((*_cells(row), *(_tested(fair.get(at)) if tested else ())) for at, row in enumerate(rows)),
-                *((*cells, *([None] * len(tested))) for cells in _published_rows(rows, printed)),
+                *((*cells, *([None] * len(tested))) for cells in theirs),
             ),
-            notes=(*_notes(rows, outcomes, grouping, self.against if fair else ""), *told),
+            notes=(*_notes(rows, outcomes, grouping, self.against if fair else ""), *told, *others.values()),
             points=points,
             plot=_plot(rows, about, (grouping.title, metric), data.results.baselines, points=points),
         )
@@ -109,6 +112,13 @@ def _cells(row: GroupRow) -> tuple[Value, ...]:
 def _printed(paper: str, tag: str, metric: str) -> list[Figures]:
     """Give the tables of a paper that are by this tag and of this metric."""
     return [figures for figures in published(paper).by(tag) if figures.metric == metric]
+
+
+def _others(data: ReportData, paper: str) -> dict[str, str]:
+    """Say of which data sets published figures are left out, because they are of another task, and why."""
+    tasks = [data.results.suite.tasks[name] for name in sorted({o.task for o in data.results.outcomes})]
+    found = {data_set_of(task): other_than_published(task, published(paper)) for task in tasks}
+    return {name: str(why) for name, why in found.items() if why}
 
 
 def _published_rows(rows: Sequence[GroupRow], printed: Sequence[Figures]) -> Iterator[tuple[Value, ...]]:

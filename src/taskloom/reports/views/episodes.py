@@ -124,7 +124,7 @@ def _each(metric: str, found: Sequence[Mean], printed: PrintedMeans | None, draw
             "bootstrap interval of the mean reaches below and above it, episodes resampled, and 1.96 standard errors; "
             "these take episodes to be independent",
             *cut_note(len({(m.of, m.shots) for m in found})),
-            *(printed.notes if printed else ()),
+            *((*printed.notes, *printed.left_out(m.of for m in found)) if printed else ()),
         ),
         points=points,
         plot=draw(found, about),
@@ -153,7 +153,7 @@ def _over(
         rows=tuple(rows),
         notes=(
             "the mean over tasks of the means over their episodes; tasks are fixed, and weigh the same",
-            *(printed.notes_on_means if printed else ()),
+            *((*printed.notes_on_means, *printed.left_out(t for m in found for t in m.tasks)) if printed else ()),
         ),
         points=points,
         plot=draw(found, about),
