@@ -78,10 +78,10 @@ class Deck:
 
     def draw(self, sampler: Sampler, *, seed: int = 0, index: int = 0) -> Draw:
         """Draw one episode."""
-        own = sampler.of_classes(len(names := _names(self.task)))
-        if names and not sampler.has_room(len(names)):
-            least = sampler.ways.least if isinstance(sampler.ways, Between) else 0
-            raise EpisodeError(Note.of("ways-of-few", task=self.task.id, classes=len(names), least=least))
+        classes, ways = len(_names(self.task)), sampler.ways
+        if classes and isinstance(ways, Between) and not ways.has_room(classes):
+            raise EpisodeError(Note.of("ways-of-few", task=self.task.id, classes=classes, least=ways.least))
+        own = sampler.of_classes(classes)
         return _draw(_Drawing(self.task, self.homes, self.stocks, own, Key(seed, index)))
 
     def groups(self, drawn: Draw) -> set[int]:

@@ -70,6 +70,15 @@ class Between:
         if self.most and self.least > self.most:
             raise EpisodeError(Note.of("ways-out-of-order", least=self.least, most=self.most))
 
+    def has_room(self, classes: int) -> bool:
+        """Tell whether a task with so many classes has as many as are drawn, or takes part with all of them.
+
+        >>> of = Between(least=7, all_up_to=3)
+        >>> of.has_room(7), of.has_room(5), of.has_room(2)
+        (True, False, True)
+        """
+        return classes >= self.least or classes <= self.all_up_to
+
 
 Ways: TypeAlias = int | tuple[int, ...] | Between
 
@@ -164,16 +173,6 @@ class Sampler:
         if not isinstance(ways, Between) or not ways.all_up_to:
             return self
         return replace(self, ways=0 if ways.least < count <= ways.all_up_to else replace(ways, all_up_to=0))
-
-    def has_room(self, count: int) -> bool:
-        """Tell whether a task with so many classes has as many as are drawn, or takes part with all of them.
-
-        >>> of = Sampler(ways=Between(least=7, all_up_to=3))
-        >>> of.has_room(7), of.has_room(5), of.has_room(2)
-        (True, False, True)
-        """
-        ways = self.ways
-        return not isinstance(ways, Between) or count >= ways.least or count <= ways.all_up_to
 
     @property
     def set_aside(self) -> int:
