@@ -21,6 +21,8 @@ from ..suites.functions.parse import fact_names, parse
 from ..suites.functions.sample import Sampling
 from ..suites.functions.workshop import WordKind, Workshop
 
+EXAMPLES = ("mother(father(0))", "antonyms[eng](0)")  # that make tasks of the data that packages have
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionOptions:
@@ -93,7 +95,7 @@ class FunctionTasks(FunctionOptions):
     def build(self) -> Suite:
         """Build the suite."""
         if not self.functions:
-            raise UsageError("SOURCE is missing: functions, such as 'mother(creator(0))' 'antonyms[eng](0)'")
+            raise UsageError(f"SOURCE is missing: functions, such as {' '.join(map(repr, EXAMPLES))}")
         wanted = [canonical(parse(text)) for text in self.functions]
         asked = [of for one in wanted for of in word_functions(one)]
         facts = [of for of in asked if kind_of(of) == "factual"]

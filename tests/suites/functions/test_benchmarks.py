@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from taskloom.benchmarks.taskbench import paper_functions
 from taskloom.errors import UsageError
 from taskloom.sources import facts, words
 from taskloom.suites.functions.language import FunctionError, kind_of, written
+from taskloom.suites.functions.parse import parse
 from taskloom.suites.store import open_suite
 
 from .conftest import SmallLexicon, graph_of
@@ -95,6 +99,17 @@ def test_functions_must_be_named():
     assert not takes_several("taskbench")
     with pytest.raises(UsageError, match="SOURCE is missing: functions, such as"):
         build("functions")
+
+
+def test_functions_that_are_recommended_are_those_the_documents_build():
+    with pytest.raises(UsageError) as caught:
+        build("functions")
+    recommended = re.findall("'([^']+)'", str(caught.value))
+    document = Path(__file__).parents[3] / "docs" / "functions.md"
+    line = next(line for line in document.read_text("utf-8").splitlines() if "taskloom build functions" in line)
+    assert recommended[0] in shlex.split(line)
+    assert "mother(creator(0))" not in line  # of the data that packages have, it has 88 samples
+    assert [written(parse(text)) for text in recommended] == ["wiki{mother(father(0))}", "antonyms[eng](0)"]
 
 
 def test_taskbench_has_permuted_versions_of_its_atoms_and_pairs_of_them():
