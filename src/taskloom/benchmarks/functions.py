@@ -89,7 +89,7 @@ def word_functions(of: Function) -> Iterator[WordFunction]:
 class FunctionTasks(FunctionOptions):
     """The suite of functions that are named, each of which must make a task."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     functions: tuple[str, ...] = key((), name="from")
 
     def build(self) -> Suite:

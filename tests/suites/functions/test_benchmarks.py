@@ -47,7 +47,8 @@ def test_taskbench_takes_the_papers_functions_first_and_lists_what_is_not_at_han
 def test_functions_are_built_from_the_command_line_and_written_as_published_files(taskloom, tmp_path):
     suite, files = tmp_path / "s", tmp_path / "files"
     names = ["antonyms[eng](0)", "map{synonyms[eng](0)}(filter{is{POS=noun}[eng](0)}(S))"]
-    built = taskloom("build", "functions", *names, "--option", "sequences=120", "--option", "mark=#", "-o", suite)
+    options = [part for option in ("sequences=120", "mark=#", "least=50") for part in ("--option", option)]
+    built = taskloom("build", "functions", *names, *options, "-o", suite)
     assert (built.code, "2 tasks" in built.out) == (0, True)
     assert list(open_suite(suite).tasks) == names
     card = json.loads(taskloom("show", suite, "--card", "--json").out)
