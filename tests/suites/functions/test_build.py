@@ -343,6 +343,18 @@ def test_a_fold_holds_compositions_out_with_their_sequences(shop):
     assert [f.code for f in check(replace(of, folds={COMPOSITIONS: fold}))] == []
 
 
+def test_permuted_functions_and_two_at_once_have_no_role_in_the_fold(shop):
+    atoms = [of for of in catalogue.lexical_atoms(["eng"]) if "sentiment" not in str(of)]
+    texts = [f"permuted{{{n}}}(antonyms[eng](0))" for n in range(9)]
+    texts += ["match(antonyms[eng](0),synonyms[eng](0))", "map{permuted{0}(antonyms[eng](0))}(S)"]
+    found = Collected()
+    found.add(wanted_of([*atoms, *list(catalogue.of_two(atoms))[:40], *map(function, texts)]), shop)
+    of = suite(found, shop, id="s", about={})
+    (fold,) = held_out(of.tasks).values()
+    assert {*texts} <= {*of.tasks}
+    assert {name for names in fold.values() for name in names} == {*of.tasks} - {*texts}
+
+
 def test_made_up_words_are_no_words_and_change_nothing_else(shop):
     text = "antonyms[eng](0)"
     real, _ = made(shop, text)
