@@ -44,6 +44,7 @@ def test_functions_with_few_examples_have_a_dev_set_that_leaves_enough_to_teach(
     protocol = load(study)[0].protocol
     for name, left in SMALLEST.items():
         assert 0 < protocol.of(name).sampler.dev <= left, name
+        assert protocol.of(name).shots == {32: 4, "all": 1}
     assert protocol.of("antonyms[eng](0)").sampler.dev == 64
     assert protocol.of("map{wiki{subclass of(0)}}(S)").sampler.dev == 64  # it has 1,600 sequences
 
