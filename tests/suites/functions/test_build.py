@@ -20,7 +20,7 @@ from taskloom.errors import StoreError, SuiteError
 from taskloom.messages import Note
 from taskloom.suites import store
 from taskloom.suites.check import check
-from taskloom.suites.functions import catalogue, layout
+from taskloom.suites.functions import catalogue, layout, made_up
 from taskloom.suites.functions.build import Collected, _constant, suite, wanted_of
 from taskloom.suites.functions.folds import COMPOSITIONS, held_out
 from taskloom.suites.functions.knowledge import Asking, Lexical
@@ -365,6 +365,19 @@ def test_made_up_words_are_no_words_and_change_nothing_else(shop):
     sizes = ({e.item.id: len(e.gold) for e in examples} for examples in (ours, theirs))
     assert next(sizes) == next(sizes)
     assert real.fingerprint != fresh.fingerprint
+
+
+def test_made_up_words_are_each_one_words_of_all_domains_and_known_in_none(shop, monkeypatch):
+    monkeypatch.setattr(made_up, "SYLLABLES", ("a", "aa", "aaa", "b", "ba", "ab", "bab", *(f"k{n}" for n in range(20))))
+    known = {"aab", "bk1", "k1k2"}  # as if they were words of the other language
+    lexicon = SmallLexicon(sizes={"eng": 120, "spa": 60})
+    lexicon.vocabularies["spa"] = tuple(sorted([*lexicon.vocabularies["spa"][3:], *known]))
+    fresh = Workshop(Lexical(lexicon), None, shop.how, words="made-up")
+    texts = [text for language in ("spa", "eng") for _, text in fresh.names(language)]
+    assert len({*texts}) == len(texts) == 180
+    assert not {*texts} & known
+    again = Workshop(Lexical(lexicon), None, shop.how, words="made-up")
+    assert again.names("eng") == fresh.names("eng")  # whichever is asked for first
 
 
 def test_a_mark_stands_between_the_words_of_sequences(shop):
