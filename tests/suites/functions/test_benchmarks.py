@@ -59,6 +59,15 @@ def test_functions_are_built_from_the_command_line_and_written_as_published_file
     assert {*open_suite(tmp_path / "again").tasks} == {*names}
 
 
+def test_a_task_is_shown_by_any_form_of_its_function(taskloom, tmp_path):
+    name = "union(antonyms[eng](0),synonyms[eng](0))"
+    assert taskloom("build", "functions", name, "-o", tmp_path / "s").code == 0
+    shown = taskloom("show", tmp_path / "s", "union(synonyms[eng](0), antonyms[eng](0))", "--json")
+    assert (shown.code, shown.out) == (0, taskloom("show", tmp_path / "s", name, "--json").out)
+    other = taskloom("show", tmp_path / "s", "antonyms[eng](0)")
+    assert (other.code, "unknown task" in other.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("function", "kind", "told"),
     [

@@ -371,7 +371,8 @@ def test_made_up_words_are_each_one_words_of_all_domains_and_known_in_none(shop,
     monkeypatch.setattr(made_up, "SYLLABLES", ("a", "aa", "aaa", "b", "ba", "ab", "bab", *(f"k{n}" for n in range(20))))
     known = {"aab", "bk1", "k1k2"}  # as if they were words of the other language
     lexicon = SmallLexicon(sizes={"eng": 120, "spa": 60})
-    lexicon.vocabularies["spa"] = tuple(sorted([*lexicon.vocabularies["spa"][3:], *known]))
+    words: Any = lexicon.vocabularies
+    words["spa"] = tuple(sorted([*words["spa"][3:], *known]))
     fresh = Workshop(Lexical(lexicon), None, shop.how, words="made-up")
     texts = [text for language in ("spa", "eng") for _, text in fresh.names(language)]
     assert len({*texts}) == len(texts) == 180

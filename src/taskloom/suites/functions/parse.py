@@ -17,7 +17,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from ...errors import nearest
 from ...messages import Note
-from .forms import checked, other_expected, type_of
+from .forms import canonical, checked, other_expected, type_of
 from .language import (
     FACTS,
     OPERATIONS,
@@ -34,6 +34,7 @@ from .language import (
     Relation,
     WordFunction,
     compose,
+    written,
 )
 
 GRAMMAR = r"""
@@ -103,6 +104,21 @@ def parse(text: str, facts: FactNames | None = None) -> Function:
     except UnexpectedInput as error:
         raise FunctionError(_unexpected(text, error)) from None
     return _Reader(text, facts).read(tree)
+
+
+def task_name(text: str, tasks: Collection[str]) -> str:
+    """Give the task that a text names: the one that it is, or that of an equal function.
+
+    >>> task_name("union(mother(0), father(0))", ["wiki{union(father(0),mother(0))}"])
+    'wiki{union(father(0),mother(0))}'
+    """
+    if text in tasks:
+        return text
+    try:
+        name = written(canonical(parse(text)))
+    except FunctionError:
+        return text
+    return name if name in tasks else text
 
 
 @cache
