@@ -401,3 +401,11 @@ def test_a_study_that_would_take_long_to_read_is_refused(tmp_path: Path):
     for read in (lambda: load(str(tmp_path / "s.yaml")), lambda: parse(text)):
         with pytest.raises(StudyError, match="a study must not be larger than 262,144 bytes"):
             read()
+
+
+def test_tasks_with_a_protocol_of_their_own_keep_the_number_of_episodes_of_each_setting():
+    text = "shots: {32: 4, all: 1}, for: {few: {dev: 16}, more: {episodes: 2}, other: {shots: [8]}}"
+    protocol = parse(GOOD.replace("shots: [0, 1, 2]", text)).protocol
+    assert protocol.of("few").shots == {32: 4, "all": 1}
+    assert protocol.of("more").shots == {32: 2, "all": 2}
+    assert protocol.of("other").shots == {8: 4}

@@ -21,6 +21,8 @@ from ..suites.functions.parse import fact_names, parse
 from ..suites.functions.sample import Sampling
 from ..suites.functions.workshop import WordKind, Workshop
 
+EXAMPLES = ("mother(father(0))", "antonyms[eng](0)")  # that make tasks of the data that packages have
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionOptions:
@@ -87,13 +89,13 @@ def word_functions(of: Function) -> Iterator[WordFunction]:
 class FunctionTasks(FunctionOptions):
     """The suite of functions that are named, each of which must make a task."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     functions: tuple[str, ...] = key((), name="from")
 
     def build(self) -> Suite:
         """Build the suite."""
         if not self.functions:
-            raise UsageError("SOURCE is missing: functions, such as 'mother(creator(0))' 'antonyms[eng](0)'")
+            raise UsageError(f"SOURCE is missing: functions, such as {' '.join(map(repr, EXAMPLES))}")
         wanted = [canonical(parse(text)) for text in self.functions]
         asked = [of for one in wanted for of in word_functions(one)]
         facts = [of for of in asked if kind_of(of) == "factual"]

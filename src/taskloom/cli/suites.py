@@ -302,9 +302,18 @@ def show(
     elif card:
         listings.show_card(opened, everything=everything, as_json=as_json, to=output)
     elif task:
-        listings.show_task(opened, task, examples, as_json=as_json)
+        listings.show_task(opened, _named(opened, task), examples, as_json=as_json)
     else:
         listings.show_suite(opened, everything=everything, as_json=as_json)
+
+
+def _named(suite: Suite, task: str) -> str:
+    """Give the task that a text names; functions may be written in any of their forms."""
+    if task in suite.tasks:
+        return task
+    from ..suites.functions.parse import task_name
+
+    return task_name(task, suite.tasks)
 
 
 def check(

@@ -142,13 +142,14 @@ DOCUMENTS = {  # tasks over documents
 }
 FUNCTIONS = {  # of words, that can't be read or built
     "function-at": "{reason} (at character {place} of {text!r})",
-    "function-unreadable": "expected {expected:or}, found {found!r} at character {place} of {text!r}",
+    "function-unreadable": "expected {expected:or}, found {found} at character {place} of {text!r}",
     "function-nested": "brackets must not be nested more than {most} times (at character {place})",
     "function-too-deep": "a function must not be deeper than {most}: {depth}",
     "permuted-inside": "permuted must be the outermost function, or stand directly in map{{}}",
     "relation-expected": "a relation is expected, and this is a predicate: {given}",
     "predicate-expected": "a predicate is expected, and this is a relation: {given}",
     "word-function-expected": "a function of words is expected, and this is one of sequences: {given}",
+    "word-expected": "{name} takes a word, 0, not the sequence S; for each word of S use map or filter",
     "sequence-expected": "{name} takes S, map or filter, not {given}",
     "domains-differ": "{outer} takes {wanted}, and {inner} gives {found}",
     "parts-differ": "the parts of {by} must take and give the same: {first} and {other} differ",

@@ -40,6 +40,8 @@ def _settings(node: Node, key: str, default: Mapping[Shots, int]) -> dict[Shots,
         episodes = node.take("episodes", int, next(iter(default.values())))
         if not 0 < episodes <= MOST:
             node.fault("episodes", f"episodes must be an integer from 1 to {MOST:,}: {episodes}")
+        if not {key, "episodes"} & node.values.keys():
+            return dict(default)  # each with its own number
         return dict.fromkeys(_listed_settings(node, key, tuple(default)), episodes)
     counts = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
     if None in counts or not counts or not all(map(_is_count, counts.values())):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from taskloom.benchmarks.taskbench import paper_functions
 from taskloom.errors import UsageError
 from taskloom.sources import facts, words
 from taskloom.suites.functions.language import FunctionError, kind_of, written
+from taskloom.suites.functions.parse import parse
 from taskloom.suites.store import open_suite
 
 from .conftest import SmallLexicon, graph_of
@@ -43,7 +47,8 @@ def test_taskbench_takes_the_papers_functions_first_and_lists_what_is_not_at_han
 def test_functions_are_built_from_the_command_line_and_written_as_published_files(taskloom, tmp_path):
     suite, files = tmp_path / "s", tmp_path / "files"
     names = ["antonyms[eng](0)", "map{synonyms[eng](0)}(filter{is{POS=noun}[eng](0)}(S))"]
-    built = taskloom("build", "functions", *names, "--option", "sequences=120", "--option", "mark=#", "-o", suite)
+    options = [part for option in ("sequences=120", "mark=#", "least=50") for part in ("--option", option)]
+    built = taskloom("build", "functions", *names, *options, "-o", suite)
     assert (built.code, "2 tasks" in built.out) == (0, True)
     assert list(open_suite(suite).tasks) == names
     card = json.loads(taskloom("show", suite, "--card", "--json").out)
@@ -52,6 +57,15 @@ def test_functions_are_built_from_the_command_line_and_written_as_published_file
     assert (files / "atomic" / names[0] / "test.jsonl").is_file()
     assert taskloom("build", "taskbench", files, "-o", tmp_path / "again").code == 0
     assert {*open_suite(tmp_path / "again").tasks} == {*names}
+
+
+def test_a_task_is_shown_by_any_form_of_its_function(taskloom, tmp_path):
+    name = "union(antonyms[eng](0),synonyms[eng](0))"
+    assert taskloom("build", "functions", name, "-o", tmp_path / "s").code == 0
+    shown = taskloom("show", tmp_path / "s", "union(synonyms[eng](0), antonyms[eng](0))", "--json")
+    assert (shown.code, shown.out) == (0, taskloom("show", tmp_path / "s", name, "--json").out)
+    other = taskloom("show", tmp_path / "s", "antonyms[eng](0)")
+    assert (other.code, "unknown task" in other.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +109,17 @@ def test_functions_must_be_named():
     assert not takes_several("taskbench")
     with pytest.raises(UsageError, match="SOURCE is missing: functions, such as"):
         build("functions")
+
+
+def test_functions_that_are_recommended_are_those_the_documents_build():
+    with pytest.raises(UsageError) as caught:
+        build("functions")
+    recommended = re.findall("'([^']+)'", str(caught.value))
+    document = Path(__file__).parents[3] / "docs" / "functions.md"
+    line = next(line for line in document.read_text("utf-8").splitlines() if "taskloom build functions" in line)
+    assert recommended[0] in shlex.split(line)
+    assert "mother(creator(0))" not in line  # of the data that packages have, it has 88 samples
+    assert [written(parse(text)) for text in recommended] == ["wiki{mother(father(0))}", "antonyms[eng](0)"]
 
 
 def test_taskbench_has_permuted_versions_of_its_atoms_and_pairs_of_them():

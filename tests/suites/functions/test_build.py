@@ -19,10 +19,11 @@ from scipy.sparse import csr_array
 from taskloom.core import Example, Labels, Ranking, Suite, Text, Words
 from taskloom.episodes import Sampler, draw, episode
 from taskloom.errors import StoreError, SuiteError
+from taskloom.messages import Note
 from taskloom.suites import store
 from taskloom.suites.check import check
-from taskloom.suites.functions import catalogue, layout
-from taskloom.suites.functions.build import Collected, suite, wanted_of
+from taskloom.suites.functions import catalogue, layout, made_up
+from taskloom.suites.functions.build import Collected, _constant, suite, wanted_of
 from taskloom.suites.functions.folds import COMPOSITIONS, held_out
 from taskloom.suites.functions.knowledge import Asking, Lexical
 from taskloom.suites.functions.parse import parse
@@ -58,7 +59,7 @@ def both():
     asked = ("mother(creator(0))", "union(father(0),mother(0))", "is{occupation=actor}(0)", "mother(0)")
     functions = [*asked, "land(is{occupation=actor}(0),is{place of birth=rome}(0))"]
     facts = Asking(graph, NAMES).add(function(text) for text in functions).facts()
-    shop = Workshop(Lexical(SmallLexicon()), facts, Sampling(least=10, sequences=50))
+    shop = Workshop(Lexical(SmallLexicon()), facts, Sampling(least=10, sequences=50, seed=1))
     found, collected = made(shop, *LEXICAL, *FACTUAL)
     assert not collected.refused
     return found, shop
@@ -273,6 +274,61 @@ def test_equal_outputs_are_duplicates_and_constant_ones_no_task():
     }  # fmt: skip
 
 
+class FewAndConstant(SmallLexicon):
+    """Antonyms of eleven words, synonyms that are one word for all but some, and nouns that are some."""
+
+    others = 2
+
+    def relation(self, name: str, source: str, target: str) -> csr_array:
+        found = np.zeros((self.sizes[source], self.sizes[target]), bool)
+        if name == "antonyms":
+            found[np.arange(0, 22, 2), np.arange(1, 23, 2)] = True
+        else:
+            found[:, 3] = True
+            found[:, 4:8] = super().relation(name, source, target).toarray()[:, 4:8]
+            found[: 2 * self.others, 3] = False
+            found[: 2 * self.others, 9] = True
+        return csr_array(found)
+
+
+def test_sequences_need_as_many_words_as_tasks_of_single_words_need_samples():
+    shop = Workshop(Lexical(FewAndConstant()), None, Sampling(least=12, sequences=50))
+    names = ("antonyms[eng](0)", "map{antonyms[eng](0)}(S)", "map{antonyms[eng](0)}(filter{is{POS=noun}[eng](0)}(S))")
+    _, found = made(shop, *names)
+    codes = [(one.function, one.why.code, dict(one.why.values)["count"]) for one in found.refused]
+    assert codes[:2] == [(name, "function-few", 11) for name in names[:2]]
+    assert codes[2][:2] == (names[2], "function-few")
+    assert codes[2][2] < 11  # those that pass
+
+
+def test_a_sequence_could_have_another_word_at_each_place_in_both_pools():
+    shop = Workshop(Lexical(FewAndConstant()), None, Sampling(least=11, sequences=50))
+    _, found = made(shop, "antonyms[eng](0)", "map{antonyms[eng](0)}(S)")
+    (refused,) = found.refused
+    assert (refused.function, refused.why.code) == ("map{antonyms[eng](0)}(S)", "function-few-words")
+
+
+@pytest.mark.parametrize(("others", "refused"), [(2, True), (9, True), (10, False)])
+def test_a_relation_is_constant_where_one_answer_is_right_for_all_but_a_few_whatever_else_is_right(others, refused):
+    class Some(FewAndConstant):
+        pass
+
+    Some.others = others
+    shop = Workshop(Lexical(Some()), None, Sampling(least=10, sequences=50))
+    names = {"synonyms[eng](0)", "map{synonyms[eng](0)}(S)"}
+    of, found = made(shop, *sorted(names))
+    assert {one.function for one in found.refused if one.why.code == "function-constant"} == (
+        names if refused else set()
+    )
+    assert {*of.tasks} == (set() if refused else names)
+
+
+def test_of_many_samples_one_answer_may_be_right_for_19_of_20():
+    assert _constant(950, 1000) is None
+    assert _constant(951, 1000) == Note.of("function-constant")
+    assert _constant(91, 100) == Note.of("function-constant")
+
+
 def test_a_fold_holds_compositions_out_with_their_sequences(shop):
     atoms = [of for of in catalogue.lexical_atoms(["eng"]) if "sentiment" not in str(of)]
     two = list(catalogue.of_two(atoms))[:40]
@@ -289,6 +345,18 @@ def test_a_fold_holds_compositions_out_with_their_sequences(shop):
     assert [f.code for f in check(replace(of, folds={COMPOSITIONS: fold}))] == []
 
 
+def test_permuted_functions_and_two_at_once_have_no_role_in_the_fold(shop):
+    atoms = [of for of in catalogue.lexical_atoms(["eng"]) if "sentiment" not in str(of)]
+    texts = [f"permuted{{{n}}}(antonyms[eng](0))" for n in range(9)]
+    texts += ["match(antonyms[eng](0),synonyms[eng](0))", "map{permuted{0}(antonyms[eng](0))}(S)"]
+    found = Collected()
+    found.add(wanted_of([*atoms, *list(catalogue.of_two(atoms))[:40], *map(function, texts)]), shop)
+    of = suite(found, shop, id="s", about={})
+    (fold,) = held_out(of.tasks).values()
+    assert {*texts} <= {*of.tasks}
+    assert {name for names in fold.values() for name in names} == {*of.tasks} - {*texts}
+
+
 def test_made_up_words_are_no_words_and_change_nothing_else(shop):
     text = "antonyms[eng](0)"
     real, _ = made(shop, text)
@@ -299,6 +367,20 @@ def test_made_up_words_are_no_words_and_change_nothing_else(shop):
     sizes = ({e.item.id: len(e.gold) for e in examples} for examples in (ours, theirs))
     assert next(sizes) == next(sizes)
     assert real.fingerprint != fresh.fingerprint
+
+
+def test_made_up_words_are_each_one_words_of_all_domains_and_known_in_none(shop, monkeypatch):
+    monkeypatch.setattr(made_up, "SYLLABLES", ("a", "aa", "aaa", "b", "ba", "ab", "bab", *(f"k{n}" for n in range(20))))
+    known = {"aab", "bk1", "k1k2"}  # as if they were words of the other language
+    lexicon = SmallLexicon(sizes={"eng": 120, "spa": 60})
+    words: Any = lexicon.vocabularies
+    words["spa"] = tuple(sorted([*words["spa"][3:], *known]))
+    fresh = Workshop(Lexical(lexicon), None, shop.how, words="made-up")
+    texts = [text for language in ("spa", "eng") for _, text in fresh.names(language)]
+    assert len({*texts}) == len(texts) == 180
+    assert not {*texts} & known
+    again = Workshop(Lexical(lexicon), None, shop.how, words="made-up")
+    assert again.names("eng") == fresh.names("eng")  # whichever is asked for first
 
 
 def test_a_mark_stands_between_the_words_of_sequences(shop):

@@ -72,7 +72,7 @@ def pairs(of: Sequence[Atom]) -> list[Function]:
 class TaskBench(FunctionOptions):
     """The suite of the paper's functions and of others, or of the published files."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     source: str = key("", name="from", path=True)  # a folder of the published files; none: the suite is made
     most: int = 500  # tasks
     which: Which = "all"  # or atoms with their permuted versions, or with pairs of them to tell apart

@@ -45,8 +45,8 @@ METRICS: Mapping[str, tuple[str, ...]] = {
     "words": ("token-accuracy", "token-accuracy:published"),
     "ranking": ("mass@1", "mass@2", "best-mass@1", "best-mass@2"),
 }
-FEWEST_OF_LABEL = 10  # samples of each answer that a predicate must have
-FEWEST_WORDS = 2  # that sequences of a pool are made of
+FEWEST_OTHERS = 10  # samples for which the most frequent answer must be wrong
+MOST_OF_ONE = 0.95  # of all samples, for which it may be right
 
 Origin: TypeAlias = Literal["paper", "ours"]
 
@@ -106,11 +106,10 @@ def make(wanted: Wanted, shop: Workshop) -> Made | Note:
 
 def _make_predicate(wanted: Wanted, shop: Workshop, found: Answers) -> Made | Note:
     assert found.truths is not None
-    words, held = _balanced(shop, found) if found.source == FACTS else (found.words, found.truths)
-    if len(words) < shop.how.least:
-        return Note.of("function-few", count=len(words), least=shop.how.least)
-    if min(int(held.sum()), int((~held).sum())) < FEWEST_OF_LABEL:
-        return Note.of("function-constant")
+    words, held = _balanced(shop, found)
+    most = max(int(held.sum()), int((~held).sum()))
+    if why := _few(len(words), shop) or _constant(most, len(words)):
+        return why
     if isinstance(wanted.function, Permuted):
         of = wanted.function
         held = held[permutation(len(words), of.seed, written(of.of), shop.how.seed)]
@@ -121,8 +120,10 @@ def _make_predicate(wanted: Wanted, shop: Workshop, found: Answers) -> Made | No
 
 
 def _balanced(shop: Workshop, found: Answers) -> tuple[Ints, Bits]:
-    """Take no more entities for which a predicate fails than those for which it holds."""
+    """Take no more entities for which a predicate fails than those for which it holds; of words take all."""
     assert found.truths is not None
+    if found.source != FACTS:
+        return found.words, found.truths
     order = in_random_order(shop.hashes(found.source)[found.words], shop.how.seed)
     held = found.truths[order]
     most = int(held.sum())
@@ -130,18 +131,31 @@ def _balanced(shop: Workshop, found: Answers) -> tuple[Ints, Bits]:
     return found.words[kept], found.truths[kept]
 
 
-def _unfit(of: WordFunction, shop: Workshop) -> Note | None:
-    """Say why a relation makes no task: too few words have an output, or it says nothing about them."""
+def _unfit(of: WordFunction, shop: Workshop, among: Ints | None = None) -> Note | None:
+    """Say why a relation makes no task: too few words (of some) have an output, or it says nothing about them."""
     found = shop.answers(of)
     assert found.sets is not None
-    if len(found.words) < shop.how.least:
-        return Note.of("function-few", count=len(found.words), least=shop.how.least)
-    sizes, places = np.diff(found.sets.indptr), found.sets.indices
-    if all((sums == sums[0]).all() for sums in shop.sums(of)):
-        return Note.of("function-constant")
-    if found.source == found.target and (sizes == 1).all() and (places == found.words).all():
+    own = np.arange(len(found.words)) if among is None else np.flatnonzero(np.isin(found.words, among))
+    if why := _few(len(own), shop):
+        return why
+    sets = found.sets if among is None else found.sets[own]
+    if why := _constant(int(np.bincount(sets.indices).max()), len(own)):
+        return why
+    is_single = found.source == found.target and (np.diff(sets.indptr) == 1).all()
+    if is_single and (sets.indices == found.words[own]).all():
         return Note.of("function-same-word")
     return None
+
+
+def _few(count: int, shop: Workshop) -> Note | None:
+    """Refuse fewer samples than a task must have."""
+    return Note.of("function-few", count=count, least=shop.how.least) if count < shop.how.least else None
+
+
+def _constant(most: int, count: int, share: float = MOST_OF_ONE) -> Note | None:
+    """Refuse a function whose most frequent answer is right for all but a few samples."""
+    is_constant = count - most < FEWEST_OTHERS or most > share * count
+    return Note.of("function-constant") if is_constant else None
 
 
 def _rows(
@@ -173,6 +187,8 @@ def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
     assert isinstance(of, Map | Filter)
     each, keep = split(of)
     own = each.of if isinstance(each, Permuted) else each
+    if why := _unfit_sequences(own, keep, shop):
+        return why
     rows: dict[str, pa.Table] = {}
     for name in ("train", "test"):
         found = _sequences(of, shop, name)
@@ -191,15 +207,31 @@ def _make_sequences(wanted: Wanted, shop: Workshop) -> Made | Note:
     )
 
 
+def _unfit_sequences(each: WordFunction | None, keep: WordFunction | None, shop: Workshop) -> Note | None:
+    """Ask of what is mapped and filtered by what is asked of tasks of single words: enough words, and answers differ.
+
+    As many words as are wanted pass a filter, so that one which fails or holds for most words is no fault.
+    """
+    passing = None
+    if keep:
+        words, held = _balanced(shop, shop.answers(keep))
+        most = max(int(held.sum()), int((~held).sum()))
+        if why := _few(len(words), shop) or _constant(most, len(words), share=1):
+            return why
+        passing = words[held]
+    return _unfit(each, shop, passing) if each else None
+
+
 def _sequences(of: Map | Filter, shop: Workshop, name: str) -> pa.Table | Note:
     """Draw the sequences of a pool."""
     each, keep = split(of)
     passing, failing = _sides(shop, each, keep, name)
-    if len(passing) < FEWEST_WORDS or (keep and len(failing) < FEWEST_WORDS):
-        return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
     how = shop.how
+    kept = how.passing if keep else how.length
+    if len(passing) < kept or len(failing) < how.length - kept:  # each of a sequence could be another word
+        return Note.of("function-few-words", pool=name, passing=len(passing), failing=len(failing))
     share = how.test_share if name == "test" else 1 - how.test_share
-    sizes = (round(how.sequences * share), how.length, how.passing if keep else how.length)
+    sizes = (round(how.sequences * share), how.length, kept)
     drawn, keys = sequences(passing, failing, sizes, written(of), name, how.seed)
     return samples(drawn, _dealt(shop, each, keys) if keep or isinstance(each, Permuted) else None)
 

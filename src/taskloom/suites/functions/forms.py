@@ -64,7 +64,8 @@ def type_of(of: Function) -> Type:
     return _of_sequence(of)
 
 
-def _other_expected(given: WordFunction, *, predicate: bool) -> Note:
+def other_expected(given: WordFunction, *, predicate: bool) -> Note:
+    """Say that a predicate is expected where a relation is given, or the other way round."""
     if predicate:
         return Note.of("predicate-expected", given=written(given))
     return Note.of("relation-expected", given=written(given))
@@ -75,7 +76,7 @@ def _chained(of: Chain) -> Type:
     if isinstance(of.inner, Permuted):
         raise FunctionError(Note.of("permuted-inside"))
     if inner.is_predicate:
-        raise FunctionError(_other_expected(of.inner, predicate=False))
+        raise FunctionError(other_expected(of.inner, predicate=False))
     if inner.target != outer.source:
         raise FunctionError(_misfit(of.outer, outer.source, of.inner, inner.target))
     return Type(inner.source, outer.target)
@@ -98,7 +99,7 @@ def _same(parts: Sequence[WordFunction], by: str, *, predicate: bool) -> Type:
         if isinstance(part, Permuted):
             raise FunctionError(Note.of("permuted-inside"))
         if found.is_predicate is not predicate:
-            raise FunctionError(_other_expected(part, predicate=predicate))
+            raise FunctionError(other_expected(part, predicate=predicate))
         if found != types[0]:
             raise FunctionError(Note.of("parts-differ", by=by, first=written(parts[0]), other=written(part)))
     return types[0]
@@ -108,7 +109,7 @@ def _of_sequence(of: SequenceFunction) -> Type:
     each = of.each if isinstance(of, Map) else of.keep
     own = type_of(each)
     if own.is_predicate is isinstance(of, Map):
-        raise FunctionError(_other_expected(each, predicate=isinstance(of, Filter)))
+        raise FunctionError(other_expected(each, predicate=isinstance(of, Filter)))
     before = type_of(of.over) if of.over else Type(own.source, own.source, sequence=True)
     if of.over and isinstance(each, Permuted):
         raise FunctionError(Note.of("permuted-inside"))

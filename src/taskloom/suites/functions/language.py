@@ -1,7 +1,8 @@
 """The functions that tasks are made of: trees, what they are made of, and how they are written.
 
-A function takes a set of words, and gives the union of what it gives for each: so to compose functions is to put one
-where the other's input stands, in every place. `union(f,g)` after `h` is `union(f(h(0)),g(h(0)))`.
+An atom takes a set of words, and gives the union of what it gives for each. To compose functions is to put one where
+the other's input stands, in every place: `union(f,g)` after `h` is `union(f(h(0)),g(h(0)))`. So are `intersection` and
+`land`, whose parts may then agree by different outputs of `h`.
 """
 
 from __future__ import annotations

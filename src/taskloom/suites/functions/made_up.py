@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from zlib import crc32
 
 from ...ids import shuffled
 
@@ -13,20 +14,32 @@ VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "oo"]
 CODAS = ["", "", "b", "d", "ft", "g", "k", "l", "m", "n", "nd", "p", "rk", "rm", "sh", "t"]
 SYLLABLES = tuple(dict.fromkeys("".join(parts) for parts in itertools.product(ONSETS, VOWELS, CODAS)))
 
+NONE: Set[str] = frozenset()
 
-def made_up(named: Sequence[tuple[str, str]], domain: str, seed: int = 0) -> list[tuple[str, str]]:
-    """Give each word of a domain a text of its own that is no word of it.
+
+def made_up(
+    named: Sequence[tuple[str, str]], domain: str, seed: int = 0, *, domains: Sequence[str] = (), known: Set[str] = NONE
+) -> list[tuple[str, str]]:
+    """Give each word of a domain a text of its own that is no known word, and that no other domain gives.
 
     >>> made_up([("cat", "cat"), ("dog", "dog")], "eng")
     [('cat', 'zaintot'), ('dog', 'plapbreft')]
     """
-    real = {text.casefold() for _, text in named}
-    fresh = (text for text in _texts(domain, seed) if text not in real)
-    return [(id_, next(fresh)) for id_, _ in named]
+    used = {text.casefold() for _, text in named} | known
+    among, own = len(domains) or 1, domains.index(domain) if domains else 0
+    fresh = (text for text in _texts(domain, seed) if crc32(text.encode()) % among == own)
+    return [(id_, _next(fresh, used)) for id_, _ in named]
+
+
+def _next(texts: Iterator[str], used: set[str]) -> str:
+    """Give the first text that is not used, and use it: syllables can be put together to one text in two ways."""
+    found = next(text for text in texts if text not in used)
+    used.add(found)
+    return found
 
 
 def _texts(domain: str, seed: int) -> Iterator[str]:
-    """Yield words of two syllables, each once, in a random order."""
+    """Yield words of each two syllables in a random order."""
     for number in shuffled(len(SYLLABLES) ** 2, "made-up", domain, seed):
         first, second = divmod(number, len(SYLLABLES))
         yield SYLLABLES[first] + SYLLABLES[second]

@@ -17,10 +17,11 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from ...errors import nearest
 from ...messages import Note
-from .forms import checked
+from .forms import canonical, checked, other_expected, type_of
 from .language import (
     FACTS,
     OPERATIONS,
+    SEQUENCE,
     Combined,
     Filter,
     Function,
@@ -33,6 +34,7 @@ from .language import (
     Relation,
     WordFunction,
     compose,
+    written,
 )
 
 GRAMMAR = r"""
@@ -52,8 +54,8 @@ LAMBDA: /λ\s*x\s*\./
 %ignore LAMBDA
 """
 TERMINALS = {  # as people are told
-    "NAME": "a name", "IRI": "an IRI in <>", "INT": "a number", "ARROW": "->", "LPAR": "(", "RPAR": ")", "LBRACE": "{",
-    "RBRACE": "}", "LSQB": "[", "RSQB": "]", "COMMA": ",", "EQUAL": "=", "$END": "the end",
+    "NAME": "a name", "IRI": "an IRI in <>", "INT": "a number", "ARROW": "'->'", "LPAR": "'('", "RPAR": "')'",
+    "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "EQUAL": "'='", "$END": "the end",
 }  # fmt: skip
 LEXICAL = ("synonyms", "antonyms", "hyponyms", "hypernyms", "entailments", "translate")
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = {"POS": ("noun", "verb", "adj", "adv"), "sentiment": ("pos", "neg", "none")}
@@ -104,6 +106,21 @@ def parse(text: str, facts: FactNames | None = None) -> Function:
     return _Reader(text, facts).read(tree)
 
 
+def task_name(text: str, tasks: Collection[str]) -> str:
+    """Give the task that a text names: the one that it is, or that of an equal function.
+
+    >>> task_name("union(mother(0), father(0))", ["wiki{union(father(0),mother(0))}"])
+    'wiki{union(father(0),mother(0))}'
+    """
+    if text in tasks:
+        return text
+    try:
+        name = written(canonical(parse(text)))
+    except FunctionError:
+        return text
+    return name if name in tasks else text
+
+
 @cache
 def _parser() -> Lark:
     return Lark(GRAMMAR, parser="lalr", propagate_positions=True)
@@ -134,7 +151,8 @@ def _unexpected(text: str, error: UnexpectedInput) -> Note:
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     place = len(text.rstrip()) if at_end else place
     expected = sorted({TERMINALS.get(name, name) for name in names if not name.startswith("__")})
-    found = text[place : place + 1].strip() or "the end"
+    character = text[place : place + 1].strip()
+    found = repr(character) if character else "the end"
     return Note.of("function-unreadable", place=place + 1, found=found, expected=expected, text=text)
 
 
@@ -169,8 +187,11 @@ class _Reader:
         except FunctionError as error:
             if error.note.code in ("function-at", "function-unreadable"):
                 raise
-            place = of.at.meta.start_pos + 1
-            raise FunctionError(Note.of("function-at", reason=error.note, place=place, text=self.text)) from None
+            raise self._at(of.at.meta.start_pos, error.note) from None
+
+    def _at(self, start: int, reason: Note) -> FunctionError:
+        """Say where a function is wrong."""
+        return FunctionError(Note.of("function-at", reason=reason, place=start + 1, text=self.text))
 
     def _made(self, of: _Parts) -> Function:
         if of.name in ("map", "filter", "mapfilter", "map-filter"):
@@ -185,6 +206,8 @@ class _Reader:
         inner = [one for one in of.inputs if _parts(one).name not in INPUTS]
         if len(of.inputs) > 1:
             raise FunctionError(Note.of("inputs-too-many", name=of.name, count=len(of.inputs)))
+        if of.inputs and _parts(of.inputs[0]).name == SEQUENCE:
+            raise self._at(of.inputs[0].meta.start_pos, Note.of("word-expected", name=of.name))
         return compose(atom, self._word(inner[0])) if inner else atom
 
     def _word(self, node: Node) -> WordFunction:
@@ -203,7 +226,12 @@ class _Reader:
         return Combined(by, parts)
 
     def _sequence(self, of: _Parts) -> Function:
-        own = [self._word(one) for one in _terms(of.braces)]
+        nodes = _terms(of.braces)
+        own = [self._word(one) for one in nodes]
+        wanted = (of.name == "filter",) if len(own) == 1 else (False, True)
+        for node, found, predicate in zip(nodes, own, wanted, strict=False):
+            if type_of(found).is_predicate is not predicate:
+                raise self._at(node.meta.start_pos, other_expected(found, predicate=predicate))
         over = self._over(of)
         if of.name in ("map", "filter"):
             if len(own) != 1:
@@ -214,12 +242,12 @@ class _Reader:
         return Map(own[0], Filter(own[1], over))
 
     def _over(self, of: _Parts) -> Map | Filter | None:
-        inner = [one for one in of.inputs if _parts(one).name not in INPUTS]
-        if not inner:
+        if not of.inputs or _parts(of.inputs[0]).name == SEQUENCE:
             return None
-        found = self._function(_parts(inner[0]))
+        node = of.inputs[0]
+        found = self._function(_parts(node)) if _parts(node).name not in INPUTS else None
         if not isinstance(found, Map | Filter):
-            raise FunctionError(Note.of("sequence-expected", name=of.name, given=_parts(inner[0]).name))
+            raise self._at(node.meta.start_pos, Note.of("sequence-expected", name=of.name, given=_parts(node).name))
         return found
 
     def _atom(self, of: _Parts) -> Relation | Predicate | Random:
@@ -228,10 +256,20 @@ class _Reader:
         if found := PAPER_RANDOM.fullmatch(of.name):
             return Random(int(found[1]), self._language(of))
         if of.name == "is":
-            return self._predicate(of, *self._assignment(of))
+            return self._assigned(of)
         if found := PAPER_PREDICATE.fullmatch(of.name):
             return self._predicate(of, *(PAPER_WORDS.get(word, word) for word in found.groups()))
         return self._relation(of)
+
+    def _assigned(self, of: _Parts) -> Predicate:
+        attribute, value = self._assignment(of)
+        try:
+            return self._predicate(of, str(attribute).strip(), str(value).strip())
+        except FunctionError as error:
+            if error.note.code != "name-unknown":
+                raise
+            wrong = attribute if dict(error.note.values)["what"] == "attribute" else value
+            raise self._at(wrong.start_pos or 0, error.note) from None
 
     def _predicate(self, of: _Parts, attribute: str, value: str) -> Predicate:
         if attribute in ATTRIBUTES:
@@ -278,11 +316,11 @@ class _Reader:
             raise FunctionError(Note.of("braces-expected", name=of.name, wanted="a number, as {0}"))
         return int(found[0])
 
-    def _assignment(self, of: _Parts) -> tuple[str, str]:
+    def _assignment(self, of: _Parts) -> tuple[Token, Token]:
         for brace in of.braces:
             inside = _child(brace)
             if inside.data == "assignment":
-                attribute, value = (str(token).strip() for token in inside.children)
+                attribute, value = (token for token in inside.children if isinstance(token, Token))
                 return attribute, value
         raise FunctionError(Note.of("braces-expected", name=of.name, wanted="an attribute and a value, as {POS=noun}"))
 

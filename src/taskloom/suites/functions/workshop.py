@@ -56,7 +56,16 @@ class Workshop:
         return [(word, word) for word in self.lexical.lexicon.vocabularies[domain]] if self.lexical else ()
 
     def _shown(self, domain: str, real: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-        return made_up(real, domain, self.how.seed) if self.words == "made-up" else real
+        if self.words != "made-up":
+            return real
+        domains = (*sorted(self.lexical.lexicon.vocabularies if self.lexical else ()), FACTS)
+        return made_up(real, domain, self.how.seed, domains=domains, known=self._known)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """Give the words of all domains."""
+        languages = self.lexical.lexicon.vocabularies if self.lexical else ()
+        return frozenset(text.casefold() for domain in (*languages, FACTS) for _, text in self._real(domain))
 
     @cached_property
     def _names(self) -> dict[str, Sequence[tuple[str, str]]]:
