@@ -8,7 +8,7 @@ from taskloom.benchmarks import build
 from taskloom.core import Example, Pool, Shown, Suite, Task, Text
 from taskloom.errors import SuiteError, UnknownNameError
 from taskloom.sources.table import Field
-from taskloom.suites import fields, rows
+from taskloom.suites import fields, rows, store
 from taskloom.suites.cards import CardRow, Spread, card, is_tagged, records_of, task_card
 
 COLUMNS = (
@@ -178,3 +178,12 @@ def test_the_card_of_real_task_files(real_data: Path) -> None:
     crossed = task_card(build("natural-instructions", str(real_data / "superni_xlingual")))
     assert (crossed.tasks, crossed.languages, crossed.non_english) == (17, 17, 17)
     assert crossed.spreads["languages"].counts["Croatian"] == 2
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    store.write(suite_of(), tmp_path / "s")
+    file = tmp_path / "s" / store.RECORDS
+    file.write_bytes(file.read_bytes().replace(b"Rivers", b"\xffivers"))
+    with pytest.raises(SuiteError) as refused:
+        card(store.open_suite(tmp_path / "s"))
+    assert refused.value.note.code == "text-unreadable"

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ..core import Suite, Task
 from ..errors import SuiteError
 from ..texts import length
+from .columns import texts
 from .fields import FieldPool, Records
 
 TAGS: Mapping[str, tuple[str, ...]] = {  # what is counted -> the tags that name it
@@ -113,7 +114,7 @@ def _parts(of: Records, by: str) -> Iterator[tuple[str, pa.Table]]:
 def _row(of: Records, language: str, below: str, label: str, part: pa.Table) -> CardRow:
     means: dict[str, float | None] = {}
     for f in (f for f in of.fields if f.kind in ("text", "list")):
-        values = part[f.name].drop_null().to_pylist()
+        values = texts(part[f.name].drop_null())
         means[f.name] = fmean([_size(value, language) for value in values]) if values else None
     return CardRow(label, len(pc.unique(part[below].drop_null())) if below else 0, means, part.num_rows)
 
@@ -122,7 +123,7 @@ def label_spreads(of: Records) -> dict[str, Spread]:
     """Count the records of each label, field by field."""
     found = {}
     for name in of.label_names:
-        values = of.table[name].to_pylist()
+        values = texts(of.table[name])
         found[name] = _spread([{value} if value is not None else set() for value in values])
     return found
 
@@ -130,7 +131,7 @@ def label_spreads(of: Records) -> dict[str, Spread]:
 def sizes(of: Records, language: str) -> dict[str, list[int]]:
     """Give the length of each text and the number of terms of each list, field by field."""
     fields = [f.name for f in of.fields if f.kind in ("text", "list")]
-    return {name: [_size(value, language) for value in of.table[name].drop_null().to_pylist()] for name in fields}
+    return {name: [_size(value, language) for value in texts(of.table[name].drop_null())] for name in fields}
 
 
 def _size(value: str | Sequence[str], language: str) -> int:

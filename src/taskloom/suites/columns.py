@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +57,12 @@ def reading_texts() -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise SuiteError(Note.of("text-unreadable", reason=str(error))) from None
+
+
+def texts(column: pa.ChunkedArray) -> list[Any]:
+    """Give the texts, or lists of texts, of a column; refuse bytes that are none."""
+    with reading_texts():
+        return column.to_pylist()  # type: ignore[no-any-return]
 
 
 # Arrow's own `to_numpy` and `array` first import pandas wherever it is installed, which takes longer than the work.
