@@ -220,3 +220,10 @@ def test_a_folder_that_can_not_take_its_place_leaves_the_old_one(tmp_path: Path,
         replace_folder(scratch / "none", folder)
     assert (folder / "file").read_text() == "old"
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_leftover_of_a_process_that_no_system_numbers_is_removed(tmp_path: Path):
+    left = tmp_path / f".s-{10**30}-abcdefgh"
+    left.mkdir()
+    with scratch_beside(tmp_path / "s"):
+        assert not left.exists()

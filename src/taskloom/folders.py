@@ -80,7 +80,7 @@ def is_alive(process: int) -> bool:
     """Tell whether a process of this machine is running."""
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # none has such a number
         return False
     except OSError:
         return True

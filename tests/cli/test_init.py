@@ -426,3 +426,23 @@ def test_a_hub_out_of_reach_is_told_in_one_line(tmp_path: Path):
     assert done.returncode == 1
     assert "can't get 'hf:org/none'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+PAPERS = ("--field", "title:text", "--field", "category:label", "--where", "language=en", "--id", "id")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["build", "functions", "map{antonyms[eng](0)}(S)", "--option", "sequences=99999999999"], "out of range"),
+        (["build", "fields", "data:papers", *PAPERS, "--language", "\udcff"], "out of range"),
+        (["run", "quickstart", "-w", "99999999999999"], "less than or equal to 1024"),
+        (["transfer", "suites/s", "--dry-run", "--seeds", "99999999999999"], "less than or equal to 1000"),
+    ],
+)
+def test_values_that_no_system_takes_are_refused_in_one_line(taskloom, tmp_path: Path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    ran = taskloom(*arguments, *(["-o", "made"] if arguments[0] == "build" else []))
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1), ran.err
+    assert told in ran.err
+    assert not (tmp_path / "made").exists()

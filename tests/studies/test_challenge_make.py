@@ -190,3 +190,8 @@ def test_two_items_of_one_id_are_refused(tmp_path: Path, refused):
     path = study(tmp_path, [(task, same)], "{seeds: 1, query: 4, shots: [1]}")
     with refused(ChallengeError, "challenge-items-doubled", task="t"):
         make_challenge(path, tmp_path / "c")
+
+
+def test_answers_of_the_working_folder_are_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert answers_beside(Path()) == tmp_path.with_name(f"{tmp_path.name}-answers.jsonl")

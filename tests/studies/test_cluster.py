@@ -453,6 +453,14 @@ def test_an_address_where_nobody_is_is_refused_before_any_plan(refused: Refused,
 
 
 @needs_ray
+@pytest.mark.parametrize("host", ["a..b", ".", "n" * 300])
+def test_a_host_that_no_name_can_be_is_refused(taskloom: Callable[..., Ran], host: str):
+    ran = taskloom("run", "quickstart", "--on", f"ray://{host}:1")
+    assert ran.code == 1
+    assert "no Ray cluster answers" in ran.err
+
+
+@needs_ray
 @pytest.mark.parametrize("says", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b"", b"\0\0\0\4"])
 def test_what_is_no_cluster_is_refused_at_once_and_in_one_line(taskloom: Callable[..., Ran], says: bytes):
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -259,6 +259,9 @@ def _ended() -> int:
     except OSError as error:  # a full disk or a closed terminal behind standard output
         console.error(f"can't go on: {error}")
         code = 1
+    except (OverflowError, MemoryError, UnicodeError) as error:  # of a value that was given: no system takes it
+        console.error(f"a number or a name is out of range: {str(error) or 'it takes more memory than there is'}")
+        code = 2
     except Exception as error:
         code = _usage(error)
     return code if isinstance(code, int) else 0

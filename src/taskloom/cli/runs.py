@@ -46,7 +46,7 @@ Limit = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", "-w", metavar="N", min=1,
+        "--workers", "-w", metavar="N", min=1, max=1024,
         help="The number of processes: 1 unless it is set; with --on, as many as the cluster has room for.",
     ),
 ]  # fmt: skip

@@ -59,7 +59,7 @@ def transfer(
     ] = "all",
     lr: Annotated[float | None, typer.Option(metavar="RATE", help="The learning rate, if not the usual one.")] = None,
     shots: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of a target, or of each of its labels.")] = 4,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="The number of seeds.")] = 3,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="The number of seeds.")] = 3,
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps of training on a meta task.")] = 150,
     tuning: Annotated[int, typer.Option(metavar="N", min=1, help="Steps of training on the shots of a target.")] = 30,
     pretraining: Annotated[

@@ -58,7 +58,8 @@ def answers_beside(folder: Path) -> Path:
     >>> answers_beside(Path("challenges/topics")).as_posix()
     'challenges/topics-answers.jsonl'
     """
-    return folder.with_name(f"{folder.name}-answers.jsonl")
+    named = folder if folder.name else folder.absolute()
+    return named.with_name(f"{named.name}-answers.jsonl")
 
 
 def make_challenge(

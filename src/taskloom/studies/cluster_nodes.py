@@ -70,7 +70,7 @@ def check_reachable(on: str) -> None:
         try:
             with socket.create_connection((host, int(port)), REACHED) as there:
                 answers = os.environ.get(TLS) == "1" or _speaks_http2(there)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, UnicodeError) as error:  # UnicodeError: a host that no name can be
             raise ClusterError(Note.of("cluster-missing", reason=error, address=address)) from None
         if not answers:
             raise ClusterError(Note.of("cluster-other", address=address))
