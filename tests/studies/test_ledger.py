@@ -530,6 +530,17 @@ def test_a_ledger_that_may_not_be_read_is_refused(tmp_path: Path):
         Ledger(tmp_path / "ledger.db")
 
 
+@pytest.mark.parametrize("column", ["nope", "cell) SELECT cell FROM main.scores --"])
+@pytest.mark.parametrize("table", ["keys", "results", "outputs", "scores", "costs"])
+def test_a_ledger_with_other_columns_is_refused_by_its_own_name(
+    tmp_path: Path, ledger: Ledger, table: str, column: str
+):
+    with Ledger(tmp_path / "theirs.db") as theirs:
+        theirs.db.execute(f'ALTER TABLE {table} ADD COLUMN "{column}" TEXT')
+    with pytest.raises(LedgerError, match=r"theirs\.db"):
+        merge(ledger, tmp_path / "theirs.db")
+
+
 @pytest.mark.parametrize("column", ["seed", "episode", "training"])
 def test_planned_cells_whose_numbers_are_none_are_refused(tmp_path: Path, column: str):
     with Ledger(tmp_path / "ledger.db") as ledger:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LedgerError
+from ..messages import Note
 from .ledger import Ledger
 from .ledger_schema import CHECKED, sound
 
@@ -32,10 +33,21 @@ def merge(ledger: Ledger, other: Path) -> Merged:
     discard_damaged(ledger, [cell for (cell,) in ledger.db.execute("SELECT cell FROM results")])
     ledger.db.execute("ATTACH DATABASE ? AS other", (str(other),))
     try:
+        _refuse_other_tables(ledger, other)
         with ledger.writing():
             return _taken_over(ledger)
     finally:
         ledger.db.execute("DETACH DATABASE other")
+
+
+def _refuse_other_tables(ledger: Ledger, other: Path) -> None:
+    """Refuse a ledger with columns that ours does not have: their names would be taken for SQL."""
+    for table in (*CHECKED, "costs"):
+        theirs, ours = (
+            {row[1] for row in ledger.db.execute(f"PRAGMA {of}.table_info({table})")} for of in ("other", "main")
+        )
+        if not theirs <= ours:
+            raise LedgerError(Note.of("not-a-ledger", path=other))
 
 
 def _taken_over(ledger: Ledger) -> Merged:
