@@ -229,7 +229,7 @@ class VectorStore:
         self.guarded(forget)
 
     def guarded(self, work: Callable[[], T]) -> T:
-        """Do what may fail: a damaged or missing index of our own is made again; other failures are told."""
+        """Run `work`. If our own index is damaged or missing, make it again; report other failures in one line."""
         try:
             try:
                 return work()

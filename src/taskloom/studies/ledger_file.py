@@ -43,7 +43,7 @@ def connected(path: Path, *, filling: bool) -> tuple[sqlite3.Connection, bool]:
 
 @contextmanager
 def closing_where_refused(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Close a file that can't be read or is no ledger, and say which."""
+    """Close the database if it can't be read or is no ledger, and raise an error that says which."""
     try:
         yield
     except UnicodeError as error:  # of a message of SQLite's, on a schema that is damaged
@@ -63,7 +63,7 @@ def closing_where_refused(db: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def make_or_upgrade(db: sqlite3.Connection, path: Path, *, writable: bool, filling: bool) -> None:
-    """Make the tables of a new ledger, or those that an older one lacks; refuse what is none."""
+    """Make the tables of a new ledger, or add those that an older one lacks; refuse any other file."""
     if filling and _is_blank(db):
         _create(db)
         write_ahead(db)
@@ -82,7 +82,7 @@ def refuse_unreadable(db: sqlite3.Connection, path: Path) -> None:
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Tell what comes of a file that is not as it was written; a text that is not UTF-8 has no name of SQLite's."""
+    """Tell whether an error means a damaged file; for text that is not UTF-8, SQLite has no error name."""
     name = getattr(error, "sqlite_errorname", "")
     return isinstance(error, sqlite3.Error) and (name.startswith(DAMAGED) or "decode to UTF-8" in str(error))
 
@@ -115,7 +115,7 @@ def _is_writable(path: Path) -> bool:
 
 
 def _is_blank(db: sqlite3.Connection) -> bool:
-    """Tell a file that nobody has written in; another process may be about to."""
+    """Tell whether the database is still empty; another process may be about to fill it."""
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return not tables
 
