@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -50,6 +51,35 @@ def offline_cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**nowhere, "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull} | {
         "TASKLOOM_CACHE": str(tmp_path_factory.mktemp("cache"))
     }
+
+
+@pytest.fixture
+def cached_on_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict[str, Any]], None]:
+    """Put a data set of the hub into its cache, as if it had been fetched; nothing is fetched."""
+    datasets = pytest.importorskip("datasets")
+    cache = tmp_path / "hub-cache"
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)  # whoever imported it first
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", cache)
+
+    def put(name: str, splits: dict[str, Any]) -> None:
+        files = {split: str(tmp_path / f"{split}.parquet") for split in splits}
+        for split, content in splits.items():
+            content.to_parquet(files[split])
+        datasets.load_dataset("parquet", data_files=files)
+        (made,) = cache.glob("parquet/*/*/*/dataset_info.json")
+        folder = cache / name.replace("/", "___") / "default" / Path(*made.parts[-3:-1])
+        folder.parent.mkdir(parents=True)
+        made.parent.replace(folder)
+        shutil.rmtree(cache / "parquet")
+        own = name.rpartition("/")[2]
+        for file in folder.glob("parquet-*.arrow"):
+            file.rename(folder / file.name.replace("parquet", own, 1))
+        about = json.loads((folder / "dataset_info.json").read_text())
+        about |= {"dataset_name": own, "config_name": "default"}
+        (folder / "dataset_info.json").write_text(json.dumps(about))
+
+    return put
 
 
 @pytest.fixture

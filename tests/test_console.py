@@ -40,6 +40,13 @@ def test_messages_and_lines_are_shown_as_they_are(capsys, monkeypatch, text, sho
     assert printed.out == f"{shown}\n{shown}"
 
 
+def test_messages_have_no_keys(capsys, monkeypatch):
+    monkeypatch.setenv("all_proxy", "http://me:hunter2-hunter2@h")
+    console.note("no way to http://me:hunter2-hunter2@h")
+    console.error("no way to http://me:hunter2-hunter2@h")
+    assert capsys.readouterr().err == "no way to http:(key)h\nerror: no way to http:(key)h\n"
+
+
 @pytest.mark.parametrize(("text", "shown"), HOSTILE)
 def test_progress_shows_any_name(capsys, monkeypatch, text, shown):
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -10,17 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from taskloom.errors import UsageError
 from taskloom.folders import (
     OLD,
+    check_new_folder,
+    check_output,
     exchange,
     make_private,
     output_file,
+    output_scratch,
+    put_output,
+    remove_leftovers,
     replace_folder,
     restore,
     scratch_beside,
     write_output,
     write_whole,
 )
+from taskloom.processes import new_owner
 
 
 def test_a_file_that_several_write_at_once_is_whole(tmp_path: Path):
@@ -96,9 +103,50 @@ def test_devices_and_pipes_are_written_to_and_not_replaced(tmp_path: Path):
     assert Path("/dev/stdout").is_symlink()
 
 
-def test_a_folder_is_no_output(tmp_path: Path):
+def test_a_folder_is_no_output(tmp_path: Path, refused):
     with pytest.raises(IsADirectoryError):
         write_output(tmp_path, "x")
+    with refused(UsageError, "output-is-folder", path=tmp_path):
+        check_output(tmp_path)
+    (tmp_path / "file").touch()
+    with refused(UsageError, "output-unwritable", folder=tmp_path / "file", path=tmp_path / "file" / "x" / "y"):
+        check_output(tmp_path / "file" / "x" / "y")
+    with refused(UsageError, "output-is-file", path=tmp_path / "file"):
+        check_new_folder(tmp_path / "file")
+
+
+def test_an_output_that_is_an_input_by_any_name_is_refused(tmp_path: Path, refused):
+    given = tmp_path / "gold.jsonl"
+    given.write_text("gold")
+    (tmp_path / "hard").hardlink_to(given)
+    (tmp_path / "soft").symlink_to(given)
+    (tmp_path / "here").symlink_to(tmp_path)
+    for name in ("gold.jsonl", "hard", "soft", "here/gold.jsonl"):
+        with refused(UsageError, "output-is-input", path=tmp_path / name):
+            check_output(tmp_path / name, [tmp_path / "other", given])
+    check_output(tmp_path / "new", [tmp_path / "other", given])
+
+
+def test_an_output_within_or_around_an_input_is_refused(tmp_path: Path, refused):
+    made(tmp_path / "data")
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    for path in (tmp_path / "data" / "file", tmp_path / "link" / "new"):
+        with refused(UsageError, "output-within-input", folder=tmp_path / "data", path=path):
+            check_output(path, [tmp_path / "data"])
+    for folder in (tmp_path / "data", tmp_path / "link", tmp_path):
+        with refused(UsageError, "output-around-input", path=folder):
+            check_new_folder(folder, [tmp_path / "data" / "file"])
+    check_new_folder(tmp_path / "new", [tmp_path / "data" / "file", Path("data:papers")])
+
+
+def test_a_device_may_be_input_and_output(tmp_path: Path):
+    (tmp_path / "null").symlink_to(os.devnull)
+    check_output(tmp_path / "null", [tmp_path / "null"])
+    with output_scratch(tmp_path / "null") as scratch:
+        (scratch / "made").write_text("x")
+        put_output(scratch / "made", tmp_path / "null")
+    assert (tmp_path / "null").is_symlink()
+    assert list(tmp_path.iterdir()) == [tmp_path / "null"]
 
 
 def test_a_private_file_is_its_owners_and_one_that_is_there_stays(tmp_path: Path):
@@ -207,10 +255,46 @@ def test_what_can_not_be_put_back_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert (folder / "file").read_text() == "old"
 
 
-def test_a_folder_that_a_living_process_has_at_hand_is_left_to_it(tmp_path: Path):
-    made(tmp_path / f".s-{os.getpid()}-abcdefgh" / OLD)
-    restore(tmp_path / "s")
-    assert not (tmp_path / "s").exists()
+def gone() -> str:
+    """Name a process of this machine that has ended."""
+    command = "from taskloom.processes import new_owner; print(new_owner())"
+    return subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_folder_that_a_process_has_at_hand_which_may_live_is_left_to_it(tmp_path: Path):
+    host, container, *process = gone().rsplit("-", 3)
+    for owner in (
+        new_owner(),
+        "-".join(["elsewhere", container, *process]),  # a machine that shares the disk
+        "-".join([host, "1", *process]),  # a container of this one, where processes have numbers of their own
+        f"{process[0]}-abcdefgh",  # of an earlier version, which did not say where it ran
+    ):
+        left = made(tmp_path / f".s-{owner}" / OLD).parent
+        restore(tmp_path / "s")
+        with scratch_beside(tmp_path / "s"):
+            pass
+        remove_leftovers(tmp_path)
+        assert not (tmp_path / "s").exists()
+        assert (left / OLD / "file").is_file()
+
+
+def test_leftovers_of_processes_that_are_gone_are_removed(tmp_path: Path):
+    owner, folder = gone(), made(tmp_path / "s")
+    for clean in (replaced, lambda folder: remove_leftovers(folder.parent)):
+        (tmp_path / f".s-{owner}" / OLD).mkdir(parents=True)
+        (tmp_path / f".s-{owner.rsplit('-', 2)[0]}-{10**30}-abcdefgh").mkdir()  # no system has such a number
+        clean(folder)
+        assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_name_that_leaves_no_room_for_more_is_no_hindrance(tmp_path: Path):
+    for name in ("x" * 255, "森" * 85):
+        write_whole(tmp_path / name, "new")
+        assert (tmp_path / name).read_text() == "new"
+    folder = made(tmp_path / ("y" * 255))
+    killed_between_renames(folder)
+    restore(folder)
+    assert (folder / "file").read_text() == "old"
 
 
 def test_a_folder_that_can_not_take_its_place_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -220,10 +304,3 @@ def test_a_folder_that_can_not_take_its_place_leaves_the_old_one(tmp_path: Path,
         replace_folder(scratch / "none", folder)
     assert (folder / "file").read_text() == "old"
     assert list(tmp_path.iterdir()) == [folder]
-
-
-def test_a_leftover_of_a_process_that_no_system_numbers_is_removed(tmp_path: Path):
-    left = tmp_path / f".s-{10**30}-abcdefgh"
-    left.mkdir()
-    with scratch_beside(tmp_path / "s"):
-        assert not left.exists()

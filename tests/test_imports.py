@@ -14,7 +14,7 @@ import taskloom
 ROOT = Path(taskloom.__file__).parent
 LAYERS = [
     {
-        "messages", "errors", "folders", "processes", "console", "texts", "transactions", "progress", "options",
+        "messages", "errors", "folders", "processes", "console", "texts", "databases", "progress", "options",
         "retries", "masking", "http_client", "limits", "yaml_files",
     },
     {"ids", "schema"},

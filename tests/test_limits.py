@@ -8,13 +8,15 @@ import json
 import os
 import threading
 import zlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from taskloom import limits
 from taskloom.errors import UsageError
-from taskloom.limits import UnpackedError, expanded, inflated, opened, parse_json
+from taskloom.limits import UnpackedError, deflated, expanded, inflated, opened, parse_json, refuse_no_file
 
 
 @pytest.mark.parametrize("depth", [limits.MOST_NESTED + 1, 800, 100_000])
@@ -82,7 +84,10 @@ def test_a_file_that_unpacks_to_what_it_may_is_read_whole(tmp_path: Path):
 
 
 def test_what_zlib_packed_is_unpacked_within_the_limit():
-    assert inflated(zlib.compress(b"abc")) == b"abc"
+    assert inflated(zlib.compress(b"abc")) == inflated(deflated(b"abc")) == b"abc"
+    assert deflated(b"abc" * 1000) == zlib.compress(b"abc" * 1000, 6)  # as ledgers before had it
+    for data in (bytes(limits.MOST_STORED), bytes(limits.MOST_STORED + 1), bytes(3 * limits.MOST_STORED)):
+        assert inflated(deflated(data)) == data
     with pytest.raises(zlib.error, match="more than"):
         inflated(zlib.compress(bytes(limits.MOST_STORED + 1)))
     assert len(inflated(zlib.compress(bytes(limits.MOST_STORED)))) == limits.MOST_STORED
@@ -95,3 +100,35 @@ def test_a_home_that_nobody_has_is_refused():
     for path in ("~nouser/x", "~a\0b/x"):
         with pytest.raises(UsageError, match="no home folder is known"):
             expanded(path)
+
+
+# --- files that are none ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_no_file_is_refused_for_what_it_is(
+    tmp_path: Path, refused: Callable[..., AbstractContextManager[None]]
+):
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    refuse_no_file(tmp_path / "file")
+    refuse_no_file(tmp_path / "pipe", pipes=True)
+    codes = {"none": "file-missing", ".": "file-is-folder", "link": "file-not-regular", "pipe": "file-not-regular"}
+    for name, code in codes.items():
+        with refused(UsageError, code):
+            refuse_no_file(tmp_path / name)
+    for device in ("/dev/zero", "/dev/null"):
+        with refused(UsageError, "file-not-regular"):
+            refuse_no_file(Path(device), pipes=True)
+
+
+def test_a_device_is_not_read_and_a_terminal_is(tmp_path: Path):
+    with pytest.raises(OSError, match="a device, which has no end"):
+        opened(Path("/dev/zero"))
+    ours, theirs = os.openpty()
+    terminal = Path(os.ttyname(theirs))
+    refuse_no_file(terminal, pipes=True)
+    with opened(terminal) as file:
+        assert file.isatty()
+    os.close(ours)
+    os.close(theirs)

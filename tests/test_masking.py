@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import html
 import json
+import os
 from base64 import b64encode, urlsafe_b64encode
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -30,12 +34,78 @@ def test_texts_and_names_of_a_value_are_masked():
     assert masked_all({KEY: [KEY, 1, None, {"a": f"x{KEY}"}]}) == {MASK: [MASK, 1, None, {"a": f"x{MASK}"}]}
 
 
-def test_what_is_short_or_a_path_or_of_another_name_is_no_key(monkeypatch: pytest.MonkeyPatch):
+def test_what_is_short_or_the_path_of_a_file_or_of_another_name_is_no_key(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "own.pem").touch()
     monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
-    monkeypatch.setenv("SSL_KEY", "/etc/ssl/own.pem")
+    monkeypatch.setenv("SSL_KEY", f"{tmp_path}/own.pem")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "undecided")
-    text = "EMPTY /etc/ssl/own.pem undecided"
+    text = f"EMPTY {tmp_path}/own.pem undecided"
     assert masked(text) == text
+    monkeypatch.setenv("SSL_KEY", "/no/such/file+but=base64")
+    assert masked("a /no/such/file+but=base64 b") == f"a {MASK} b"
+
+
+@pytest.mark.parametrize("name", ["DB_PASSWD", "GPG_PASSPHRASE", "AWS_SECRET_ACCESS_KEY", "GIT_CREDENTIALS", "token"])
+def test_variables_that_hold_keys_are_known_by_how_they_end(monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(name, " of-one-test \n")
+    assert masked("a of-one-test b") == f"a {MASK} b"
+
+
+def test_a_key_that_is_no_text_is_masked_as_well_as_it_can_be(monkeypatch: pytest.MonkeyPatch):
+    data = b"gr\xfc\xdfe-secret"  # Latin-1
+    monkeypatch.setitem(os.environb, b"OLD_PASSWORD", data)
+    assert masked("nothing") == "nothing"
+    texts = [os.environ["OLD_PASSWORD"], data.decode("latin-1"), data.decode("utf-8", "replace"), repr(data)]
+    for text in (*texts, b64encode(data).decode(), data.hex(), json.dumps(os.environ["OLD_PASSWORD"])):
+        assert "secret" not in masked(text)
+        assert MASK in masked(text)
+    monkeypatch.setitem(os.environb, b"OLD_PASSWORD", b"\xff" * 20)  # of which nothing is left as UTF-8
+    assert masked("\ufffd" * 30) == "\ufffd" * 30
+
+
+def test_a_key_that_is_a_number_is_masked_as_a_number(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DOOR_KEY", "0123456789")
+    given = {"a": [123456789, 123456789.0, 1234567890, True, None], "b": 123456789, "c": "at 0123456789."}
+    assert masked_all(given) == {"a": [MASK, MASK, 1234567890, True, None], "b": MASK, "c": f"at {MASK}."}
+    for number in ("9" * 5000, "1.0000e+999", "-1.5e+10"):  # none that Python or JSON has
+        monkeypatch.setenv("DOOR_KEY", number)
+        assert masked_all([1.5, float("inf"), number]) == [1.5, float("inf"), MASK]
+    assert masked_all([-1.5e10]) == [MASK]
+
+
+def test_the_lines_of_a_key_are_masked_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    first, second = "MIIEvQIBADANBgkqhkiG9w0BAQ", "EFAASCBKcwggSjAgEAAoIBAQC7"
+    pem = f"-----BEGIN PRIVATE KEY-----\n{first}\n{second}\n-----END PRIVATE KEY-----\n"
+    monkeypatch.setenv("SSH_KEY", pem)
+    for text in (pem, pem.replace("\n", "\r\n"), f"> {first}\n> {second}", json.dumps(pem)):
+        found = masked(text)
+        assert first not in found
+        assert second not in found
+    assert masked("-----BEGIN PRIVATE KEY----- of whom?") == "-----BEGIN PRIVATE KEY----- of whom?"
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "DATABASE_URL", "PIP_INDEX_URL"])
+def test_passwords_in_addresses_are_masked_with_who_has_them(monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(name, "http://me:p%40ss-word@proxy:3128")
+    assert masked("can't reach http://me:p%40ss-word@proxy:3128") == f"can't reach http:{MASK}proxy:3128"
+    assert masked("p%40ss-word, p@ss-word") == f"{MASK}, {MASK}"
+    assert "bWU6c" not in masked(f"Basic {b64encode(b'me:p%40ss-word').decode()}")
+    monkeypatch.setenv(name, "me:pw@proxy:3128 and https://token0123456789@host, postgres://postgres:postgres@db")
+    assert masked("https://token0123456789@host") == f"https:{MASK}host"
+    assert masked("me, postgres and token0123456789") == "me, postgres and token0123456789"
+
+
+@pytest.mark.parametrize("write", [
+    lambda key: quote(key, safe=""), lambda key: quote(key, safe="").lower(), html.escape,
+    lambda key: key.encode().hex(), lambda key: key.encode().hex().upper(),
+    lambda key: json.dumps(key).replace("/", "\\/"),
+])  # fmt: skip
+def test_a_key_is_masked_in_addresses_pages_and_hex(monkeypatch: pytest.MonkeyPatch, write):
+    key = "<a/b&c>'d' ?=e"
+    monkeypatch.setenv("ODD_KEY", key)
+    assert masked(f"a {write(key)} b").replace('"', "") == f"a {MASK} b"
 
 
 def test_a_key_that_was_read_is_known_whatever_its_variable(monkeypatch: pytest.MonkeyPatch):

@@ -14,7 +14,7 @@ _EXPORTS = {
     "Learner": "learners",
     "Response": "learners",
     "StudyLearner": "studies.study",
-    "Overrides": "studies.api",
+    "Overrides": "studies.overrides",
     "StudyProtocol": "studies.study",
     "Sampler": "episodes",
     "Study": "studies.study",

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .masking import masked
 from .texts import duration, human, safe
 
 Value = str | int | float | None
@@ -37,13 +38,13 @@ def out() -> Console:
 
 
 def note(message: str) -> None:
-    """Print a message that is not a result."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(plain(message))
+    """Print a message that is not a result, and no key, which logs would keep."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(plain(masked(message)))
 
 
 def error(message: str) -> None:
-    """Print an error."""
-    shown = Text.assemble(("error:", "bold red"), " ", plain(message))
+    """Print an error, and no key."""
+    shown = Text.assemble(("error:", "bold red"), " ", plain(masked(message)))
     Console(stderr=True, highlight=False, soft_wrap=True).print(shown)
 
 

@@ -6,17 +6,25 @@ import ctypes
 import errno
 import fcntl
 import glob
+import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from .errors import UsageError
+from .messages import Note
+from .processes import left_by_the_dead, new_owner
+from .texts import LONE_SURROGATE
+
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2  # of Linux; the last one of macOS
 STREAM = re.compile(r"/dev/(stdin|stdout|stderr|fd/)|/proc/")  # names of what is open already
+LONGEST = 140  # bytes of a name that its scratch folder is named after, beside a host of 64; systems take 255
+_open: dict[Path, Path] = {}  # the scratch folders that are in use, each with the folder that it is of
 OLD = "old"  # in a scratch folder: what it replaces
 
 
@@ -26,10 +34,24 @@ def scratch_beside(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in _left_by_the_dead(folder):
         _clear(left, folder)
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-{os.getpid()}-"))
+    scratch = folder.parent / f".{_stem(folder)}-{new_owner()}"
+    scratch.mkdir(0o700)
+    _open[scratch] = folder
     try:
         yield scratch
     finally:
+        _clear(scratch, folder)
+        _open.pop(scratch, None)
+
+
+def temporary_folder() -> AbstractContextManager[Path]:
+    """Make a scratch folder where the system has room for what is not kept."""
+    return scratch_beside(Path(tempfile.gettempdir()) / "taskloom")
+
+
+def remove_open_scratch() -> None:
+    """Remove the scratch folders of this process, which ends without coming to that itself."""
+    for scratch, folder in [*_open.items()]:
         _clear(scratch, folder)
 
 
@@ -40,14 +62,17 @@ def restore(folder: Path) -> None:
             _put_back(left, folder)
 
 
+def _stem(folder: Path) -> str:
+    """Give what the names of its scratch folders begin with: its own name, or a hash where there is no room for it."""
+    name = os.fsencode(folder.name)
+    return folder.name if len(name) <= LONGEST else hashlib.sha256(name).hexdigest()
+
+
 def _left_by_the_dead(folder: Path) -> list[Path]:
-    """Find the scratch folders of ended processes."""
-    found = []
-    for left in sorted(folder.parent.glob(f".{glob.escape(folder.name)}-*")):
-        named = re.fullmatch(r"(\d+)-\w{8}", left.name.removeprefix(f".{folder.name}-"))
-        if named and not is_alive(int(named[1])):
-            found.append(left)
-    return found
+    """Find the scratch folders of processes that are known to have ended; on a shared disk others may be elsewhere."""
+    begin = f".{_stem(folder)}"
+    found = sorted(folder.parent.glob(f"{glob.escape(begin)}-*"))
+    return [left for left in found if left_by_the_dead(left.name) == begin]
 
 
 def _clear(scratch: Path, folder: Path) -> None:
@@ -69,22 +94,10 @@ def _put_back(scratch: Path, folder: Path) -> bool:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove the scratch folders of ended processes in a folder."""
+    """Remove the scratch folders in a folder whose processes are known to have ended."""
     for left in parent.glob(".*"):
-        named = re.fullmatch(r"\.(.+)-(\d+)-\w{8}", left.name)
-        if named and not is_alive(int(named[2])):
-            _clear(left, parent / named[1])
-
-
-def is_alive(process: int) -> bool:
-    """Tell whether a process of this machine is running."""
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):  # none has such a number
-        return False
-    except OSError:
-        return True
-    return True
+        if name := left_by_the_dead(left.name):
+            _clear(left, parent / name.removeprefix("."))
 
 
 def replace_folder(new: Path, folder: Path) -> None:
@@ -139,15 +152,70 @@ def file_beside(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if path.is_file() and not path.is_symlink():
-            shutil.copymode(path, aside)
-        aside.replace(path)
+        _take_place(aside, path)
+
+
+def _take_place(made: Path, path: Path) -> None:
+    """Move a file to its place; what may read the one that it replaces may read it."""
+    if path.is_file() and not path.is_symlink():
+        shutil.copymode(path, made)
+    made.replace(path)
+
+
+# --- what a user names for output ------------------------------------------------------------------------------------
+
+
+def is_stream(path: Path) -> bool:
+    """Tell a device, a pipe or an open file, which is written to as it is and never replaced."""
+    return bool(STREAM.match(str(path.absolute()))) or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a file for output before any work: a folder, one that can't be made, an input, or a file within one."""
+    if is_stream(path):
+        return
+    if path.is_dir():
+        raise UsageError(Note.of("output-is-folder", path=path))
+    _refuse_unwritable(path)
+    for given in inputs:
+        if path.exists() and given.exists() and path.samefile(given):
+            raise UsageError(Note.of("output-is-input", path=path))
+        if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
+            raise UsageError(Note.of("output-within-input", folder=given, path=path))
+
+
+def check_name(path: Path) -> Path:
+    """Give a path that databases and tables can hold, or refuse it: names of files may be no UTF-8."""
+    if LONE_SURROGATE.search(str(path.absolute())):
+        raise UsageError(Note.of("path-not-text", path=ascii(str(path.absolute()))))
+    return path
+
+
+def refuse_file(path: Path) -> None:
+    """Refuse a file where files are to be written into a folder."""
+    if path.exists() and not path.is_dir():
+        raise UsageError(Note.of("output-is-file", path=path))
+
+
+def check_new_folder(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a folder that is to be made or replaced whole: a file, one that can't be, or one that holds an input."""
+    refuse_file(path)
+    _refuse_unwritable(path)
+    for given in inputs:
+        if path.exists() and given.exists() and given.resolve().is_relative_to(path.resolve()):
+            raise UsageError(Note.of("output-around-input", given=given, path=path))
+
+
+def _refuse_unwritable(path: Path) -> None:
+    above = next((parent for parent in path.absolute().parents if parent.exists()), path)
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise UsageError(Note.of("output-unwritable", folder=above, path=path))
 
 
 @contextmanager
 def output_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that a user has named for output; a device, a pipe or an open file is written to as it is."""
-    if STREAM.match(str(path.absolute())) or (path.exists() and not path.is_file() and not path.is_dir()):
+    if is_stream(path):
         with path.open("wb") as file:
             yield file
         return
@@ -155,6 +223,22 @@ def output_file(path: Path) -> Iterator[IO[bytes]]:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     with file_beside(path) as file:
         yield file
+
+
+@contextmanager
+def output_scratch(path: Path) -> Iterator[Path]:
+    """Make a scratch folder for what is to become an output: beside it, unless that is a device or a pipe."""
+    with temporary_folder() if is_stream(path) else scratch_beside(path) as scratch:
+        yield scratch
+
+
+def put_output(made: Path, path: Path) -> None:
+    """Put a file of a scratch folder to where a user has named it for output."""
+    if is_stream(path):
+        with made.open("rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    else:
+        _take_place(made, path)
 
 
 def write_output(path: Path, text: str) -> None:

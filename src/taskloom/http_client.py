@@ -12,6 +12,9 @@ from typing import Any
 
 import httpx2 as httpx
 
+from .errors import UsageError
+from .masking import masked
+from .messages import Note
 from .retries import LARGEST, limited
 
 OPENED = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.complete")  # events with a new stream
@@ -24,6 +27,7 @@ class HttpClient:
         self.timeout, self.headers = timeout, httpx.Headers(headers)  # whose repr hides a key
         self.free: LifoQueue[_Connection] = LifoQueue()
         self.trusted = httpx.create_ssl_context()  # once, for it takes a while to read
+        check_proxies()
 
     def post(self, url: str, *, most: int = LARGEST, **request: Any) -> tuple[httpx.Response, bytes]:
         """Send a request, and give the reply with its content, which may have so many bytes at most."""
@@ -41,6 +45,16 @@ class HttpClient:
         with suppress(Empty):
             while True:
                 self.free.get_nowait().client.close()
+
+
+def check_proxies() -> None:
+    """Refuse proxies of the environment that no client of HTTP can use: each would say so in its own way."""
+    try:
+        httpx.Client(verify=False).close()  # nothing is sent; certificates take a while to read
+    except httpx.InvalidURL:  # which quotes what may be a password
+        raise UsageError(Note.of("proxy-unusable", reason="not an address")) from None
+    except (ValueError, ImportError) as error:
+        raise UsageError(Note.of("proxy-unusable", reason=masked(str(error)))) from None
 
 
 class _Connection:

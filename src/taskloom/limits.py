@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
+import os
 import zlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -13,11 +15,15 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from .errors import UsageError
+from .messages import Note
 
 MOST_NESTED = 100  # levels of JSON or YAML: readers recurse, and Python stops at about 1,000 calls
 MOST_BITS = 64  # of an integer: no table, database or array holds more
+MOST_DIGITS = 18  # of an integer that is typed: Python reads no more than 4,300, and none that counts anything has more
 MOST_FREE = 1 << 20  # bytes that may be unpacked whatever the size of what was packed
 MOST_STORED = 16 << 20  # the same, of what taskloom has packed itself: a million equal scores pack to next to nothing
+MOST_TABLE = 64 << 20  # the same, of a Parquet file: a column of equal values packs to next to nothing
+MOST_ROWS = 2_000_000  # that a table may have whatever the size of its file
 MOST_READ = 1 << 20  # bytes that are unpacked at a time
 MOST_RATIO = 100  # times its size that anything may unpack to: texts and tables reach 30, bombs 1,000 and more
 OPENERS: Mapping[str, Callable[..., IO[bytes]]] = {
@@ -43,7 +49,7 @@ def parse_json(text: str | bytes, **hooks: Any) -> Any:
         found = (json.JSONDecoder(**{"parse_int": _integer, **hooks}) if hooks else _DECODER).decode(text)
     except RecursionError:
         raise ValueError(f"more than {MOST_NESTED} levels") from None
-    if text.count("[") + text.count("{") > MOST_NESTED and _is_deep(found):
+    if is_deep(text, found):
         raise ValueError(f"more than {MOST_NESTED} levels")
     return found
 
@@ -54,12 +60,21 @@ def _integer(digits: str) -> int:
     return found
 
 
+def whole_number(text: str) -> int | None:
+    """Read an integer that is written in digits alone; None of anything else, and of more than a count can have.
+
+    >>> whole_number("0017"), whole_number("-1"), whole_number("9" * 5000)
+    (17, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+
+
 _DECODER = json.JSONDecoder(parse_int=_integer)
 
 
-def _is_deep(value: Any) -> bool:
-    """Tell whether lists and objects are nested too deep, level by level."""
-    level = [value]
+def is_deep(text: str, value: Any) -> bool:
+    """Tell whether lists and objects, of which this is the JSON, are nested deeper than is read: level by level."""
+    level = [value] if text.count("[") + text.count("{") > MOST_NESTED else []
     for _ in range(MOST_NESTED + 1):
         inner = [one for one in level if isinstance(one, dict | list | tuple)]
         level = [part for one in inner for part in (one.values() if isinstance(one, dict) else one)]
@@ -84,8 +99,21 @@ def most_unpacked(packed: int, free: int = MOST_FREE) -> int:
     return max(free, MOST_RATIO * packed)
 
 
+def deflated(data: bytes) -> bytes:
+    """Pack what a ledger keeps: equal bytes for equal data, and never more than `inflated` takes.
+
+    >>> len(inflated(deflated(bytes(50_000_000))))
+    50000000
+    """
+    packed = zlib.compress(data, 6)
+    if len(data) <= most_unpacked(len(packed), MOST_STORED):
+        return packed
+    weaker = zlib.compressobj(6, strategy=zlib.Z_HUFFMAN_ONLY)  # a bit for each byte at least
+    return weaker.compress(data) + weaker.flush()
+
+
 def inflated(packed: bytes) -> bytes:
-    """Unpack what a ledger keeps, within the limit."""
+    """Unpack what `deflated` has packed, within the limit."""
     most, made = most_unpacked(len(packed), MOST_STORED), zlib.decompressobj()
     found = made.decompress(packed, most + 1)
     if len(found) > most:
@@ -126,6 +154,8 @@ def opened(path: Path) -> IO[bytes]:
 
     That is found out first: rows take a hundred times the memory of their bytes. A pipe is read once, within the limit.
     """
+    if path.is_block_device() or (path.is_char_device() and not _is_terminal(path)):
+        raise OSError(errno.EINVAL, "a device, which has no end", str(path))
     if path.suffix.lower() not in OPENERS:
         return path.open("rb")
     about = path.stat()
@@ -153,6 +183,37 @@ def _read_through(path: Path, size: int, modified: int) -> None:  # noqa: ARG001
 
 
 # --- paths -----------------------------------------------------------------------------------------------------------
+
+
+def regular(path: Path) -> Path:
+    """Give the path of a regular file: a pipe would be waited for, and a device may have no end."""
+    if path.is_dir():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not path.is_file() and path.exists():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path
+
+
+def refuse_no_file(path: Path, *, pipes: bool = False) -> None:
+    """Refuse what is no file that can be read, and say what it is; a reader that reads once takes pipes, too."""
+    if path.is_file() or (pipes and (path.is_fifo() or path.is_socket() or _is_terminal(path))):
+        return
+    code = "file-is-folder" if path.is_dir() else "file-not-regular" if path.exists() else "file-missing"
+    raise UsageError(Note.of(code, path=path))
+
+
+def refuse_no_folder(*paths: Path) -> None:
+    """Refuse what is no folder, and say what it is."""
+    for path in paths:
+        if not path.is_dir():
+            raise UsageError(Note.of("folder-is-file" if path.exists() else "folder-missing", path=path))
+
+
+def _is_terminal(path: Path) -> bool:
+    if not path.is_char_device():
+        return False
+    with path.open("rb", buffering=0) as file:
+        return file.isatty()
 
 
 def expanded(path: str) -> Path:

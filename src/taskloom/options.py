@@ -22,6 +22,13 @@ def check_integers(of: object, least: Mapping[str, int]) -> None:
             raise UsageError(Note.of("whole-number-expected", name=name, least=lowest, given=repr(value)))
 
 
+def check_most(of: object, most: Mapping[str, int]) -> None:
+    """Refuse options that are larger than they may be: what they count is made in memory."""
+    for name, highest in most.items():
+        if (value := getattr(of, name)) > highest:
+            raise UsageError(Note.of("option-too-large", name=name, most=highest, given=value))
+
+
 def check_booleans(of: object, *names: str) -> None:
     """Refuse options that are not true or false: YAML's no is a text, and a text is true."""
     for name in names:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from .errors import EpisodeError, UnknownNameError, UsageError
+from .limits import whole_number
 from .messages import Note
 from .options import check_choices, settle_number
 from .schema import Node, read
@@ -19,7 +20,6 @@ NamedShots: TypeAlias = Literal["drawn", "all"]  # drawn for each class, or all 
 Shots: TypeAlias = int | NamedShots
 ALL: Literal["all"] = "all"
 DRAWN: Literal["drawn"] = "drawn"
-MOST_DIGITS = 18  # of shots that are typed: no pool has as many examples
 
 
 def shots_order(shots: Shots) -> tuple[int, int]:
@@ -49,9 +49,9 @@ def shots_from(text: str) -> Shots:
     named: Mapping[str, NamedShots] = {name: name for name in get_args(NamedShots)}
     if text in named:
         return named[text]
-    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
-        raise UsageError(f"shots must be an integer >= 0, {' or '.join(named)}: {text}")
-    return int(text)
+    if (found := whole_number(text)) is None:
+        raise UsageError(f"shots must be an integer >= 0, {' or '.join(named)}: {text[:100]}")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

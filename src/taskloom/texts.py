@@ -28,7 +28,8 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON allows 
 FIRST_BITS = 25  # of the numbers of runs
 SHORTEST_WORDS, SHORTEST_CHARACTERS = 4, 8  # that shorter texts are equal says nothing
 FORMULA = re.compile(r"""(?:^|(?<=[,;|\t\r\n]))[ "]*'*(?=[=+\-@＝＋－＠])""")  # comes before a formula
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # steer a terminal
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # steer a terminal
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # turn the direction of all that follows in a line
 BLANK = re.compile("'*[\t\r\n]")  # how a cell begins of which a spreadsheet might drop the first character
 NUMBER = re.compile(r"[+-]\d+([.,]\d+)?([eE][+-]?\d+)? *([,;|\t\r\n]|$)")  # a part of a cell that is one
 
@@ -135,6 +136,15 @@ def safe(text: str) -> str:
     '\\u001b[2J'
     """
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def straight(text: str) -> str:
+    r"""Show characters that turn the direction of a line, and so the digits of a score that stands after a name.
+
+    >>> straight("\u202e12")
+    '\\u202e12'
+    """
+    return TURNS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def inert(text: str) -> str:

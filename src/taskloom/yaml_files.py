@@ -15,9 +15,9 @@ from ruamel.yaml.scanner import RoundTripScanner, Scanner, ScannerError
 from .limits import MOST_NESTED
 
 TAGS = (None, "!", "tag:yaml.org,2002:str")  # that may be written: others make what is no plain value
-MOST_BITS = 4096  # of an integer: Python writes none of more than 4,300 digits
+MOST_BITS = 63  # of an integer, beside its sign: no ledger holds more
 LONG = f"an integer of more than {MOST_BITS:,} bits"
-LONGEST = MOST_BITS + 3  # characters of an integer: so many with its sign and `0b`
+LONGEST = 1_000  # characters of an integer: one of few bits may begin with zeros
 INTEGER = "tag:yaml.org,2002:int"
 MOST_VALUES = 100_000  # once aliases are written out: a study of 10,000 tasks has as many; aliases make billions
 

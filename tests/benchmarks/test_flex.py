@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -260,22 +260,32 @@ def test_numbers_of_labels_are_three():
             counts_of(odd)
     with pytest.raises(UsageError, match="SOURCE is missing"):
         build("labelled")
+
+
+def test_a_table_without_rows_is_told_as_such(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("text,label\n")
+    with pytest.raises(SourceError, match=r"no records were read: there are no rows.*t\.csv"):
+        build("labelled", [str(tmp_path / "t.csv")])
+    (tmp_path / "l.csv").write_bytes(b"text,label\ncaf\xe9,a\n")
+    with pytest.raises(SourceError, match=r"\(--on-error skip drops them\):\n.*save it as UTF-8; it may be latin-1"):
+        build("labelled", [str(tmp_path / "l.csv")])
+
+
+def test_an_unknown_format_has_its_nearest_name():
     with pytest.raises(UnknownNameError, match="did you mean fewrel"):
         build("labelled", ["x.csv"], like="fewrl")
 
 
-def test_a_data_set_on_the_hub_is_read_split_by_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_data_set_on_the_hub_is_read_split_by_split(cached_on_hub: Callable[[str, dict[str, Any]], None]):
     datasets: ModuleType = pytest.importorskip("datasets")
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.chdir(tmp_path)
     label = datasets.ClassLabel(names=["negative", "positive"])
     features = datasets.Features({"sentence": datasets.Value("string"), "label": label})
     splits = {
         name: datasets.Dataset.from_list([{"sentence": f"{name} {n}", "label": n} for n in (0, 1)], features=features)
         for name in ("train", "validation", "test")
     }
-    datasets.DatasetDict(splits).save_to_disk("saved")
-    values = {"name": "sst-2", "hub": "saved"}
+    cached_on_hub("acme/sst", splits)
+    values = {"name": "sst-2", "hub": "acme/sst"}
     found = gather(of := declared(values, "x", known_sets()["sst-2"]), rows_on_hub(of))
     assert {phase: len(examples) for phase, examples in found.examples.items()} == {"train": 2, "dev": 2, "test": 0}
     assert [e.gold for e in found.examples["train"]] == [("negative",), ("positive",)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from taskloom.benchmarks import build
-from taskloom.errors import SourceError, StudyError, UsageError
+from taskloom.errors import StudyError, UsageError
 from taskloom.studies.plan import plan
 from taskloom.studies.study import load, parse
 from taskloom.suites.check import check
@@ -28,8 +28,11 @@ def test_our_own_tasks_are_the_default():
 def test_only_a_folder_goes_with_it(tmp_path: Path):
     with pytest.raises(UsageError, match=r"unknown key 'fields' of benchmark .*; known: from, scored, test"):
         BUILD(fields=["title:text"])
-    with pytest.raises(SourceError, match="no such folder"):
+    with pytest.raises(UsageError, match="no such folder"):
         BUILD(str(tmp_path / "none"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="a file, not a folder"):
+        BUILD(str(tmp_path / "file"))
 
 
 def test_doubles_and_tasks_without_a_language_are_told(tmp_path: Path):

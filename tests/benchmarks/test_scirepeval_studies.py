@@ -13,7 +13,8 @@ import pytest
 from taskloom.reports import How
 from taskloom.reports.figures import Figure
 from taskloom.reports.summary import summarise
-from taskloom.studies.api import Overrides, prepare
+from taskloom.studies.api import prepare
+from taskloom.studies.overrides import Overrides
 
 WORDS = {"Art": "paint canvas museum style", "Biology": "cell gene protein tissue"}
 FAKE = ("hashed-words", "random-vectors")

@@ -11,7 +11,8 @@ from taskloom import benchmarks
 from taskloom.models.trained import Trained
 from taskloom.reports import How, render
 from taskloom.reports.summary import summarise
-from taskloom.studies.api import Overrides, prepare
+from taskloom.studies.api import prepare
+from taskloom.studies.overrides import Overrides
 from taskloom.studies.plan import plan
 from taskloom.studies.results import Results
 from taskloom.studies.study import load, names

@@ -100,3 +100,37 @@ def test_folders_and_protocols_are_completed(made_topics, monkeypatch):
     assert shell_completion.challenges("ch") == ["challenge"]
     assert shell_completion.challenges("su") == ["suite/"]
     assert shell_completion.protocols("m") == ["meta-trained"]
+
+
+def test_no_output_replaces_predictions_or_answers(taskloom, own_topics, tmp_path: Path):
+    path, board = answered(own_topics, tmp_path / "p.json"), ("challenge", "board", own_topics.folder)
+    (tmp_path / "hard.json").hardlink_to(path)
+    gold = ("--answers", own_topics.answers)
+    for command, into in [
+        (("challenge", "merge", path, "--force"), path),
+        (("challenge", "merge", path, "--force"), tmp_path / "hard.json"),
+        (("challenge", "score", own_topics.folder, path, *gold, "--to", "csv"), own_topics.answers),
+        ((*board, f"mine={path}", *gold), path),
+        ((*board, path, *gold), own_topics.folder / "items.jsonl"),
+        (("challenge", "make", own_topics.study, "-o", tmp_path / "c", "--force", "--answers"), own_topics.study),
+    ]:
+        before = into.read_bytes()
+        ran = taskloom(*command, *([into] if command[-1] == "--answers" else ["-o", into]))
+        assert (ran.code, ran.out, "an output must not" in ran.err) == (2, "", True)
+        assert into.read_bytes() == before
+
+
+def test_what_can_not_all_be_exported_is_not_exported_in_part(taskloom, own_topics, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = own_topics.study
+    study.write_text(
+        study.read_text().replace("nearest: {}", "a b: {nearest: {}}").replace("majority: {}", "a-b: {majority: {}}")
+    )
+    assert taskloom("run", study).code == 0
+    export = ("challenge", "export", own_topics.folder, "runs/topics", "-o", "out")
+    ran = taskloom(*export, "--force")
+    assert (ran.code, "a b and a-b would be written to one file" in ran.err) == (1, True)
+    assert not Path("out").exists()
+    assert taskloom(*export, "--learner", "a b").code == 0
+    inside = taskloom(*export[:-1], own_topics.folder, "--learner", "a b")
+    assert (inside.code, "an output must not be written into an input" in inside.err) == (2, True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +81,43 @@ def test_bad_usage_is_told(taskloom, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
     assert "Parquet can't be shown on a terminal" in taskloom("encode", "fake:bag", path).err
+
+
+def test_vectors_replace_nothing_that_they_are_made_of(taskloom, tmp_path: Path):
+    path, ids = tmp_path / "documents.jsonl", tmp_path / "v.ids.json"
+    path.write_text(LINES)
+    ids.write_text(LINES)
+    (tmp_path / "link.jsonl").symlink_to(path)
+    assert taskloom("encode", "fake:bag", path, "-o", tmp_path / "v.jsonl").code == 0
+    for model, given, into in [
+        ("fake:bag", path, path),
+        ("fake:bag", path, tmp_path / "link.jsonl"),
+        ("fake:bag", ids, tmp_path / "v.npy"),
+        (f"vectors:{tmp_path / 'v.jsonl'}", path, tmp_path / "v.jsonl"),
+    ]:
+        ran = taskloom("encode", model, given, "-o", into)
+        assert (ran.code, "must not replace an input" in ran.err) == (2, True)
+    assert path.read_text() == ids.read_text() == LINES
+
+
+def test_vectors_are_written_to_a_pipe_as_it_is(taskloom, tmp_path: Path):
+    path = tmp_path / "documents.jsonl"
+    path.write_text(LINES)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe.jsonl").read_text()))
+    reader.start()
+    assert taskloom("encode", "fake:bag", path, "-o", tmp_path / "pipe.jsonl").code == 0
+    reader.join()
+    assert [json.loads(line)["doc_id"] for line in read[0].splitlines()] == ["a", "b"]
+    assert (tmp_path / "pipe.jsonl").is_fifo()
+
+
+@pytest.mark.parametrize(("device", "told"), [("/dev/zero", "not a regular file"), ("/dev/null", "the file is empty")])
+def test_a_device_on_standard_input_does_not_fill_the_disk(
+    taskloom, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, device: str, told: str
+):
+    with Path(device).open(encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        done = taskloom("encode", "fake:bag", "-o", tmp_path / "v.jsonl")
+    assert (done.code > 0, told in done.err) == (True, True)

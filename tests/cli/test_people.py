@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -240,3 +241,15 @@ def test_help_has_examples(taskloom, verb: str):
     assert shown.code == 0
     assert "Examples" in shown.out
     assert f"taskloom people {verb}" in shown.out
+
+
+def test_a_sheet_replaces_nothing_that_it_is_made_of_and_no_device(taskloom, here: Path):
+    (here / "sheet.csv").symlink_to(os.devnull)
+    assert taskloom("people", "rate", "suite", "-o", "sheet.csv").code == 0
+    assert taskloom("people", "compare", "runs/small", "-o", "sheet.csv").code == 0
+    assert (here / "sheet.csv").is_symlink()
+    (here / "run.csv").hardlink_to((here / "runs" / "small" / "ledger.db").resolve())
+    (here / "suite.csv").symlink_to(here / "suite" / "suite.json")
+    for command in (("compare", "runs/small", "-o", "run.csv"), ("rate", "suite", "-o", "suite.csv")):
+        ran = taskloom("people", *command, "--force")
+        assert (ran.code, "an output must not replace an input" in ran.err) == (2, True)

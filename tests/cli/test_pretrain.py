@@ -84,3 +84,12 @@ def test_an_interrupted_training_says_how_to_resume(texts: Path, tmp_path: Path,
     assert child.returncode == 130
     assert "interrupted; the same command resumes from the last checkpoint in m.part" in told
     assert (tmp_path / "m.part" / "settings.json").is_file()
+
+
+def test_a_model_does_not_replace_the_texts_that_it_learns_from(taskloom, texts: Path, tmp_path: Path):
+    command = ("pretrain", "t5-nano", "-o", tmp_path / "m", *SMALL, "--steps", "0", "--texts")
+    assert taskloom(*command, texts).code == 0
+    own = texts.rename(tmp_path / "m" / "texts.txt")
+    ran = taskloom(*command, own, "--seed", "1", "--force")
+    assert (ran.code, "a folder that holds an input" in ran.err) == (2, True)
+    assert own.is_file()

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -16,8 +17,11 @@ import pytest
 import taskloom as library
 from taskloom.benchmarks import build
 from taskloom.sources.table import Field
+from taskloom.studies.ledger import Ledger
 from taskloom.suites.store import write
 
+Until = Callable[[Callable[[], bool]], None]
+TASKLOOM = str(Path(sys.executable).with_name("taskloom"))
 STUDY = """
 format: 1
 name: small
@@ -121,9 +125,8 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
     (folder / "slow.py").write_text(SLOW)
     (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
     ours, theirs = pty.openpty()
-    command = [str(Path(sys.executable).with_name("taskloom")), "run", "study.yaml"]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+        [TASKLOOM, "run", "study.yaml"], stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
     ) as process:
         os.close(theirs)
         printed = ""
@@ -140,6 +143,58 @@ def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_sta
     assert "1/8" not in printed[:at_once]
     assert "interrupted; finished cells" in printed
     assert not (folder / "runs" / "small" / "report.html").exists()  # which takes long where many cells are done
+
+
+@pytest.mark.parametrize("name", ["study.yaml", "report.html"])
+def test_a_new_run_replaces_no_file_of_the_user(taskloom, folder: Path, name: str):
+    (folder / "mine").mkdir()
+    (folder / "mine" / name).write_text("mine")
+    refused = taskloom("run", "study.yaml", "-o", "mine")
+    assert (refused.code, f"not overwritten; choose another folder (-o): mine/{name}" in refused.err) == (2, True)
+    assert [(path.name, path.read_text()) for path in (folder / "mine").iterdir()] == [(name, "mine")]
+
+
+def test_a_study_may_lie_in_the_folder_of_its_run(taskloom, folder: Path):
+    assert taskloom("run", "study.yaml", "-o", ".", "--only", "majority").code == 0
+    assert "0 cells run" in taskloom("run", "study.yaml", "--only", "majority").err
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_terminal_that_is_closed_ends_a_run_with_nothing_failed(folder: Path, workers: str, until: Until):
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
+    child, terminal = pty.fork()
+    if not child:  # its terminal is closed with our end, which sends it and its workers SIGHUP
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        os.execv(TASKLOOM, [TASKLOOM, "run", "study.yaml", "--workers", workers])
+    os.set_blocking(terminal, False)
+    until(lambda: _read(terminal) and (folder / "begun").exists())
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
+    with Ledger(folder / "runs" / "small" / "ledger.db") as ledger:
+        assert set(ledger.states().values()) == {"done"}
+
+
+def _read(terminal: int) -> bool:
+    """Read what is shown, so that there is room for more."""
+    with suppress(BlockingIOError):
+        os.read(terminal, 65536)
+    return True
+
+
+def test_a_run_under_nohup_goes_on_without_its_terminal_and_answers_other_signals(folder: Path, until: Until):
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
+    command = ["nohup", TASKLOOM, "run", "study.yaml"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until((folder / "begun").exists)
+        process.send_signal(signal.SIGHUP)
+        (folder / "begun").unlink()
+        until((folder / "begun").exists)  # the next cell
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
+    with Ledger(folder / "runs" / "small" / "ledger.db") as ledger:
+        assert set(ledger.states().values()) == {"done"}
 
 
 def test_compare_finds_what_differs_and_not_what_does_not(taskloom, folder: Path):
@@ -234,6 +289,37 @@ def test_a_report_replaces_a_link_and_is_whole_or_not_there(taskloom, folder: Pa
     taskloom("report", "one", "--to", "items", "-o", "items.csv")
     assert (folder / "mine.txt").read_text() == "mine"
     assert not any((folder / name).is_symlink() for name in ("one/report.html", "out.html", "items.csv"))
+
+
+def test_a_report_replaces_nothing_that_the_run_is_made_of(taskloom, folder: Path):
+    taskloom("run", "study.yaml", "-o", "one", "--only", "majority")
+    (folder / "ledger.md").hardlink_to(folder / "one" / "ledger.db")
+    for name in ("one/ledger.db", "ledger.md", "one/study.yaml", "suite/suite.json", "suite/records.arrow"):
+        before = (folder / name).read_bytes()
+        ran = taskloom("report", "one", "--to", "md", "-o", name)
+        assert (ran.code, "an output must not replace an input" in ran.err) == (2, True)
+        assert (folder / name).read_bytes() == before
+    assert taskloom("report", "one", "--to", "md", "-o", "one/report.md").code == 0
+    assert "a file, not a folder to write" in taskloom("report", "one", "--plots", "study.yaml").err
+    assert "unknown ending" in taskloom("report", "one", "--to", "items", "-o", "items.txt").err
+    card = taskloom("show", "suite", "--card", "-o", "suite/suite.json")
+    assert (card.code, "an output must not replace an input" in card.err) == (2, True)
+
+
+def test_a_run_takes_no_folder_of_something_else(taskloom, folder: Path):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "study.yaml").write_text("name: mine\n")
+    for place, told in (
+        ("mine", "not part of a run; not overwritten"),
+        ("suite", "a suite's folder, not a run's"),
+        ("study.yaml", "a file"),
+    ):
+        before = sorted(path.name for path in (folder / place).iterdir()) if (folder / place).is_dir() else None
+        for verb in ("plan", "run"):
+            ran = taskloom(verb, "study.yaml", "-o", place)
+            assert (ran.code, told in ran.err) == (2, True), ran.err
+        assert before is None or sorted(path.name for path in (folder / place).iterdir()) == before
+    assert (folder / "mine" / "study.yaml").read_text() == "name: mine\n"
 
 
 def test_damaged_results_are_told_and_run_again(taskloom, folder: Path):

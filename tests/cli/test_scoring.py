@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,9 @@ def test_a_run_and_vectors_are_scored_on_a_suite(taskloom):
         (["suite", "--run", "r.run", "--measure", "cosine"], "--measure needs --embeddings"),
         (["suite", "--embeddings", "v.jsonl", "--measure", "cosin"], "did you mean cosine"),
         (["suite", "--embeddings", "none.jsonl"], "no such file"),
+        (["suite", "/dev/zero"], "not a regular file; save what it gives to one: /dev/zero"),
+        (["suite", "--run", "/dev/zero"], "not a regular file"),
+        (["suite", "--embeddings", "/dev/zero"], "not a regular file"),
     ],
 )
 def test_what_does_not_go_together_is_refused(taskloom, given, told):
@@ -82,3 +87,14 @@ def test_documents_without_a_vector_are_named(taskloom, folder: Path):
     (folder / "v.jsonl").write_text('{"doc_id": "a", "embedding": [1]}')
     done = taskloom("score", "suite", "--embeddings", "v.jsonl")
     assert (done.code, "3 documents without a vector: q1, q2, b" in done.err) == (1, True)
+
+
+def test_predictions_are_read_from_a_pipe(taskloom, folder: Path):
+    os.mkfifo(folder / "pipe")
+    line = json.dumps({"item": "q1", "answer": [["a", 1.0], ["b", 0.0]]}) + "\n"
+    writer = threading.Thread(target=(folder / "pipe").write_text, args=[line])
+    writer.start()
+    done = taskloom("score", "suite", "pipe", "--json")
+    writer.join()
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["metrics"]["mrr"]["micro"]["n"] == 2

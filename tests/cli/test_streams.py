@@ -20,9 +20,9 @@ TASKLOOM = f"{sys.executable} -m taskloom"
 FEW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # a locale that knows ASCII alone
 
 
-def ran(command: str, **more: str) -> subprocess.CompletedProcess[str]:
+def ran(command: str, *, cwd: Path | str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, encoding="utf-8", env={**os.environ, **more}
+        ["bash", "-c", command], capture_output=True, text=True, encoding="utf-8", cwd=cwd, env={**os.environ, **more}
     )
 
 
@@ -44,7 +44,22 @@ def test_no_file_takes_the_place_of_a_closed_output(tmp_path: Path, made_topics)
 
 def test_a_full_output_is_an_error_in_one_line():
     done = ran(f"{TASKLOOM} list benchmarks > /dev/full")
-    assert (done.returncode, done.stderr) == (1, "error: can't go on: [Errno 28] No space left on device\n")
+    assert (done.returncode, done.stderr) == (1, "error: can't go on: no space left on device\n")
+
+
+def test_a_working_folder_that_is_gone_is_told(tmp_path: Path):
+    done = ran(f"mkdir gone && cd gone && rmdir ../gone && {TASKLOOM} plan quickstart", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "the working folder is not there any more" in done.stderr
+
+
+def test_a_run_in_a_folder_that_is_not_utf8_is_refused_and_leaves_nothing(tmp_path: Path, made_topics):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    folder.mkdir()
+    done = ran(f"{TASKLOOM} run {made_topics.study}", cwd=folder)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "the names of folders must be UTF-8" in done.stderr
+    assert not any(folder.iterdir())
 
 
 def test_chinese_is_printed_where_the_locale_knows_ascii_alone(tmp_path: Path):

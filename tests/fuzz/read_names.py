@@ -25,7 +25,7 @@ from taskloom.scores import METRICS, metric
 from taskloom.studies import plan as planning
 from taskloom.studies import study as studies
 from taskloom.studies import study_learners
-from taskloom.studies.api import Overrides
+from taskloom.studies.overrides import Overrides
 from taskloom.suites.bridges import partition_of
 from taskloom.suites.functions.forms import canonical
 from taskloom.suites.functions.parse import parse

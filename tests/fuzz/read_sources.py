@@ -26,10 +26,11 @@ from taskloom.benchmarks.data_sets import own_declaration
 from taskloom.benchmarks.document_sets import DeclaredTask, TaskReader, declarations, own_declarations
 from taskloom.benchmarks.labelled import LabelledSets, known_sets
 from taskloom.errors import TaskloomError
-from taskloom.sources import files, labelled, packages, task_files, trec, triples
+from taskloom.sources import archives, files, labelled, task_files, trec, triples
 from taskloom.sources.embeddings import read_embeddings
 from taskloom.sources.files import RowFaults
 from taskloom.sources.guess import guess
+from taskloom.sources.parquet import LimitedParquet
 from taskloom.sources.splits import Split
 from taskloom.sources.table import Field, gather, parse_field
 from taskloom.suites import contributed
@@ -112,10 +113,32 @@ def _parquet_seeds() -> Sequence[Case]:
     return [{"t.parquet": _parquet(table)} for table in tables]
 
 
-def _parquet(table: pa.Table) -> bytes:
+def _parquet(table: pa.Table, **options: Any) -> bytes:
     out = io.BytesIO()
-    pq.write_table(table, out)
+    pq.write_table(table, out, **options)
     return out.getvalue()
+
+
+def _packed_seeds() -> Sequence[Case]:
+    """Columns in every encoding, with dictionaries and without, in lists and structs."""
+    words = [f"w{number % 7}" for number in range(400)]
+    inner = [{"k": word, "n": [1.5]} if at % 3 else None for at, word in enumerate(words)]
+    table = pa.table({"a": words, "l": [words[: at % 4] for at in range(400)], "s": inner, "n": range(400)})
+    options: Sequence[dict[str, Any]] = [
+        {"compression": "zstd"}, {"compression": "none", "data_page_version": "2.0"},
+        {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY", "l.list.element": "DELTA_BYTE_ARRAY"}},
+        {"use_dictionary": False, "column_encoding": {"a": "DELTA_LENGTH_BYTE_ARRAY"}, "row_group_size": 150},
+    ]  # fmt: skip
+    return [{"t.parquet": _parquet(table, **one)} for one in options]
+
+
+def _measured(folder: Path) -> None:
+    """Count what a file unpacks to, text by text, as if it could be much."""
+    (path,) = folder.iterdir()
+    with suppress(pa.ArrowException, OSError, ValueError, LookupError):
+        limited = LimitedParquet(path)
+        limited.most = 40_000
+        limited.unpacked(range(limited.file.num_row_groups))
 
 
 def _split(folder: Path) -> None:
@@ -291,6 +314,7 @@ def _triple_seeds() -> Sequence[Case]:
     return [
         {"f.nt": NT}, {"f.ttl": TTL}, {"f.csv": FACTS}, {"f.jsonl": lines(ENTITY)},
         {"f.json": json.dumps([ENTITY]).encode()}, {"f.nt.gz": gzip.compress(NT, mtime=0)},
+        {"f.ttl": b"@prefix : <urn:x:> . :a :b <<( :a :b <<( :a :b (:c [ :d 'e' ]) )>> )>> . << :a :b :c >> :d 'e' ."},
     ]  # fmt: skip
 
 
@@ -336,7 +360,7 @@ def _archive_seeds() -> Sequence[Case]:
 
 
 def _archive(folder: Path) -> None:
-    packages.unpack(folder / "archive", ("data/*.csv",), folder / "unpacked")
+    archives.unpack(folder / "archive", ("data/*.csv",), folder / "unpacked")
 
 
 READERS = {
@@ -347,6 +371,7 @@ READERS = {
     "json": Reader(lambda: [{"t.json": json.dumps(ROWS).encode()}, {"t.json": lines(*ROWS)}], _table),
     "text": Reader(lambda: [{"t.txt": "One.\n\nTwo\nthree. 标题\n".encode()}], _table),
     "parquet": Reader(_parquet_seeds, _table),
+    "parquet measured": Reader(_packed_seeds, _measured),
     "compressed": Reader(
         lambda: [{"t.csv.gz": gzip.compress(CSV.encode(), mtime=0)}, {"t.jsonl.bz2": bz2.compress(lines(*ROWS))}],
         _table,

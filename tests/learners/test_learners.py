@@ -317,12 +317,19 @@ def test_an_option_that_must_be_given_is_said(mine: Path):
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), date(2020, 1, 1), {1}, [b"x"], {"a": [date(2020, 1, 1)]}]
+    "value",
+    [float("nan"), float("inf"), date(2020, 1, 1), {1}, [b"x"], {"a": [date(2020, 1, 1)]}, 1 << 64, [[-(1 << 70)]]],
 )
 def test_an_option_that_json_can_not_hold_is_refused_by_its_name(mine: Path, value: Any):
     with pytest.raises(LearnerError, match=r"option 'tail' of learner 'mine.py:Mine' must be a text, a finite number"):
         learner("mine.py:Mine", {"tail": value}, mine)
     assert learner("mine.py:Mine", {"tail": {"a": [1, None, True, 0.5]}}, mine).version == 1
+
+
+def test_a_facet_that_a_ledger_would_not_read_is_refused_by_its_name(mine: Path):
+    told = "    @property\n    def facets(self):\n        return {'size': 1 << 99}\n\n    def fit"
+    with pytest.raises(LearnerError, match=r"facet 'size' of learner 'mine.py:Mine' must be a text, a finite number"):
+        learner("mine.py:Mine", {}, rewritten(mine, "    def fit", told))
 
 
 def test_lists_within_several_fields_are_taken_for_tuples(mine: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import threading
@@ -22,6 +23,7 @@ from taskloom.models.api import Api, Endpoint
 collect_ignore = ["adapters_reference/make.py"]  # it runs in an environment of its own
 
 KEY = "sk-secret-0123456789"
+BOMB = gzip.compress(gzip.compress(bytes(256 << 20), 1))  # a few kilobytes
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,13 @@ FAULTS = {
     "repeats the key in base64": Fault(
         body=json.dumps({"choices": [{"text": b64encode(f"Bearer {KEY}".encode()).decode()}], KEY: KEY}).encode()
     ),
+    "bomb": Fault(body=BOMB, headers={"Content-Encoding": "gzip, gzip"}),
+    "many headers": Fault(headers={f"X-{n}": "x" * 100 for n in range(10_000)}),
     "huge": Fault(body=b'{"choices": [' + b" " * (17 << 20) + b"]}"),
     "no JSON": Fault(body=b"<html>gateway</html>"),
     "deep JSON": Fault(body=b"[" * 200_000),
     "deep choice": Fault(body=b'{"choices": [{"text": ' + b"[" * 900 + b"]" * 900 + b"}]}"),
+    "deep beside": Fault(body=b'{"choices": [{"text": "well"}], "more": ' + b"[" * 150 + b"]" * 150 + b"}"),
     "no choices": Fault(body=b'{"id": "x"}'),
     "odd choices": Fault(body=b'{"choices": ["text"]}'),
     "filtered": Fault(body=b'{"choices": [{"message": {"content": null}, "finish_reason": "content_filter"}]}'),

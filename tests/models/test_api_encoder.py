@@ -82,6 +82,8 @@ def test_one_text_that_is_too_long_is_named_and_does_not_fail_for_others(api: Ma
         (lambda text: ["x"], "no-reply"),
         (lambda text: [], "no-reply"),
         (lambda text: [float("nan")], "no-reply"),
+        (lambda text: [10**400], "no-reply"),
+        (lambda text: [1e39], "no-reply"),
     ],
 )
 def test_what_are_no_vectors_is_refused(api: Make, endpoint: Server, embed: Any, code: str):

@@ -84,6 +84,22 @@ def test_forms_of_a_folder_belong_to_its_weights(folder: Path, tmp_path: Path, r
         opened(tmp_path / "made")
 
 
+@pytest.mark.parametrize("change", [
+    {"forms": [f"F{n}" for n in range(5_000)]}, {"telling": {"tell": "pals", "pal_size": 10**9, "pal_heads": 1}},
+])  # fmt: skip
+def test_forms_that_a_folder_has_no_tensors_for_are_refused_before_they_are_made(
+    folder: Path, tmp_path: Path, refused: Refused, change: dict[str, Any]
+):
+    encoder = opened(folder)
+    strong(attached(encoder, "adapters"))
+    export_encoder(encoder, tmp_path / "made")
+    path = tmp_path / "made" / "formats.json"
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps({"told": [{**said["told"][0], **change}]}))
+    with refused(ModelError, "formats-unreadable", path=path):
+        opened(tmp_path / "made")
+
+
 def test_what_exists_is_not_overwritten_and_a_failure_leaves_nothing(folder: Path, tmp_path: Path, refused: Refused):
     encoder = opened(folder)
     attached(encoder, "codes")
@@ -181,6 +197,9 @@ def test_published_adapters_are_an_option_of_a_model(folder: Path, tmp_path: Pat
         ({"config": {"reduction_factor": 4, "non_linearity": "gelu"}}, "adapter-kind"),
         ({"config": {"reduction_factor": 2}}, "adapter-unreadable"),
         ({"config": []}, "adapter-config-unreadable"),
+        ({"config": {"reduction_factor": float("nan")}}, "adapter-config-unreadable"),
+        ({"config": {"reduction_factor": float("inf")}}, "adapter-config-unreadable"),
+        ({"config": {"reduction_factor": 0}}, "adapter-config-unreadable"),
     ],
 )
 def test_adapters_of_another_model_or_kind_are_refused(

@@ -41,6 +41,16 @@ def test_settings_and_shapes_are_read(tmp_path: Path):
     assert (header.shapes, header.parameters) == (((4, 4),), 16)
 
 
+def test_tokens_that_are_added_one_by_one_are_counted_and_limited(tmp_path: Path, refused: Refused):
+    def types(*kinds: int) -> bytes:
+        return text("tokenizer.ggml.token_type") + struct.pack(f"<IIQ{len(kinds)}i", 9, 5, len(kinds), *kinds)
+
+    assert gguf_header(gguf(tmp_path / "m.gguf", types(1, 3, 6, 4, 1), number("x", 1))).added == 2
+    many = gguf(tmp_path / "many.gguf", types(*[3] * 100_001))
+    with refused(ModelError, "tokenizer-costly", what="added tokens", value=100_001, path=many):
+        convert(many, tmp_path / "made")
+
+
 @pytest.mark.parametrize(
     "pair",
     [

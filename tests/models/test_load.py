@@ -559,3 +559,61 @@ def test_a_tokenizer_whose_longest_text_is_no_number_is_refused(folder: Path, re
         with pytest.raises(ModelError) as told:
             read(folder)
         assert told.value.note.code in ("weights-unreadable", "encoder-unreadable")
+
+
+@pytest.mark.parametrize("name", ["attn_implementation", "_attn_implementation", "experts_implementation"])
+def test_a_configuration_that_names_a_program_of_the_hub_is_refused(folder: Path, refused: Refused, name: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {name: "somebody/kernel"}))
+    with refused(ModelError, "setting-names-code", name=name, value="somebody/kernel"):
+        weights(f"path:{folder}").get()
+
+
+@pytest.mark.parametrize("settings", [
+    {"model_type": "dpt", "backbone": "somebody/weights", "use_pretrained_backbone": True},
+    {"model_type": "detr", "backbone": "resnet50", "use_timm_backbone": True, "use_pretrained_backbone": True},
+    {"model_type": "rag", "question_encoder": {"model_type": "bert"}, "generator": {"model_type": "bart"}},
+])  # fmt: skip
+def test_models_of_pictures_and_indexes_are_refused_before_they_fetch_their_parts(
+    folder: Path, tmp_path: Path, refused: Refused, settings: dict[str, object]
+) -> None:
+    (folder / "config.json").write_text(json.dumps(settings))
+    for use in (lambda of: of.open(tmp_path), lambda of: of.open_encoder(tmp_path), lambda of: of.measure()):
+        with refused(ModelError, "family-unsupported", family=settings["model_type"], path=folder):
+            use(weights(f"path:{folder}"))
+
+
+def test_nobody_is_asked_while_a_folder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    from taskloom.models.guarded import loading
+
+    asked: list[object] = []
+    monkeypatch.setattr("socket.socket.connect", lambda *given: asked.append(given))
+    before = huggingface_hub.constants.HF_HUB_OFFLINE
+    with loading(), loading(), pytest.raises(huggingface_hub.errors.OfflineModeIsEnabled):
+        huggingface_hub.model_info("somebody/weights")
+    assert (asked, huggingface_hub.constants.HF_HUB_OFFLINE) == ([], before)
+
+
+@pytest.mark.parametrize("name", ["z.safetensors", "generation_config.json", "vocab.txt", "special_tokens_map.json"])
+def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path, tmp_path: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    assert answers(weights(f"path:{folder}").open(tmp_path))
+
+
+@pytest.mark.parametrize(("file", "values", "code"), [
+    ("config.json", {"num_labels": 10_000_000}, "setting-implausible"),
+    ("config.json", {"max_position_embeddings": 10**12}, "setting-implausible"),
+    ("config.json", {"layer_types": ["full_attention"] * 100_001}, "settings-too-many"),
+    ("generation_config.json", {"eos_token_id": list(range(100_001))}, "settings-too-many"),
+    ("generation_config.json", {"more": " " * (5 << 20)}, "config-unreadable"),
+])  # fmt: skip
+def test_settings_that_take_without_end_are_refused(
+    folder: Path, refused: Refused, file: str, values: dict[str, object], code: str
+) -> None:
+    kept = json.loads((folder / file).read_text()) if (folder / file).exists() else {}
+    (folder / file).write_text(json.dumps(kept | values))
+    with refused(ModelError, code, path=folder / file):
+        weights(f"path:{folder}").get()

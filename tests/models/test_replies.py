@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +81,8 @@ def test_what_ended_without_a_reply_is_asked_again(replies: Replies, tmp_path: P
     other = Replies(tmp_path / NAME)
     assert replies.set_aside("k", "m", MOST, NONE, seconds=-1 if end == "late" else 600)
     if end == "gone":
-        replies.db.execute("UPDATE under_way SET owner = ?", (f"{os.uname().nodename}-{2**22 + 1}-0",))
+        place = replies.owner.rsplit("-", 2)[0]
+        replies.db.execute("UPDATE under_way SET owner = ?", (f"{place}-{2**22 + 1}-abcdefgh",))
     elif end == "given back":
         replies.give_back("k", "m", MOST)
     elif end == "written off":
@@ -219,6 +220,15 @@ def test_what_is_no_data_base_is_refused_and_left_as_it_is(tmp_path: Path, conte
     with pytest.raises(ModelError, match="replies can't be stored"):
         Replies(tmp_path / NAME)
     assert (tmp_path / NAME).read_bytes() == content
+
+
+def test_a_file_with_a_view_that_never_ends_is_refused(tmp_path: Path):
+    Replies(tmp_path / NAME).close()
+    with closing(sqlite3.connect(tmp_path / NAME)) as db:
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS key, i AS status FROM n"
+        db.executescript(f"DROP TABLE replies; CREATE VIEW replies AS {endless}")
+    with pytest.raises(ModelError, match="other tables"):
+        Replies(tmp_path / NAME)
 
 
 def test_a_folder_is_made_where_there_is_none(tmp_path: Path):

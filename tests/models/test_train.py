@@ -15,6 +15,7 @@ from taskloom.errors import ModelError, UsageError
 from taskloom.models import checkpoints
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.train import Batch, train
+from taskloom.processes import new_owner
 
 TRUE = torch.tensor([[1.0, -2.0, 0.5]])
 
@@ -233,9 +234,12 @@ def test_checkpoints_that_could_not_be_written_are_counted_and_leftovers_removed
     (tmp_path / "file").write_text("no folder")
     _, found = trained(Recipe(steps=3, lr=0.1), watch=Watch(keep=tmp_path / "file" / "below"))
     assert found.counts["checkpoint-unwritten"] >= 1
-    (tmp_path / ".99999999.safetensors").write_bytes(b"half")
+    place = new_owner().rsplit("-", 2)[0]
+    gone, elsewhere = (tmp_path / f".{where}-99999999-abcdefgh.safetensors" for where in (place, "elsewhere-1"))
+    for left in (gone, elsewhere):
+        left.write_bytes(b"half")
     trained(Recipe(steps=1, lr=0.1), watch=Watch(keep=tmp_path))
-    assert not (tmp_path / ".99999999.safetensors").exists()
+    assert (gone.exists(), elsewhere.exists()) == (False, True)
 
 
 def test_threads_can_be_given_and_are_given_back():

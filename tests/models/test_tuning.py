@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 import torch
 import transformers as hf
+from safetensors import safe_open
+from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from taskloom.errors import ModelError
@@ -208,6 +211,19 @@ def test_trained_weights_that_can_not_be_read_are_told(tmp_path: Path):
     with pytest.raises(ModelError) as caught:
         apply(model("llama").net, tmp_path)
     assert caught.value.note.code == "weights-unreadable"
+
+
+@pytest.mark.parametrize(("way", "size"), [("lora", "rank"), ("prompt", "virtual")])
+def test_a_size_that_trained_weights_do_not_have_is_refused_before_it_is_made(tmp_path: Path, way: str, size: str):
+    train_for_good(model("llama"), LESSONS, WAYS[way], dev=(), seed=1, folder=tmp_path, watch=Watch())
+    with safe_open(tmp_path / CHANGED, "pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        recipe = json.loads(file.metadata()["recipe"])
+    save_file(tensors, tmp_path / CHANGED, {"recipe": json.dumps(recipe | {size: 10**11})})
+    with pytest.raises(ModelError) as caught:
+        apply(model("llama").net, tmp_path)
+    assert caught.value.note.code == "weights-unreadable"
+    assert "no weights for a" in str(caught.value)
 
 
 def test_answers_are_looked_at_on_the_way():

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.errors import ModelError, ModelUnavailableError, UnknownNameError, UsageError
+from taskloom.errors import FaultsError, ModelError, ModelUnavailableError, UnknownNameError, UsageError
 from taskloom.models import vector_store
 from taskloom.models.fake import FakeEncoder
 from taskloom.models.vector_store import INDEX, VectorStore
@@ -161,8 +162,7 @@ def foreign(path: Path) -> None:
 
 def changed(path: Path, statement: str) -> None:
     db = sqlite3.connect(path)
-    db.execute(statement)
-    db.commit()
+    db.executescript(statement)
     db.close()
 
 
@@ -371,8 +371,8 @@ def test_the_vectors_of_two_machines_are_merged_and_none_is_encoded_again(
     theirs.take(TEXTS[:3], "CLF")
     theirs.close()
     monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "cache"))
-    assert merge(tmp_path / "node") == [("bag, CLF", 3), ("bag, plain", 10)]
-    assert merge(tmp_path / "node") == [("bag, CLF", 0), ("bag, plain", 0)]
+    assert list(merge(tmp_path / "node")) == [("bag, CLF", 3), ("bag, plain", 10)]
+    assert list(merge(tmp_path / "node")) == [("bag, CLF", 0), ("bag, plain", 0)]
     again, encoder = opened()
     found, _ = again.take(TEXTS)
     again.take(TEXTS[:3], "CLF")
@@ -389,15 +389,15 @@ def test_what_is_damaged_on_another_machine_is_not_merged(
     folder.parent.rename(tmp_path / "node")
     segment = store_of(tmp_path / "node" / FOLDER) / "0.float32"
     segment.write_bytes(b"\xff" * 8 + segment.read_bytes()[8:])
-    assert merge(tmp_path / "node") == [("bag, plain", len(TEXTS) - 1)]
+    assert list(merge(tmp_path / "node")) == [("bag, plain", len(TEXTS) - 1)]
 
 
 def test_what_is_no_cache_is_not_merged(tmp_path: Path, refused: Refused):
     with refused(UsageError, "no-vectors", path=tmp_path):
-        merge(tmp_path)
+        list(merge(tmp_path))
     (tmp_path / FOLDER / "model" / "plain").mkdir(parents=True)
     with refused(UsageError, "vectors-unnamed", path=tmp_path / FOLDER / "model" / "about.json"):
-        merge(tmp_path)
+        list(merge(tmp_path))
 
 
 @pytest.mark.parametrize("about", [b"[" * 5000, b'{"model": "m", "dtype": "float32", "x": NaN}', b"[]"])
@@ -405,7 +405,7 @@ def test_a_cache_that_does_not_say_what_it_holds_is_not_merged(tmp_path: Path, r
     (tmp_path / FOLDER / "model" / "plain").mkdir(parents=True)
     (tmp_path / FOLDER / "model" / "about.json").write_bytes(about)
     with refused(UsageError, "vectors-unnamed"):
-        merge(tmp_path)
+        list(merge(tmp_path))
 
 
 @pytest.mark.parametrize("change", ["UPDATE about SET value = 'x'", "UPDATE texts SET place = 0.5", "DROP TABLE about"])
@@ -417,9 +417,26 @@ def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folde
     changed(store_of(tmp_path / "node" / FOLDER) / "index.db", change)
     if "about" in change:
         with refused(ModelUnavailableError, "vectors-unreadable"):
-            merge(tmp_path / "node")
+            list(merge(tmp_path / "node"))
     else:
-        assert merge(tmp_path / "node") == [("bag, plain", 0)]
+        assert list(merge(tmp_path / "node")) == [("bag, plain", 0)]
+
+
+def test_an_index_that_says_that_vectors_are_huge_takes_little_memory(tmp_path: Path, folder: Path):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 16384) "
+    index = store_of(tmp_path / "node" / FOLDER) / "index.db"
+    changed(index, f"INSERT INTO texts {many} SELECT CAST(i AS BLOB), i, 0, x'00' FROM n")
+    changed(index, "UPDATE about SET value = 1048576 WHERE name = 'width'")
+    tracemalloc.start()
+    try:
+        assert list(merge(tmp_path / "node")) == [("bag, plain", 0)]
+        assert tracemalloc.get_traced_memory()[1] < 300 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_index_whose_schema_is_no_text_is_made_anew(folder: Path):
@@ -444,11 +461,52 @@ def test_another_cache_is_left_as_it_is_when_it_is_merged(tmp_path: Path, folder
     before = {path.name: path.read_bytes() for path in theirs.iterdir()}
     if damage == "index.db":
         with refused(ModelUnavailableError, "vectors-unreadable"):
-            merge(tmp_path / "node")
+            list(merge(tmp_path / "node"))
     else:
-        assert merge(tmp_path / "node") == [("bag, plain", 0)]
+        assert list(merge(tmp_path / "node")) == [("bag, plain", 0)]
     after = {path.name: path.read_bytes() for path in theirs.iterdir()}
     assert {name: after[name] for name in before} == before
+
+
+VIEW = "CREATE VIEW texts AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n"
+
+
+def test_an_index_with_a_view_that_never_ends_is_not_read(tmp_path: Path, folder: Path, refused: Refused):
+    opened()[0].take(TEXTS)
+    changed(store_of(folder) / INDEX, f"DROP TABLE texts; {VIEW}")
+    ((_, told),) = cached()
+    assert "can't be read" in told
+    folder.parent.rename(tmp_path / "node")
+    with refused(ModelUnavailableError, "vectors-unreadable"):
+        list(merge(tmp_path / "node"))
+
+
+def test_vectors_that_can_not_be_read_keep_no_others_from_being_merged(tmp_path: Path, folder: Path, refused: Refused):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    for form in ("CLF", "QRY"):
+        cache.take(TEXTS, form)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    for form in ("CLF", "QRY"):
+        changed(next((tmp_path / "node" / FOLDER).glob(f"*/{form}")) / INDEX, "DROP TABLE about")
+    merged = merge(tmp_path / "node")
+    assert next(merged) == ("bag, plain", len(TEXTS))
+    with refused(FaultsError, "vectors-not-merged", count=2, path=tmp_path / "node"):
+        next(merged)
+
+
+def test_a_text_that_can_not_be_encoded_leaves_a_cache_that_can_be_merged(tmp_path: Path, folder: Path):
+    class Broken(FakeEncoder):
+        def encode(self, texts: Sequence[str], form: str = "") -> Any:
+            return super().encode(texts, form) * np.nan
+
+    cache, _ = opened(Broken())
+    with pytest.raises(ModelError):
+        cache.take(TEXTS)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    assert list(merge(tmp_path / "node")) == [("bag, plain", 0)]
 
 
 @pytest.mark.parametrize("value", ["'x'", "9e999"])

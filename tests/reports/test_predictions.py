@@ -492,5 +492,5 @@ def test_an_array_a_folder_and_ids_that_are_numbers_are_told_for_what_they_are(t
     path.write_text('{"id": 3, "prediction": "x"}')
     with pytest.raises(SourceError, match="the id must be a text: 3"):
         read(path)
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(UsageError, match="a folder, not a file"):
         read(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ class Server:
     facts: EmbeddedGraph = field(default_factory=lambda: EmbeddedGraph.of(MANY))
     most: int = 10_000  # rows of a reply, whatever is asked for
     moods: list[str] = field(default_factory=list)  # what to do with the next requests instead of answering
+    ignores: str = ""  # a part of queries that it does not see
     asked: list[str] = field(default_factory=list)
 
 
@@ -59,7 +61,7 @@ def answering(server: Server) -> type[BaseHTTPRequestHandler]:
 
         def answer(self, query: str) -> None:
             try:
-                found = server.facts.store.query(query)
+                found = server.facts.store.query(re.sub(server.ignores, "", query) if server.ignores else query)
             except SyntaxError as error:
                 self.reply(400, "text/plain", str(error).encode())
                 return
@@ -120,6 +122,34 @@ def test_large_results_come_in_pages_that_have_an_order(server: Server) -> None:
 def test_an_endpoint_that_gives_less_than_asked_for_is_asked_on(server: Server) -> None:
     server.most = 1200
     assert len(set(at(server).select(ALL))) == 2500
+
+
+@pytest.mark.parametrize("ignored", [r"OFFSET \d+", r"LIMIT \d+ OFFSET \d+", r"(ORDER BY .*\n)?LIMIT \d+ OFFSET \d+"])
+@pytest.mark.parametrize("how", ["", "DISTINCT "])
+def test_an_endpoint_that_gives_the_same_page_for_ever_is_refused(
+    server: Server, refused: Refused, tmp_path: Path, ignored: str, how: str
+) -> None:
+    server.ignores = ignored
+    query = ALL.replace("?a", f"{how}?a", 1)
+    with refused(SourceError, "sparql-page-repeated", url=server.url):
+        list(at(server, page=1000).select(query))
+    assert len(server.asked) == 2
+    server.ignores = ""  # what was wrong is not kept
+    if "LIMIT" not in ignored:
+        assert len(list(at(server, page=1000).select(query))) == 2500
+
+
+def test_equal_rows_of_a_query_that_asks_for_them_are_no_repeated_page(server: Server) -> None:
+    query = "SELECT ?p WHERE { ?a ?p ?b }"
+    assert list(at(server, page=1000).select(query)) == [("urn:x:next",)] * 2500
+
+
+def test_an_endpoint_without_an_end_is_refused(
+    server: Server, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taskloom.sources.endpoint.MOST_ROWS", 1500)
+    with refused(SourceError, "sparql-rows-many", rows=2000):
+        list(at(server, page=1000).select(ALL))
 
 
 def test_a_limit_of_the_query_is_kept(server: Server) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from taskloom.errors import SourceError, UnknownNameError, UsageError
-from taskloom.sources.facts import CLASSES, DIRECT, ENTITY, LABEL, PROPERTIES, EmbeddedGraph, Graph, graph
+from taskloom.sources.facts import CLASSES, DIRECT, ENTITY, LABEL, PROPERTIES, EmbeddedGraph, Graph, graph, in_order
 
 Refused = Callable[..., AbstractContextManager[None]]
 
@@ -56,6 +56,20 @@ def test_rows_are_sorted_unless_the_query_says_how() -> None:
     assert list(of.select(inner)) == [("1",), ("2",), ("3",)]
 
 
+def test_many_rows_are_sorted_too() -> None:
+    rows = [(str(number * 7919 % 200_003), None if number % 3 else "x") for number in range(200_000)]
+    found = list(in_order("SELECT ?a ?b {}", rows))
+    assert found == sorted(rows, key=lambda row: (row[0], row[1] or ""))
+
+
+def test_a_query_with_many_more_rows_than_facts_is_refused(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskloom.sources.facts.MOST_ROWS", 100)
+    of = EmbeddedGraph.of(f"<urn:x:{n}> <urn:x:p> <urn:x:hub> ." for n in range(30))
+    assert len(list(of.select("SELECT ?a WHERE { ?a ?p ?b }"))) == 30
+    with refused(SourceError, "facts-rows-many", most=300):
+        of.select("SELECT ?a ?c WHERE { ?a ?p ?b . ?c ?p ?b }")
+
+
 def test_what_is_not_bound_is_none() -> None:
     of = EmbeddedGraph.of(["<urn:x:1> <urn:x:p> <urn:x:2> ."])
     assert list(of.select("SELECT ?a ?b WHERE { ?a ?p ?o OPTIONAL { ?o ?q ?b } }")) == [("urn:x:1", None)]
@@ -73,6 +87,44 @@ def test_what_is_no_select_query_is_refused(refused: Refused) -> None:
         of.select("SELECT ?x WHERE {")
     with refused(UsageError, "select-expected"):
         of.select("ASK { ?s ?p ?o }")
+
+
+@pytest.mark.parametrize("hidden", ["", " # )>>\n", "\n", " :x\\# :y , "])
+@pytest.mark.parametrize("name", ["f.nt", "f.ttl"])
+def test_triples_within_triples_do_not_end_the_process(
+    tmp_path: Path, name: str, hidden: str, refused: Refused
+) -> None:
+    deep = f"<urn:a> <urn:b> <<( {hidden}" * 100_000 + "<urn:a> <urn:b> <urn:c> " + ")>> " * 100_000 + "."
+    (tmp_path / name).write_text(f"@prefix : <urn:x:> .\n{deep}" if name == "f.ttl" else deep)
+    with refused(SourceError, "triples-nested", most=100):
+        graph(str(tmp_path / name))
+
+
+def test_many_triples_of_triples_are_read_and_texts_that_look_like_them(tmp_path: Path) -> None:
+    lines = [f"<urn:a> <urn:b{n}> <<( <urn:a> <urn:b> <urn:c> )>> ." for n in range(200)]
+    lines += [f'<urn:a> <urn:t{n}> "1<<(n \\" # <<(" .' for n in range(200)]
+    (tmp_path / "f.nt").write_text("\n".join(lines))
+    assert len(list(graph(str(tmp_path / "f.nt")).select("SELECT ?p WHERE { ?s ?p ?o }"))) == 400
+
+
+def test_a_text_that_the_library_has_no_room_for_is_told(tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "f.nt").write_text(f'<urn:a> <urn:b> "{"x" * 20_000_000}" .')
+    with refused(SourceError, "triple-too-long"):
+        graph(str(tmp_path / "f.nt"))
+
+
+@pytest.mark.parametrize("row", ["urn:x[y,mother,b", "a,mother,urn:x%zz", "urn:x\x80,mother,b"])
+def test_a_name_that_can_not_be_is_told_by_its_row(tmp_path: Path, row: str) -> None:
+    (tmp_path / "f.csv").write_text(f"subject,property,object\n{row}\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"f\.csv:2: not a fact"):
+        graph(str(tmp_path / "f.csv"))
+
+
+def test_an_empty_file_of_facts_is_refused(tmp_path: Path, refused: Refused) -> None:
+    for name in ("f.nt", "f.csv", "f.jsonl"):
+        (tmp_path / name).touch()
+        with refused(SourceError, "file-empty"):
+            graph(str(tmp_path / name))
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -165,7 +217,7 @@ def test_what_is_no_entity_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_other_sources_are_refused(tmp_path: Path, refused: Refused) -> None:
-    with refused(UsageError, "no-such-list"):
+    with refused(UsageError, "file-missing"):
         graph(str(tmp_path / "none.nt"))
     (tmp_path / "f.rdf").write_text("<rdf/>")
     with refused(UnknownNameError, "name-unknown", name=".rdf"):

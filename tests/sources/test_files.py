@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from taskloom import sources
 from taskloom.errors import SourceError, UnknownNameError, UsageError
+from taskloom.messages import Note
 from taskloom.sources import files
-from taskloom.sources.files import SHOWN_FAULTS, Layout, Row, RowFaults, format_of, read
+from taskloom.sources.files import MAX_LINE, SHOWN_FAULTS, Layout, Row, RowFaults, format_of, read
 
 Write: TypeAlias = Callable[[str, bytes | str], Path]
 
@@ -186,7 +187,7 @@ def hint_for(write: Write, text: str, encoding: str) -> str:
     ("text", "encoding"), [("红矮星的研究", "gb18030"), ("caf\xe9", "latin-1"), ("红矮星", "utf-16")]
 )
 def test_the_hint_for_bytes_that_are_not_utf_8_names_the_right_encoding(write: Write, text: str, encoding: str) -> None:
-    assert hint_for(write, text, encoding) == f"not utf-8; try --file-encoding {encoding}"
+    assert hint_for(write, text, encoding) == f"not utf-8; save it as UTF-8; it may be {encoding}"
 
 
 def test_the_hint_knows_chinese_punctuation(write: Write) -> None:
@@ -200,13 +201,13 @@ def test_the_hint_knows_accents_inside_words(write: Write, text: str) -> None:
 
 def test_the_hint_for_utf_8_read_as_something_else_is_utf_8(write: Write) -> None:
     _, shown = skipping(write("p.csv", "a\n你好\n"), Layout(encoding="ascii"))
-    assert shown == ["p.csv:2:1: not ascii; try --file-encoding utf-8"]
+    assert shown == ["p.csv:2:1: not ascii; save it as UTF-8; it may be utf-8"]
 
 
 def test_a_bad_byte_is_placed_by_file_line_and_column(write: Write) -> None:
     rows, shown = skipping(write("p.csv", b"a,b\n1,2\nab,\xe9\n3,4\n"))
     assert rows == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
-    assert shown == ["p.csv:3:4: not utf-8; try --file-encoding latin-1"]
+    assert shown == ["p.csv:3:4: not utf-8; save it as UTF-8; it may be latin-1"]
 
 
 def test_a_bad_byte_inside_a_cell_of_several_lines_takes_the_whole_row(write: Write) -> None:
@@ -217,7 +218,7 @@ def test_a_bad_byte_inside_a_cell_of_several_lines_takes_the_whole_row(write: Wr
 
 def test_a_header_that_cannot_be_decoded_is_told_and_no_other_line_takes_its_place(write: Write) -> None:
     path = write("p.csv", "标题,b\nx,1\ny,2\n".encode("gb18030"))
-    with pytest.raises(SourceError, match=r"p\.csv:1:1: not utf-8; try --file-encoding gb18030"):
+    with pytest.raises(SourceError, match=r"p\.csv:1:1: not utf-8; save it as UTF-8; it may be gb18030"):
         skipping(path)
 
 
@@ -313,7 +314,7 @@ def test_an_unknown_format_has_its_nearest_names(write: Write) -> None:
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no such file: .*p\.csv"):
         read(tmp_path / "p.csv", RowFaults())
-    with pytest.raises(UsageError, match=f"not a file: {re.escape(str(tmp_path))}"):
+    with pytest.raises(UsageError, match=f"a folder, not a file: {re.escape(str(tmp_path))}"):
         read(tmp_path, RowFaults())
 
 
@@ -404,7 +405,36 @@ def test_stopping_names_all_faults_at_once(write: Write) -> None:
     with pytest.raises(SourceError) as caught:
         rows_of(write("p.csv", "a,b\n1\n1,2\n1,2,3\n"))
     assert caught.value.faults == ("p.csv:2: 1 cell, the header has 2", "p.csv:4: 3 cells, the header has 2")
-    assert all(fault in str(caught.value) for fault in ("rows with errors", "--on-error skip", *caught.value.faults))
+    assert all(fault in str(caught.value) for fault in ("rows with errors:", *caught.value.faults))
+
+
+def test_options_are_remedies_where_a_command_takes_them(write: Write) -> None:
+    stops = RowFaults("stop", other_encoding=files.BY_OPTION)
+    list(read(write("p.csv", b"a\ncaf\xe9\n"), stops))
+    with pytest.raises(SourceError, match=r"\(--on-error skip drops them\):\n.*try --file-encoding latin-1"):
+        stops.settle()
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.jsonl", "p.json", "p.txt"])
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (gzip.compress(b"a,b\n1,2\n"), "gzip"),
+        (b"PK\x03\x04\x14\0", "zip or Excel"),
+        (b"\x89PNG\r\n\x1a\n", "PNG"),
+        (b"PAR1\x15\x04", "Parquet"),
+    ],
+)
+def test_a_file_of_another_format_is_told_for_what_it_is(write: Write, name: str, content: bytes, kind: str) -> None:
+    path = write(name, content)
+    with pytest.raises(SourceError) as caught:
+        rows_of(path)
+    assert caught.value.note == Note.of("file-of-other-format", kind=kind, format=format_of(path), path=path)
+
+
+def test_bytes_that_are_no_text_are_not_taken_for_another_encoding(write: Write) -> None:
+    with pytest.raises(SourceError, match=r"p\.txt:1:2: neither text nor a known encoding; is it a binary file\?"):
+        rows_of(write("p.txt", b"a\x91\x01\x02\0\xff\n"))
 
 
 def test_stopping_names_twenty_faults_and_reads_no_further(write: Write) -> None:
@@ -484,3 +514,40 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"a,b\n1,2\n")
     with pytest.raises(SourceError, match="the name of the file is not UTF-8; rename it"):
         read(path, RowFaults())
+
+
+def test_many_blank_lines_take_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(b"\n" * 30_000 + b"one\n" + b"\n" * 30_000)
+    tracemalloc.start()
+    try:
+        assert rows_of(tmp_path / "t.txt") == [{"text": "one"}]
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_paragraph_may_be_as_long_as_a_line_and_no_longer(tmp_path: Path) -> None:
+    faults = RowFaults("skip")
+    line = "a" * 1023 + "\n"
+    (tmp_path / "t.txt").write_text("one\n\n" + line * (MAX_LINE // 1023 + 1) + "\ntwo\nlines\n")
+    found = list(read(tmp_path / "t.txt", faults))
+    assert [row["text"] for _, row in found] == ["one", "two\nlines"]
+    assert faults.shown == ["t.txt:3: paragraph is longer than 16,777,216 characters"]
+
+
+def test_the_mark_of_utf_8_may_stand_twice(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" * 2 + b"a,b\n1,2\n")
+    assert rows_of(tmp_path / "t.csv") == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a,b,,\n1,2,3,4\n", r"duplicate columns in the header: \(no name\)"),
+        (b"a,b\r1,2\r", "a carriage return within a line; end lines with a line feed"),
+    ],
+)
+def test_headers_that_are_none_are_told_in_words(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(SourceError, match=said):
+        rows_of(tmp_path / "t.csv")

@@ -235,3 +235,20 @@ def test_a_file_with_a_single_byte_that_is_not_utf_8_is_read_as_declared(tmp_pat
     assert [row["text"] for row in found] == ["a cafÃ© of joy .", "clichés"]
     escaped = "日本".encode("iso2022-jp")  # all of it ASCII bytes
     assert read(tmp_path / "jp", "rt.pos", escaped, reader="lines", encoding="iso2022-jp")[0]["text"] == "日本"
+
+
+@pytest.mark.parametrize("line", ["x" * 2_000_000, "x:" * 1_000_000, f"DESC:{'x' * 2_000_000} a text"])
+def test_a_label_of_any_length_is_read_in_time(tmp_path: Path, line: str):
+    (tmp_path / "t.label").write_text(f"{line}\nNUM:date When ?\n")
+    faults = RowFaults("skip")
+    found = Found(Files(match=("*",), reader="labelled-lines"), {tmp_path / "t.label": "t.label"})
+    read = [row for _, row in rows_of_files(found, "single", faults)]
+    assert read[-1]["label"] == "NUM"
+    assert (len(read), faults.count) == ((2, 0) if " " in line else (1, 1))
+
+
+def test_a_mention_of_any_length_is_marked():
+    mention = "a b " * 300_000 + "c"
+    given: Row = {"text": f"so {mention} it", "mention": mention, "label": "y"}
+    ((_, row),) = formed([("x:1", given)], "entity")
+    assert row["text"] == f"so #{mention}# it"

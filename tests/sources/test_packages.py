@@ -22,8 +22,9 @@ import pytest
 from taskloom import sources
 from taskloom.errors import FetchError, SourceError, UnknownNameError
 from taskloom.sources import fetch, packages
+from taskloom.sources.archives import safe_path, unpack
 from taskloom.sources.files import RowFaults
-from taskloom.sources.packages import Entry, Table, get, is_here, unpack
+from taskloom.sources.packages import Entry, Table, get, is_here
 from taskloom.sources.tidy import TIDY
 
 Pack: TypeAlias = Callable[[Mapping[str, bytes]], bytes]
@@ -195,6 +196,14 @@ def test_another_content_is_refused_and_nothing_of_it_is_kept(
     with pytest.raises(FetchError, match=r"the download has SHA-256 .* instead of .*; discarded"):
         get("tiny")
     assert index.downloads() == [f"/{SDIST}"]
+    assert kept(tmp_path) == ["data"]
+
+
+def test_a_download_without_an_end_is_ended(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.publish(SDIST, os.urandom(8 << 20))
+    declare(monkeypatch, declared("tiny", SDIST, tarred(MEMBERS), "tinydata-1.0/a.csv"))
+    with pytest.raises(FetchError, match=r"the download has more than the [\d,]+ bytes that it should have"):
+        get("tiny")
     assert kept(tmp_path) == ["data"]
 
 
@@ -443,7 +452,7 @@ def test_every_entry_of_the_catalogue_is_well_formed(entry: Entry) -> None:
     assert ours or entry.carrier in fetch.CARRIERS
     assert ours or (re.fullmatch("[0-9a-f]{64}", entry.sha256) and entry.bytes > 0)
     assert all([entry.about, entry.package, entry.file, entry.licence, entry.data_licence, entry.members])
-    assert all(packages.safe_path(member) for member in entry.members)
+    assert all(safe_path(member) for member in entry.members)
     assert entry.rows is None or (entry.rows.files and entry.rows.tidy in TIDY)
     assert entry.second_choice.removeprefix("data:").partition(",")[0] in {"", *packages.catalogue()}
 

@@ -63,5 +63,5 @@ def test_files_without_lines_or_that_are_not_there_are_refused(written, tmp_path
         read_qrels(written("q", "", " "))
     with pytest.raises(UsageError, match="no such file"):
         read_run(tmp_path / "none")
-    with pytest.raises(UsageError, match="not a file"):
+    with pytest.raises(UsageError, match="a folder, not a file"):
         read_run(tmp_path)

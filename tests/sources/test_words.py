@@ -146,7 +146,7 @@ def test_a_count_must_be_a_number(tmp_path: Path, count: str) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "kind", "code"),
-    [("data:browm", UnknownNameError, "name-unknown"), ("none.txt", UsageError, "no-such-list")],
+    [("data:browm", UnknownNameError, "name-unknown"), ("none.txt", UsageError, "file-missing")],
 )
 def test_an_unknown_list_is_refused(spec: str, kind: type[UsageError], code: str, refused: Refused) -> None:
     with refused(kind, code):

@@ -148,9 +148,21 @@ def test_nothing_is_overwritten_unless_asked(own_topics, refused, tmp_path: Path
     make_challenge(own_topics.study, own_topics.folder, answers=own_topics.answers, replace=True)
     assert (own_topics.folder / MANIFEST).read_bytes() == before
     (own_topics.folder / "notes.txt").write_text("mine")
-    for folder in (own_topics.folder, own_topics.answers):
-        with refused(UsageError, "not-overwritten", path=folder):
-            make_challenge(own_topics.study, folder, answers=tmp_path / "x", replace=True)
+    with refused(UsageError, "not-overwritten", path=own_topics.folder):
+        make_challenge(own_topics.study, own_topics.folder, answers=tmp_path / "x", replace=True)
+    with refused(UsageError, "output-is-file", path=own_topics.answers):
+        make_challenge(own_topics.study, own_topics.answers, answers=tmp_path / "x", replace=True)
+
+
+def test_answers_replace_no_study_and_no_suite_and_no_device(own_topics, refused, tmp_path: Path):
+    for given in (own_topics.study, *(own_topics.study.parent / "suite").iterdir()):
+        before = given.read_bytes()
+        with refused(UsageError, "output-is-input", path=given):
+            make_challenge(own_topics.study, tmp_path / "c", answers=given, replace=True)
+        assert given.read_bytes() == before
+    (tmp_path / "device").symlink_to(os.devnull)
+    make_challenge(own_topics.study, tmp_path / "c", answers=tmp_path / "device")
+    assert (tmp_path / "device").is_symlink()
 
 
 def test_tasks_without_one_label_are_named(tmp_path: Path, refused):

@@ -25,9 +25,10 @@ import pytest
 
 from taskloom.errors import ClusterError, UsageError
 from taskloom.models.vectors import merge
-from taskloom.studies.api import LEDGER, Overrides, Prepared, prepare
+from taskloom.studies.api import LEDGER, Prepared, prepare
 from taskloom.studies.api import run as run_study
 from taskloom.studies.ledger import Ledger
+from taskloom.studies.overrides import Overrides
 from taskloom.studies.run import Done
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ WAIT = """
 PROGRAM = """
 import sys
 from taskloom.studies.api import prepare
+from taskloom.studies.overrides import Overrides
 if __name__ == "__main__":
     done, _ = prepare(sys.argv[1], sys.argv[2]).run(on=sys.argv[3])
     sys.exit(130 if done.interrupted else 0)

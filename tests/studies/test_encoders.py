@@ -17,6 +17,7 @@ from taskloom.models.vectors import cached
 from taskloom.studies.api import LEDGER, prepare
 from taskloom.studies.asking import asking
 from taskloom.studies.ledger import Ledger
+from taskloom.studies.ledger_schema import ADDED, OLDER
 from taskloom.studies.work import Bench, drawn_for, tools_for
 from taskloom.suites import rows, store
 
@@ -142,8 +143,12 @@ def test_a_learner_on_vectors_can_be_asked_by_hand(study: Path):
 def aged(path: Path) -> None:
     """Make a ledger what it was before costs told of encoding."""
     db = sqlite3.connect(path)
-    for name in ("encoded", "encoding"):
-        db.execute(f"ALTER TABLE costs DROP COLUMN {name}")
+    (older,) = [statement for statement in OLDER if "CREATE TABLE costs" in statement]
+    rows = db.execute("SELECT * FROM costs").fetchall()
+    db.execute("DROP TABLE costs")
+    db.execute(older)
+    added = len(ADDED)
+    db.executemany(f"INSERT INTO costs VALUES ({', '.join('?' * len(rows[0][:-added]))})", [r[:-added] for r in rows])
     db.execute("PRAGMA user_version = 5")
     db.commit()
     db.close()

@@ -19,9 +19,10 @@ from taskloom.models.trained import Trained, trained
 from taskloom.models.vector_lessons import groups_in
 from taskloom.reports import How
 from taskloom.reports.summary import summarise
-from taskloom.studies.api import LEDGER, Overrides, prepare
+from taskloom.studies.api import LEDGER, prepare
 from taskloom.studies.curves import form_parameters
 from taskloom.studies.ledger import Ledger
+from taskloom.studies.overrides import Overrides
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.study import load
 from taskloom.studies.training import Training

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from taskloom.errors import LedgerError
+from taskloom.errors import LearnerError, LedgerError
 from taskloom.messages import Note
+from taskloom.processes import new_owner
 from taskloom.studies import ledger as ledgers
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.finished import Finished, SetAnswers
+from taskloom.studies.finished import Finished, Score, SetAnswers
 from taskloom.studies.ledger import EXPIRES, Ledger
 from taskloom.studies.merging import Merged, discard_damaged, merge
 
@@ -107,12 +108,11 @@ def test_a_heartbeat_keeps_a_claim_and_a_release_gives_it_back(ledger: Ledger):
 
 
 def test_claims_of_processes_that_are_gone_are_free_at_once(ledger: Ledger):
-    host = os.uname().nodename
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    ledger.claim(["a"], f"{host}-{gone.pid}-x")
-    ledger.claim(["b"], f"{host}-{os.getpid()}-x")
-    ledger.claim(["c"], f"elsewhere-{gone.pid}-x")
+    command = "from taskloom.processes import new_owner; print(new_owner())"
+    gone = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.strip()
+    ledger.claim(["a"], gone)
+    ledger.claim(["b"], new_owner())
+    ledger.claim(["c"], f"elsewhere-{gone}")
     ledger.free_the_dead()
     assert ledger.claim(["a", "b", "c"], "me") == ["a"]
 
@@ -376,10 +376,11 @@ def test_keys_are_masked_in_answers_outputs_and_errors_before_they_are_written_a
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, key: str
 ):
     monkeypatch.setenv("SOME_PASSWORD", key)
+    number = "(key)" if key == "1234567890" else 1234567890
     told = SetAnswers(answers=[key, (f"x {key}",), 1234567890], items=["i", "j", "k"], rows=[0, 1, 2], pool="all")
     found = Finished(sets={"query": told}, outputs={"query": {"raw": [key]}}, cost=Cost())
     ledger.finish(cell("a"), found)
-    assert (ledger.result("a") or {})["sets"]["query"]["answers"] == ["(key)", ["x (key)"], 1234567890]
+    assert (ledger.result("a") or {})["sets"]["query"]["answers"] == ["(key)", ["x (key)"], number]
     assert ledger.outputs("a") == {"query": {"raw": ["(key)"]}}
     ledger.claim(["b"], "me")
     ledger.fail("b", "me", "failed", Note.of("error", text=f"no: {key}"), f"Traceback: {key!r}")
@@ -387,6 +388,29 @@ def test_keys_are_masked_in_answers_outputs_and_errors_before_they_are_written_a
     assert str(why) == "no: (key)"
     assert key not in trace
     assert "(key)" in trace
+
+
+@pytest.mark.parametrize("answer", ["a" * 20_000_000, "ab" * 10_000_000])
+def test_what_packs_to_next_to_nothing_is_read_again(ledger: Ledger, answer: str):
+    scores: dict[str, Score] = {"accuracy|v:1": (np.zeros((3_000_000, 1)), {})}
+    told = SetAnswers(answers=[answer], items=["i"], rows=[0], pool="all")
+    found = Finished(sets={"query": told}, outputs={"query": {"raw": [answer]}}, scores=scores, cost=Cost())
+    assert found.body() == found.body()
+    ledger.finish(cell("a"), found)
+    assert (ledger.result("a") or {})["sets"]["query"]["answers"] == [answer]
+    assert ledger.outputs("a") == {"query": {"raw": [answer]}}
+    kept: Any = kept_score(ledger, "a", "accuracy|v:1")
+    assert kept[0].shape == (3_000_000, 1)
+
+
+def test_an_answer_that_could_not_be_read_again_is_refused(refused):
+    answer: Any = "a"
+    for _ in range(95):
+        answer = (answer,)
+    of = SetAnswers(answers=[answer], items=["i"], rows=[0], pool="all")
+    Finished(sets={"query": of}, cost=Cost()).body()
+    with refused(LearnerError, "answer-too-deep", most=100):
+        Finished(sets={"query": replace(of, answers=[(((((answer,),),),),)])}, cost=Cost()).body()
 
 
 def test_a_state_without_a_result_is_not_taken_over(tmp_path: Path, ledger: Ledger):
@@ -464,11 +488,12 @@ def test_what_is_damaged_is_not_taken_over_and_gives_way(tmp_path: Path, ledger:
 KILLED = """
 import os, sys
 from pathlib import Path
+from taskloom.processes import new_owner
 from taskloom.studies.ledger import EXPIRES, Ledger
 ledger = Ledger(Path(sys.argv[1]))
-ledger.claim(map(str, range(3000)), f"{os.uname().nodename}-{os.getpid()}-x")
+ledger.claim(map(str, range(3000)), new_owner())
 ledger.db.execute("PRAGMA wal_checkpoint")
-ledger.claim(["one more"], f"{os.uname().nodename}-{os.getpid()}-x")
+ledger.claim(["one more"], new_owner())
 os._exit(9)
 """
 
@@ -493,13 +518,13 @@ def test_a_ledger_that_another_run_works_at_is_not_looked_through(tmp_path: Path
     path = tmp_path / "x.db"
     asked: list[str] = []
     with Ledger(path) as ledger:
-        ledger.claim(["a"], f"{os.uname().nodename}-{os.getpid()}-x")
+        ledger.claim(["a"], owner := new_owner())
         assert path.with_name("x.db-wal").stat().st_size
         with Ledger(path) as other:
             other.db.set_trace_callback(asked.append)
             other._check()
         assert not any("quick_check" in text for text in asked)
-        ledger.release(f"{os.uname().nodename}-{os.getpid()}-x")
+        ledger.release(owner)
         with Ledger(path) as other:
             other.db.set_trace_callback(asked.append)
             other._check()
@@ -517,7 +542,7 @@ def test_some_cells_are_asked_about_without_reading_all(ledger: Ledger):
 @pytest.mark.parametrize("kind", ["a folder", "a dangling link"])
 def test_what_can_not_be_opened_is_refused(tmp_path: Path, kind: str):
     path = tmp_path / "ledger.db"
-    path.mkdir() if kind == "a folder" else path.symlink_to("/nonexistent/x")
+    path.mkdir() if kind == "a folder" else path.symlink_to(tmp_path / "missing" / "x")
     with pytest.raises(LedgerError, match="the ledger can't be opened"):
         Ledger(path)
 
@@ -539,6 +564,66 @@ def test_a_ledger_with_other_columns_is_refused_by_its_own_name(
         theirs.db.execute(f'ALTER TABLE {table} ADD COLUMN "{column}" TEXT')
     with pytest.raises(LedgerError, match=r"theirs\.db"):
         merge(ledger, tmp_path / "theirs.db")
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS cell, i AS trial FROM n"
+FORGED = {
+    "a view": f"DROP TABLE planned; CREATE VIEW planned AS {ENDLESS}",
+    "a view beside the tables": f"CREATE VIEW mine AS {ENDLESS}",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON about BEGIN DELETE FROM results; END",
+    "a computed column": "ALTER TABLE about ADD COLUMN more AS (printf('%.*c', 1000000000, 'x'))",
+    "no table": "DROP TABLE traces",
+}
+
+
+@pytest.mark.parametrize("change", FORGED)
+def test_a_ledger_whose_tables_would_run_sql_of_others_is_refused(tmp_path: Path, ledger: Ledger, change: str):
+    Ledger(tmp_path / "theirs.db").__exit__(None, None, None)
+    with closing(sqlite3.connect(tmp_path / "theirs.db")) as db:
+        db.executescript(FORGED[change])
+    for use in (Ledger, lambda path: merge(ledger, path)):
+        with pytest.raises(LedgerError) as refused:
+            use(tmp_path / "theirs.db")
+        assert refused.value.note == Note.of("ledger-tables", path=tmp_path / "theirs.db")
+
+
+@pytest.mark.parametrize("owner", ["x'ff'", "7", "'host-abc-12345678'", "'host-9-'"])
+def test_a_claim_whose_owner_is_damaged_is_free_when_it_expires(ledger: Ledger, owner: str):
+    ledger.claim(["a"], "one")
+    ledger.db.execute(f"UPDATE cells SET owner = {owner}")
+    ledger.free_the_dead()
+    assert (ledger.states(), ledger.claim(["a"], "two")) == ({"a": "claimed"}, [])
+    with ledger.writing():
+        ledger.db.execute("UPDATE cells SET beat = 0")
+    assert ledger.claim(["a"], "two") == ["a"]
+
+
+def test_what_sqlite_recovers_is_a_ledger(tmp_path: Path):
+    with Ledger(tmp_path / "ledger.db") as made:
+        made.finish(cell("a"), finished())
+        made.db.execute("CREATE TABLE lost_and_found (page INTEGER, field)")
+    with Ledger(tmp_path / "ledger.db") as again:
+        assert again.states() == {"a": "done"}
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_ledger_that_can_only_be_read_is_merged(tmp_path: Path, ledger: Ledger, killed: bool, monkeypatch):
+    theirs = tmp_path / "theirs"
+    with Ledger(tmp_path / "their.db") as made:
+        made.finish(cell("a"), replace(finished(), traces={"loss": [(1, 0.5)]}))
+        theirs.mkdir()
+        if killed:
+            for name in ("their.db", "their.db-wal"):
+                shutil.copy(tmp_path / name, theirs / name)
+    if not killed:
+        shutil.copy(tmp_path / "their.db", theirs / "their.db")
+    before = {path.name: path.read_bytes() for path in theirs.iterdir()}
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: may(path, mode) and theirs not in (path, Path(path).parent))
+    assert merge(ledger, theirs / "their.db") == Merged(1)
+    assert {path.name: path.read_bytes() for path in theirs.iterdir()} == before
+    ledger.keep_plan(0, "all", "{}", [cell("a")])
+    assert (ledger.states(), ledger.traces(0)) == ({"a": "done"}, {"a": {"loss": [(1, 0.5)]}})
 
 
 @pytest.mark.parametrize("column", ["seed", "episode", "training"])

@@ -11,7 +11,8 @@ import pytest
 import taskloom as package
 from taskloom.errors import StudyError, UsageError
 from taskloom.reports.views.gain import Gain
-from taskloom.studies.api import Overrides, open_run
+from taskloom.studies.api import open_run
+from taskloom.studies.overrides import Overrides
 from taskloom.studies.study import load, parse
 
 

@@ -185,12 +185,14 @@ def test_two_runs_at_once_share_the_work_and_do_nothing_twice(study: Make, tmp_p
     assert contents(tmp_path / "l.db") == contents(tmp_path / "whole.db")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_what_is_finished_and_gives_back_the_rest(
     study: Make, tmp_path: Path, until: Until, number: int
 ):
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests were started by
     with child(study(seconds=1), tmp_path / "l.db") as process:
         until(lambda: (tmp_path / "l.db").exists() and bool(contents(tmp_path / "l.db")))
+        signal.signal(signal.SIGHUP, before)
         process.send_signal(number)
         assert process.wait(60) == 130
     with Ledger(tmp_path / "l.db") as ledger:

@@ -40,7 +40,7 @@ def test_a_study_is_read_as_it_is_written():
 
 texts = st.text(st.characters(exclude_categories=()), max_size=30)  # half characters, too
 keys = texts.filter(lambda text: text not in ("tasks", "shots", "episodes", "optional"))  # which stand beside a learner
-numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
     st.none() | st.booleans() | numbers | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
@@ -51,7 +51,7 @@ values = st.recursive(
 @given(task=texts, name=keys, key=texts, value=values)
 @example(task="?itle->archive", name="?", key="k" * 100, value="?>x")
 @example(task="?*->title", name="a\x85b", key="<<", value=["?", "a\x85b", "\U0001f600", "\ud83d", "x" * 2000])
-@example(task="yes", name="null", key="1", value={"=": [1e22, 1e-05, -0.0, 10**30, "1e5", "0x1f", "~", ""]})
+@example(task="yes", name="null", key="1", value={"=": [1e22, 1e-05, -0.0, 2**63 - 1, "1e5", "0x1f", "~", ""]})
 def test_any_text_is_written_so_that_it_is_read_as_it_is(task: str, name: str, key: str, value: Any):
     chosen = {
         name: StudyLearner(learner="a.py:B", options={key: value}, tasks=(task,)),
@@ -372,6 +372,8 @@ SMALL = "name: x\nsuite: s\nlearners: {{majority: {{}}}}\nprotocol: {protocol}\n
     [
         ("{episodes: 99999999999}", "episodes must be an integer from 1 to 100,000: 99999999999"),
         ("{shots: {4: 99999999999}}", "each with a number of episodes, at most 100,000"),
+        ("{seeds: [0, 9223372036854775808]}", "an integer of more than 63 bits: '9223372036854775808'"),
+        ("{seeds: 36893488147419103232}", "invalid YAML (an integer of more than 63 bits: '36893488147419103232')"),
         ("{seeds: [2024-02-30]}", "study:4:20: invalid YAML (day is out of range for month: '2024-02-30')"),
         ("[" * 300, "study:4:111: invalid YAML (more than 100 levels)"),
     ],

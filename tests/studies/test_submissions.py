@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -247,9 +248,13 @@ def test_what_is_written_is_read_again(tmp_path: Path, refused):
     assert found.answers == {"q": Given("a"), "r": Given(None), "s": Given("é", 0.5), "t": Given("b", [1.0])}
     write_predictions(path, answers)
     assert json.loads(path.read_text(encoding="utf-8"))["s"] == {"label": "é", "score": 0.5}
-    for place in (path, tmp_path):
-        with refused(UsageError, "exists-already", paths=[place]):
-            write_predictions(place, answers, replace=False)
+    with refused(UsageError, "exists-already", paths=[path]):
+        write_predictions(path, answers, replace=False)
+    with refused(UsageError, "output-is-folder", path=tmp_path):
+        write_predictions(tmp_path, answers)
+    (tmp_path / "device").symlink_to(os.devnull)
+    write_predictions(tmp_path / "device", answers, replace=False)
+    assert (tmp_path / "device").is_symlink()
 
 
 def part(answers: dict[str, Any], **about: Any) -> Predictions:

@@ -225,8 +225,12 @@ def test_merging_runs_copies_the_models_that_lie_beside(study: Callable[..., Pat
     path = study()
     prepare(path, tmp_path / "first", only=["again", "left"]).run()
     prepare(path, tmp_path / "second", only=["plain", "right"]).run()
+    (tmp_path / "mine").write_text("a key")
+    for folder in (tmp_path / "first" / "artifacts").iterdir():
+        (folder / "link").symlink_to(tmp_path / "mine")  # or the file itself would be in a run that is passed on
     merge_runs(tmp_path / "second", tmp_path / "first")
     names = {folder.name for folder in (tmp_path / "first" / "artifacts").iterdir()}
+    assert not [*(tmp_path / "second" / "artifacts").rglob("link")]
     assert names <= {folder.name for folder in (tmp_path / "second" / "artifacts").iterdir()}
 
 

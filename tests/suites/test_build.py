@@ -155,7 +155,7 @@ def test_a_study_can_build_with_a_split(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [("t.csv", b"title,category\n", "no-rows"), ("t.tsv", b"title\tcategory\n", "no-rows"),
-     ("t.jsonl", b"\n\n", "no-rows"), ("t.csv", b"title,categroy\na,x\n", "error"), ("t.csv", b"", "error"),
+     ("t.jsonl", b"\n\n", "no-rows"), ("t.csv", b"title,categroy\na,x\n", "error"), ("t.csv", b"", "file-empty"),
      ("t.csv", "title,category\nb\u00e4h,x\n".encode("latin-1"), "error")],
 )  # fmt: skip
 def test_every_error_names_the_file(tmp_path: Path, name: str, content: bytes, code: str):

@@ -334,3 +334,8 @@ def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path: Path):
         pytest.skip("no such names on this system")
     (fault,) = check(tmp_path)
     assert (fault.code, fault.place) == ("E401", r"caf\udce9.json")
+
+
+def test_a_device_in_a_folder_of_task_files_is_not_read(tmp_path: Path):
+    (tmp_path / "task1_x.json").symlink_to("/dev/zero")
+    assert Fault.of("E401-unreadable", "task1_x.json", reason="not a regular file") in list(check(tmp_path))

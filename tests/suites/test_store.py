@@ -5,10 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Stored, Suite, Task, Terms, Text
@@ -366,6 +368,35 @@ def test_rows_that_are_in_no_file_are_refused(tmp_path: Path):
     kept = store._Parquet(tmp_path / "s" / store.ROWS, rows.SCHEMA)
     with pytest.raises(StoreError, match="no row group 9,999,999,999"):
         kept.load(range(10**10), None)
+
+
+def with_other_file(folder: Path, name: str, write: Callable[[Path], None]) -> None:
+    """Replace a file of a suite, as a forger would: its size fits the manifest."""
+    write(folder / name)
+    path = folder / store.MANIFEST
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["files"][name] = (folder / name).stat().st_size
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_rows_that_unpack_to_much_are_refused_when_they_are_read(tmp_path: Path):
+    store.write(mixed_suite(), tmp_path / "s")
+    long = pa.table({"id": ["1"] * 80, "group": ["g"] * 80, "fields": [["x" * 1_000_000]] * 80, "candidates": [[]] * 80,
+                     "gold": ["[]"] * 80, "label": [-1] * 80}, schema=rows.SCHEMA)  # fmt: skip
+    with_other_file(tmp_path / "s", store.ROWS, lambda path: pq.write_table(long, path))
+    assert (tmp_path / "s" / store.ROWS).stat().st_size < 200_000
+    pool = store.open_suite(tmp_path / "s").pools["t0"]["train"]
+    with pytest.raises(StoreError, match=r"damaged \(it unpacks to more than .* bytes\); build the suite again"):
+        pool.take([0])
+
+
+def test_what_packs_to_next_to_nothing_is_written_as_it_is_and_read(tmp_path: Path):
+    task = Task(id="t", instruction="do", output=Text(), metrics=("m",))
+    pool = rows.pool(task, [Example(Item("1", {"q": "x" * 40_000}), ("y",), "g")] * 2000)
+    kept = store.write(Suite(id="s", tasks={"t": task}, pools={"t": {"all": pool}}), tmp_path / "s").pools["t"]["all"]
+    assert kept.take([1999]) == pool.take([1999])
+    assert (tmp_path / "s" / store.ROWS).stat().st_size > 2000 * 40_000
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [store.ROWS, store.MANIFEST]
 
 
 @pytest.mark.parametrize("place", ["all", "data", "footer", "end"])

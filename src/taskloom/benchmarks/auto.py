@@ -16,7 +16,7 @@ from ..core import Suite
 from ..errors import SourceError, UsageError
 from ..messages import Note
 from ..schema import key
-from ..sources.files import Layout, OnError, RowFaults, likely_layout
+from ..sources.files import BY_OPTION, Layout, OnError, RowFaults, likely_layout
 from ..sources.guess import LOOKED_AT, Guess, guess
 from ..sources.splits import DEV, TEST, TRAIN, VALUES, pool_in_name
 from ..sources.table import Field, Kind
@@ -75,7 +75,7 @@ class Auto:
         )
 
     def _rows(self, path: str) -> list[dict[str, object]]:
-        faults = RowFaults("skip")
+        faults = RowFaults("skip", other_encoding=BY_OPTION)
         found = [row for _, row in itertools.islice(sources.rows(path, faults, self._layout(path)), LOOKED_AT)]
         if not found:
             why = Note.of("no-records-left" if faults.count else "no-rows")

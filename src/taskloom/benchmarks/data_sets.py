@@ -12,6 +12,7 @@ from .. import sources
 from ..core import Suite
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..ids import Json
+from ..limits import refuse_no_file
 from ..messages import Note
 from ..schema import Node, key, read
 from ..sources import hub as hub_source
@@ -155,6 +156,7 @@ def declaration_in(path: Path) -> Mapping[str, Any]:
     """Read a file of YAML or TOML that declares something."""
     from ..yaml_files import load_yaml
 
+    refuse_no_file(path)
     if path.stat().st_size > LARGEST:
         raise SourceError(f"a declaration must not be larger than {LARGEST:,} bytes: {path}")
     try:
@@ -172,6 +174,8 @@ def declaration_in(path: Path) -> Mapping[str, Any]:
 
 def gather(of: Declared, rows: Sequence[tuple[Place, Row]]) -> Gathered:
     """Take the examples of a data set; labels that are not declared are those that are found."""
+    if not rows:
+        raise SourceError(Note.of("of-source", reason=Note.of("no-rows"), dropped="", source=", ".join(of.source)))
     whole = with_labels(of, rows)
     if single := [phase for phase, labels in whole.labels.items() if len(labels) < 2]:
         raise SourceError(Note.of("labels-single", name=of.name, phases=single))

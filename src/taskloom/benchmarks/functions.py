@@ -10,6 +10,7 @@ from ..core import Suite
 from ..errors import UsageError
 from ..ids import Json
 from ..messages import Note
+from ..options import check_most
 from ..schema import key
 from ..suites.functions import build
 from ..suites.functions.build import Collected, wanted_of
@@ -41,6 +42,7 @@ class FunctionOptions:
     def __post_init__(self) -> None:
         if not 0 < self.passing < self.length:
             raise UsageError(Note.of("passing-unfit", passing=self.passing, length=self.length))
+        check_most(self, {"sequences": 1_000_000, "length": 1_000})
         if self.mark != self.mark.strip() or " " in self.mark:
             raise UsageError(Note.of("mark-unfit", mark=self.mark))
 

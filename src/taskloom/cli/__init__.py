@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from typing import Annotated, NoReturn
@@ -10,10 +11,12 @@ import typer
 
 from .. import __version__, console
 from ..errors import TaskloomError
+from ..messages import Note
 from . import ask, challenge, data, encode, export, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
-from .interrupts import Interrupted, end_quietly, handle_signals
+from .interrupts import INTERRUPTED, Interrupted, end_quietly, handle_signals
 
+LONGEST = 200  # characters of a file's name in a message
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
 app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=EPILOG, pretty_exceptions_enable=False)
 data_app = typer.Typer(
@@ -237,7 +240,8 @@ def main() -> NoReturn:
         code = _ended()
     except Interrupted:  # while another ending was being told
         code = 130
-    end_quietly()
+    finally:
+        end_quietly()
     sys.exit(code)
 
 
@@ -247,24 +251,38 @@ def _ended() -> int:
     try:
         code = app(prog_name="taskloom", standalone_mode=False) or 0
         sys.stdout.flush()
-    except BrokenPipeError:
-        console.silence_broken_pipe()
-        code = 0
     except Interrupted as interrupted:
-        console.error(str(interrupted) or "interrupted; no partial files were kept")
-        code = 130
-    except TaskloomError as error:
-        console.error(str(error))
-        code = error.exit_code
-    except OSError as error:  # a full disk or a closed terminal behind standard output
-        console.error(f"can't go on: {error}")
-        code = 1
-    except (OverflowError, MemoryError, UnicodeError) as error:  # of a value that was given: no system takes it
-        console.error(f"a number or a name is out of range: {str(error) or 'it takes more memory than there is'}")
-        code = 2
+        console.error(str(interrupted) or INTERRUPTED)
+        return 130
     except Exception as error:
-        code = _usage(error)
+        return _failed(error)
     return code if isinstance(code, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong, and give the exit code; raise what is a fault of ours."""
+    match error:
+        case BrokenPipeError():
+            console.silence_broken_pipe()
+            return 0
+        case TaskloomError():
+            console.error(str(error))
+            return error.exit_code
+        case OSError():  # a full disk or a closed terminal behind standard output
+            console.error(f"can't go on: {_reason(error)}")
+            return 1
+        case MemoryError():
+            console.error(str(Note.of("out-of-memory", reason=str(error) or "of this process")))
+            return 1
+    return _usage(error)
+
+
+def _reason(error: OSError) -> str:
+    """Say what the system refused, and to what; the folder that it does not find without a name is the working one."""
+    if error.errno == errno.ENOENT and error.filename is None:
+        return str(Note.of("folder-gone"))
+    what = error.strerror or str(error)
+    return f"{what[:1].lower()}{what[1:]}" + (f": {str(error.filename)[:LONGEST]}" if error.filename else "")
 
 
 def _usage(error: Exception) -> int:

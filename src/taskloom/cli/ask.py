@@ -13,17 +13,17 @@ import typer
 
 from .. import console
 from ..errors import UsageError
-from ..limits import parse_json
+from ..limits import parse_json, refuse_no_file
 from ..messages import Note, text_of
 from ..texts import without_surrogates
 from . import shell_completion as complete
-from .arguments import AsJson
+from .arguments import MOST, MOST_SEED, AsJson, TrustCode
 
 if TYPE_CHECKING:
     from ..core import Task
     from ..learners import Response
 
-MOST = 16 << 20  # bytes of a text
+MOST_BYTES = 16 << 20  # of a text
 
 
 def ask(
@@ -45,14 +45,21 @@ def ask(
     *,
     suite: Annotated[Path | None, typer.Option(metavar="SUITE", help="A suite's folder, that has the task.")] = None,
     run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run's folder, that has the model.")] = None,
-    shots: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the suite that the model is shown.")] = 0,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of examples, and of trained models.")] = 0,
+    shots: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST, help="Examples of the suite that the model is shown.")
+    ] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST_SEED, help="The seed of examples, and of trained models.")
+    ] = 0,
+    trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a model about a text of your own."""
     from ..studies.asking import asking
 
-    asked = asking(model, task, suite=suite, run=run, shots=shots, seed=seed)
+    if trust_code and not run:
+        raise UsageError("--trust-code needs --run")
+    asked = asking(model, task, suite=suite, run=run, shots=shots, seed=seed, trust_code=trust_code)
     texts = read_texts(_text(file, asked.fields), asked.fields)
     found, counts = asked.answers(texts)
     for given, response in zip(texts, found, strict=True):
@@ -69,14 +76,14 @@ def ask(
 
 def _text(file: Path | None, fields: Sequence[str]) -> str:
     """Read what is asked about."""
-    if file and (not file.exists() or file.is_dir()):
-        raise UsageError(f"{'a folder, not' if file.is_dir() else 'no such'} file: {file}")
+    if file:
+        refuse_no_file(file, pipes=True)
     if not file and sys.stdin.isatty():
         console.note(f"reading {' and '.join(fields)} from the terminal; end with Ctrl-D")
     with file.open("rb") if file else nullcontext(sys.stdin.buffer) as handle:
-        content: bytes = handle.read(MOST + 1)
-    if len(content) > MOST:
-        raise UsageError(f"a text must not be longer than {MOST:,} bytes: {file or 'standard input'}")
+        content: bytes = handle.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"a text must not be longer than {MOST_BYTES:,} bytes: {file or 'standard input'}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

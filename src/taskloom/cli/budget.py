@@ -9,6 +9,7 @@ import typer
 
 from .. import console
 from ..errors import UsageError
+from ..folders import check_output
 from ..messages import Note
 from ..texts import counted, seconds_of, time_text
 
@@ -34,9 +35,12 @@ def check_options(budget: str, limit: int, *, pilot: bool, plot: Path | None) ->
 
 def plan_budget(prepared: Prepared, budget: str, *, pilot: bool, plot: Path | None, as_json: bool) -> None:
     """Say what a budget is best spent on, by costs that are known or measured now."""
-    from ..reports.budget import write_plots
+    from ..reports.budget import plot_files, write_plots
     from ..studies.budget import study_budget
 
+    if plot:
+        for path in plot_files(plot):
+            check_output(path, prepared.inputs())
     if pilot:
         _run_pilot(prepared)
     found = study_budget(prepared, seconds_of(budget))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import console
-from ..folders import write_output
+from ..folders import check_output, refuse_file, write_output
 from ..texts import counted
 from . import shell_completion as complete
 from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
@@ -48,8 +48,8 @@ def make(
     force: Force = False,
 ) -> None:
     """Freeze the episodes of a study, to be answered by any program."""
-    from ..studies.api import Overrides
     from ..studies.challenge_make import make_challenge
+    from ..studies.overrides import Overrides
 
     made = make_challenge(study, output, answers=answers, overrides=Overrides.of(suite, source=source), replace=force)
     for note in made.notes:
@@ -95,8 +95,9 @@ def merge(
     force: Force = False,
 ) -> None:
     """Join predictions for parts of a challenge."""
-    from ..studies.submissions import merged, read_predictions, write_predictions
+    from ..studies.submissions import merged, read_predictions, refuse_to_clobber, write_predictions
 
+    refuse_to_clobber(output, predictions, replace=force)
     answers, about = merged([read_predictions(path) for path in predictions])
     write_predictions(output, answers, about, replace=force)
     console.line(f"{output}: {counted(len(answers), 'answer')}")
@@ -118,8 +119,11 @@ def score(
     from ..studies.challenge_score import score_challenge
     from .runs import show_items, show_report
 
-    check_form(to)
-    found = score_challenge(challenge, answers, _named(predictions), partial=partial)
+    check_form(to, output)
+    named = _named(predictions)
+    if output:
+        check_output(output, [challenge, answers, *(path for _, path in named)])
+    found = score_challenge(challenge, answers, named, partial=partial)
     if to == ITEMS:
         show_items(found, output)
     else:
@@ -149,8 +153,10 @@ def board(
     from ..studies.challenge_score import score_challenge
     from ..studies.submissions import check_protocol
 
-    said = check_protocol(protocol)
-    found = score_challenge(challenge, answers, _named(predictions), partial=partial, protocol=said)
+    said, named = check_protocol(protocol), _named(predictions)
+    if output:
+        check_output(output, [challenge, answers, *(path for _, path in named)])
+    found = score_challenge(challenge, answers, named, partial=partial, protocol=said)
     boards = challenge_boards(found)
     rows = list(board_rows(boards))
     if output:
@@ -177,13 +183,19 @@ def export(
     force: Force = False,
 ) -> None:
     """Write the answers of a run as predictions, to place its learners on the board."""
+    from ..studies.api import inputs_of_run
     from ..studies.challenge import open_challenge
-    from ..studies.challenge_export import export_predictions, file_name
-    from ..studies.submissions import check_protocol, write_predictions
+    from ..studies.challenge_export import export_predictions, files_named
+    from ..studies.submissions import check_protocol, refuse_to_clobber, write_predictions
 
+    said, inputs = check_protocol(protocol), [challenge, *inputs_of_run(run)]
+    refuse_file(output)
     opened = open_challenge(challenge)
-    for found in export_predictions(opened, run, learner, protocol=check_protocol(protocol)):
-        path = output / file_name(found.about.name)
+    exported = files_named(export_predictions(opened, run, learner, protocol=said))
+    for name in exported:
+        refuse_to_clobber(output / name, inputs, replace=force)
+    for name, found in exported.items():
+        path = output / name
         write_predictions(path, found.answers, found.about, replace=force)
         if found.outside:
             console.note(f"{path}: {counted(found.outside, 'answer')} to other episodes left out")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,8 @@ import typer
 
 from .. import console
 from ..errors import UsageError
+from ..folders import check_output, temporary_folder
+from ..limits import expanded
 from ..messages import Note
 from ..texts import counted
 from .arguments import ModelName
@@ -73,7 +76,7 @@ def encode(
     ] = "stop",
 ) -> None:
     """Encode documents: a vector for each, in the cache and in a file."""
-    from ..models.document_vectors import DocumentFile, encode_file, writer_for
+    from ..models.document_vectors import DocumentFile, encode_file
     from ..models.load import source
     from ..sources.document_rows import Columns
     from ..sources.files import Layout
@@ -82,7 +85,7 @@ def encode(
         raise UsageError(f"--on-error must be stop or skip: {on_error!r}")
     if output is None and sys.stdout.isatty():
         raise UsageError(Note.of("parquet-to-terminal"))
-    writer_for(output or Path(STDOUT))  # refuses other endings
+    _check_output(output, file, name, adapter)
     options: dict[str, Any] = {"pooling": pooling, "adapters": _adapters(adapter)}
     of = source(name, {option: value for option, value in options.items() if value})
     columns = Columns(fields=tuple(field), id=id_column) if field else Columns(id=id_column)
@@ -103,6 +106,17 @@ def encode(
         console.note(f"{counted(found.skipped, 'row')} with errors, skipped")
 
 
+def _check_output(output: Path | None, file: Path | None, model: str, adapters: list[str]) -> None:
+    """Refuse a file that vectors can't be written to, or that they are made of."""
+    from ..models.document_vectors import ids_beside, writer_for
+
+    writer_for(output or Path(STDOUT))  # refuses other endings
+    folders = [expanded(folder) for folder in _adapters(adapters).values()]
+    named = [expanded(model.partition(":")[2])] if model.startswith(("path:", "vectors:")) else []
+    for path in (output, ids_beside(output)) if output else ():
+        check_output(path, [*([file] if file else []), *named, *folders])
+
+
 def _adapters(given: list[str]) -> dict[str, str]:
     """Read the folders of adapters by form."""
     pairs = [text.partition("=") for text in given]
@@ -119,13 +133,23 @@ def _input(file: Path | None) -> Iterator[tuple[Path, str]]:
         return
     if sys.stdin.isatty():
         raise UsageError(Note.of("documents-on-terminal"))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "standard input"
+    if _is_endless(sys.stdin.buffer):
+        raise UsageError(Note.of("file-not-regular", path="standard input"))
+    with temporary_folder() as folder:
+        path = folder / "standard input"
         with path.open("wb") as handle:
             shutil.copyfileobj(sys.stdin.buffer, handle)
         with path.open("rb") as handle:
             begins = handle.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         yield path, {b"{": "jsonl", b"": "jsonl", b"[": "json"}.get(begins, "csv")
+
+
+def _is_endless(stream: Any) -> bool:
+    """Tell a device that gives something: it would fill the disk."""
+    try:
+        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and bool(stream.peek(1))
+    except OSError:  # it is in memory
+        return False
 
 
 @contextmanager
@@ -134,8 +158,8 @@ def _output(file: Path | None) -> Iterator[Path]:
     if file is not None:
         yield file
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / STDOUT
+    with temporary_folder() as folder:
+        path = folder / STDOUT
         yield path
         with path.open("rb") as handle:
             shutil.copyfileobj(handle, sys.stdout.buffer)

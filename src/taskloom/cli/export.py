@@ -9,7 +9,7 @@ import typer
 
 from .. import console
 from ..errors import UnknownNameError
-from .arguments import RunFolder
+from .arguments import MOST_SEED, RunFolder
 
 
 def export(
@@ -25,7 +25,8 @@ def export(
         ),
     ] = "folder",
     training: Annotated[
-        int | None, typer.Option(metavar="SEED", min=0, help="The seed of training, where the run has several.")
+        int | None,
+        typer.Option(metavar="SEED", min=0, max=MOST_SEED, help="The seed of training, where the run has several."),
     ] = None,
 ) -> None:
     """Write an encoder that a run has trained into a folder."""

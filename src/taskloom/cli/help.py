@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from .arguments import check_given
+
 Rows: TypeAlias = Sequence[tuple[str, str]]  # names and what they mean
 NARROWEST, WIDEST = 40, 110  # characters of a line
 NAMES = 26  # characters of a name that has its explanation beside it; a longer one has it below
@@ -21,7 +23,14 @@ HEADINGS = (SUITES, STUDIES, PEOPLE, NAMED, VERBS)  # of verbs, in the order in 
 
 
 class Verb(TyperCommand):
-    """A command that prints its help in our layout."""
+    """A command that checks what it is given, and prints its help in our layout."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Check values as they were typed, then make of them what the verb takes."""
+        if not ctx.resilient_parsing and self.callback:
+            given, *_ = self.make_parser(ctx).parse_args(args=list(args))
+            check_given(self.get_params(ctx), given, self.callback)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, explanations and examples."""

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from ..folders import remove_open_scratch
+from ..processes import ending_signals, leave_terminal
+
+SIGNALS = ending_signals()
+INTERRUPTED = "interrupted; no partial files were kept"
+IMPORTS = "<frozen importlib."  # how the files of Python's own import system are called
 
 
 class Interrupted(BaseException):
     """Ctrl-C, which typer would turn into an ending of its own; with a message where there is more to say."""
 
 
+class Terminated(SystemExit):
+    """A signal that asks to end, with the exit code that shells expect."""
+
+
 def handle_signals() -> None:
     """Turn a signal into an exception, so that what is half done is cleaned up."""
     for number in SIGNALS:
-        signal.signal(number, _interrupted if number == signal.SIGINT else _terminated)
+        signal.signal(number, _answer)
 
 
 def ignore_signals() -> None:
@@ -32,11 +41,30 @@ def end_quietly() -> None:
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
 
 
-def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (a signal handler's arguments)
-    ignore_signals()
-    raise Interrupted
+def _answer(number: int, frame: FrameType | None) -> None:
+    """Raise the exception of a signal, unless it is on its way; while a module is loaded, end at once.
+
+    Libraries catch all that is raised while they are loaded, or crash.
+    """
+    if _is_on_its_way(sys.exception()):
+        return
+    if number == signal.SIGHUP:
+        leave_terminal()
+    if _is_loading(frame):
+        remove_open_scratch()
+        os.write(2, f"error: {INTERRUPTED}\n".encode() if number == signal.SIGINT else b"")
+        os._exit(128 + number)
+    raise Interrupted if number == signal.SIGINT else Terminated(128 + number)
 
 
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    ignore_signals()
-    sys.exit(128 + number)
+def _is_on_its_way(error: BaseException | None) -> bool:
+    """Tell whether what is cleaned up after is a signal; another one would leave that half done."""
+    while error and not isinstance(error, Interrupted | Terminated):
+        error = error.__context__
+    return error is not None
+
+
+def _is_loading(frame: FrameType | None) -> bool:
+    while frame and not frame.f_code.co_filename.startswith(IMPORTS):
+        frame = frame.f_back
+    return frame is not None

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import console
-from ..episodes import Shots
+from ..episodes import shots_from
 from ..errors import UsageError
 from ..models import turns
-from ..studies.api import LEDGER, Overrides, study_and_text
+from ..studies.api import LEDGER, study_and_text
+from ..studies.overrides import Overrides
 from ..studies.prompting import ShownPrompt, show_prompt
 from ..studies.study import StudyLearner
+from ..studies.trust import makeable
 from ..suites.store import open_suite
 
 
@@ -26,6 +28,7 @@ class PromptOptions:
     item: str = ""
     encoding: str = ""
     model: str = ""
+    trust_code: bool = False
 
 
 def show(place: Path, task: str, of: PromptOptions, *, as_json: bool) -> bool:
@@ -33,12 +36,14 @@ def show(place: Path, task: str, of: PromptOptions, *, as_json: bool) -> bool:
     study = study_and_text(of.study)[0] if of.study else None
     learner: str | StudyLearner = of.learner
     if study and of.model:
-        study = Overrides.of(None, of.model).in_place(study)
+        names = makeable(study, trust_code=of.trust_code or not study.of_run)
+        study = Overrides.of(None, of.model).in_place(study, names)
     elif of.model or of.encoding:
         learner = _described(place, task, of)
+    shots = shots_from(of.shots) if of.shots else None
     shown = show_prompt(
-        place, task, learner=learner, shots=_shots(of.shots), seed=of.seed, item=of.item, study=study
-    )  # fmt: skip
+        place, task, learner=learner, shots=shots, seed=of.seed, item=of.item, study=study, trust_code=of.trust_code
+    )
     if as_json:
         console.as_json(_json(shown))
     else:
@@ -56,16 +61,6 @@ def _described(place: Path, task: str, of: PromptOptions) -> StudyLearner:
     options = {"encoding": of.encoding, "model": of.model}
     name = of.learner or ("instructed" if instructs else "in-context")
     return StudyLearner(learner=name, options={option: value for option, value in options.items() if value})
-
-
-def _shots(text: str) -> Shots | None:
-    if text.isdecimal():
-        return int(text)
-    if text in ("all", "drawn"):
-        return text  # type: ignore[return-value]
-    if text:
-        raise UsageError(f"--shots must be an integer >= 0, all or drawn: {text!r}")
-    return None
 
 
 def _json(shown: ShownPrompt) -> dict[str, object]:

@@ -13,7 +13,7 @@ from .. import console
 from ..people.judgements import GOOD, ITEMS, RATERS, TASKS
 from ..texts import counted
 from . import shell_completion as complete
-from .arguments import AsJson, RunFolder, SuiteFolder
+from .arguments import MOST, MOST_SEED, AsJson, RunFolder, SuiteFolder
 
 if TYPE_CHECKING:
     from ..people.agreement import RaterAgreement
@@ -41,24 +41,29 @@ def compare(
             autocompletion=complete.learners_of_run,
         ),
     ] = [],  # noqa: B006
-    tasks: Annotated[int, typer.Option(metavar="N", min=1, help="The number of tasks, drawn at random.")] = TASKS,
+    tasks: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST, help="The number of tasks, drawn at random.")
+    ] = TASKS,
     items: Annotated[
-        int, typer.Option(metavar="N", min=1, help="The number of items of each task, drawn at random.")
+        int, typer.Option(metavar="N", min=1, max=MOST, help="The number of items of each task, drawn at random.")
     ] = ITEMS,
     shots: Annotated[
         str | None,
         typer.Option(metavar="SHOTS", help="Answers with this number of shots, drawn or all; default: the largest."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of tasks, items and orders; default: 0.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST_SEED, help="The seed of tasks, items and orders; default: 0.")
+    ] = 0,
     force: Force = False,
 ) -> None:
     """Write a sheet for judges, to compare answers with the reference."""
     from ..episodes import shots_from
     from ..people import questions, sheets
-    from ..studies.api import open_run
+    from ..studies.api import inputs_of_run, open_run
 
     asked = None if shots is None else shots_from(shots)
-    sheets.refuse_to_clobber(output, sheets.key_path(output), replace=force)  # before the work, and when it is written
+    outputs = (output, sheets.key_path(output))
+    sheets.refuse_to_clobber(*outputs, replace=force, inputs=inputs_of_run(run))  # before the work, and at its end
     drawn = questions.draw(open_run(run), learner, tasks=tasks, items=items, shots=asked, seed=seed)
     sheets.write_comparisons(drawn, output, replace=force)
     _note_drawn(drawn, tasks)
@@ -101,8 +106,9 @@ def rate(
     """Write a sheet for judges, to rate the instructions of tasks."""
     from ..people import sheets
     from ..studies.study import chosen_tasks
-    from ..suites.store import open_suite
+    from ..suites.store import files_of, open_suite
 
+    sheets.refuse_to_clobber(output, replace=force, inputs=files_of(suite))
     opened = open_suite(suite)
     names = chosen_tasks(list(opened.tasks), task or ["*"])
     tasks = [opened.tasks[name] for name in names]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +10,10 @@ import typer
 from .. import console
 from ..errors import UsageError
 from ..messages import Note, text_of
+from ..processes import rank_among_several
 from ..texts import counted
 from . import shell_completion as complete
-from .arguments import AsJson
+from .arguments import MOST, MOST_SEED, MOST_STEPS, MOST_TOKENS, AsJson
 
 if TYPE_CHECKING:
     from ..models.pretrain import Pretrained
@@ -55,22 +55,35 @@ def pretrain(
             metavar="KIND", help="The tokenizer: characters, unigram or bpe; else bpe, or characters for Chinese."
         ),
     ] = "",
-    vocabulary: Annotated[int, typer.Option(metavar="N", help="Tokens of the vocabulary, at most.")] = 8000,
+    vocabulary: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST, help="Tokens of the vocabulary, at most.")
+    ] = 8000,
     steps: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Train for N steps, 3000 if no budget is given; 0: random weights."),
+        typer.Option(
+            metavar="N", min=0, max=MOST_STEPS, help="Train for N steps, 3000 if no budget is given; 0: random weights."
+        ),
     ] = None,
-    tokens: Annotated[int, typer.Option(metavar="N", min=0, help="Train for N tokens, read and written.")] = 0,
-    epochs: Annotated[int, typer.Option(metavar="N", min=0, help="Train for N passes over the texts.")] = 0,
-    batch: Annotated[int, typer.Option(metavar="N", min=1, help="Pieces of text in a step.")] = 16,
-    length: Annotated[int, typer.Option(metavar="N", help="Tokens of a piece of text, at most.")] = 128,
+    tokens: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST_TOKENS, help="Train for N tokens, read and written.")
+    ] = 0,
+    epochs: Annotated[int, typer.Option(metavar="N", min=0, max=MOST, help="Train for N passes over the texts.")] = 0,
+    batch: Annotated[int, typer.Option(metavar="N", min=1, max=MOST, help="Pieces of text in a step.")] = 16,
+    length: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST, help="Tokens of a piece of text, at most.")
+    ] = 128,
     lr: Annotated[
-        float | None, typer.Option(metavar="RATE", help="The learning rate, if not the usual one for the size.")
+        float | None,
+        typer.Option(metavar="RATE", min=0, max=MOST, help="The learning rate, if not the usual one for the size."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of weights, batches and noise.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST_SEED, help="The seed of weights, batches and noise.")
+    ] = 0,
     held_out: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Texts to measure perplexity on; else a twentieth, at most 256."),
+        typer.Option(
+            metavar="N", min=0, max=MOST, help="Texts to measure perplexity on; else a twentieth, at most 256."
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a model that was pre-trained with other settings or texts.")
@@ -79,7 +92,7 @@ def pretrain(
 ) -> None:
     """Pre-train a model from scratch on texts; run again to resume."""
     from ..models import corpus
-    from ..models.pretrain import Pretraining, part_of, usual_recipe
+    from ..models.pretrain import Pretraining, check_place, part_of, usual_recipe
     from ..models.pretrain import pretrain as make
     from .interrupts import Interrupted
 
@@ -90,6 +103,7 @@ def pretrain(
         model=name, objective=objective, tokenizer=tokenizer, vocabulary=vocabulary, length=length, held_out=held_out,
         seed=seed, how=None if steps == 0 else usual_recipe(name, lr=lr, batch=batch, **budget),
     )  # fmt: skip
+    check_place(output, texts)
     found = corpus.read(texts, field)
     for code, count in found.counts.items():
         console.note(f"{text_of(code)}: {count:,}")
@@ -99,7 +113,7 @@ def pretrain(
     except Interrupted:
         kept = part_of(output)
         raise Interrupted(f"interrupted; the same command resumes from the last checkpoint in {kept}") from None
-    if os.environ.get("RANK", "0") == "0":  # of several processes, the first tells
+    if rank_among_several() == 0:  # of several processes, the first tells
         _show(made, as_json=as_json)
 
 

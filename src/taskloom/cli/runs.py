@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from .. import console
-from ..folders import write_output, write_whole
+from ..folders import check_output, refuse_file, write_output, write_whole
 from ..messages import Note, money
 from ..texts import counted
 from . import budget
 from . import shell_completion as complete
-from .arguments import AsJson, ReportFile, ReportForm, RunFolder, StudyName
+from .arguments import MOST, AsJson, ReportFile, ReportForm, RunFolder, StudyName
 from .interrupts import Interrupted, ignore_signals
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ..studies.run import Done
     from ..studies.tokens import TokenEstimate
 
-REPORT = "report.html"
 FEW_NOTES = 3  # notes of dropped classes that a run shows one by one
 Only = Annotated[
     list[str],
@@ -41,7 +40,10 @@ Only = Annotated[
     ),
 ]
 Limit = Annotated[
-    int, typer.Option(metavar="N", min=0, help="A trial: only N items of each episode, kept apart from the real run.")
+    int,
+    typer.Option(
+        metavar="N", min=0, max=MOST, help="A trial: only N items of each episode, kept apart from the real run."
+    ),
 ]
 Workers = Annotated[
     int | None,
@@ -112,7 +114,8 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Check a study, estimate the time of a run, or plan a budget."""
-    from ..studies.api import Overrides, prepare
+    from ..studies.api import prepare
+    from ..studies.overrides import Overrides
 
     budget.check_options(time, limit, pilot=pilot, plot=plot)
     get = get_model if pilot else None
@@ -185,7 +188,8 @@ def run(
     on: OnCluster = "",
 ) -> None:
     """Run a study, or resume it, and write its report."""
-    from ..studies.api import Overrides, prepare
+    from ..studies.api import prepare
+    from ..studies.overrides import Overrides
 
     refuse_unreachable(on)
     prepared = prepare(
@@ -230,6 +234,8 @@ def carry_out(prepared: Prepared, workers: int | None, on: str = "") -> Results:
         _end_interrupted(folder)
     gathered = prepared.results()
     if gathered.outcomes or gathered.failures:
+        from ..studies.api import REPORT
+
         _write_report(gathered, folder / (f"trial-{prepared.limit}.html" if prepared.limit else REPORT))
     for name, reason in done.waiting.items():
         console.note(f"{name} stopped: {reason}")
@@ -298,14 +304,18 @@ def report(
     to: ReportForm = "terminal",
     output: ReportFile = None,
     plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write each plot to this folder as SVG.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Show the trial with this --limit.")] = 0,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, max=MOST, help="Show the trial with this --limit.")] = 0,
     metric: Annotated[list[str], typer.Option(metavar="METRIC", help="A metric, instead of the study's.")] = [],  # noqa: B006
 ) -> None:
     """Show the results of a run, or export them."""
     from ..reports import ITEMS, check_form, summarise
-    from ..studies.api import open_run, trials_of
+    from ..studies.api import inputs_of_run, open_run, trials_of
 
-    check_form(to)
+    check_form(to, output)
+    if output:
+        check_output(output, inputs_of_run(run))
+    if plots:
+        refuse_file(plots)
     gathered = open_run(run, limit=limit, metrics=metric)
     if to == ITEMS:
         show_items(gathered, output)
@@ -350,7 +360,9 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another learner.", autocompletion=complete.learners_of_run)],
     *,
     run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run's folder, if runs/ has several.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Compare in the trial with this --limit.")] = 0,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST, help="Compare in the trial with this --limit.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Compare two learners on the same items, paired, with intervals."""

@@ -13,10 +13,11 @@ import typer
 from .. import console
 from ..core import DROPPED, Suite
 from ..errors import UsageError
+from ..limits import MOST_DIGITS, whole_number
 from ..messages import counted_text
 from ..texts import counted
 from . import shell_completion as complete
-from .arguments import AsJson, SuiteFolder
+from .arguments import MOST, MOST_SEED, AsJson, SuiteFolder, TrustCode
 
 AUTO = "auto"
 LISTED = {
@@ -109,7 +110,10 @@ def build(
     scored: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="For task files: instances of a test task that are scored (100); others may train."
+            metavar="N",
+            min=0,
+            max=MOST,
+            help="For task files: instances of a test task that are scored (100); others may train.",
         ),
     ] = 0,
     on_error: Annotated[
@@ -157,7 +161,7 @@ def build(
         raise UsageError("name the folder to write: -o SUITE" if output is None else f"--dry-run is for {AUTO}: {name}")
     if dry_run:
         return
-    refuse_to_clobber(output, replace=force)  # before the work, and again when it is written
+    refuse_to_clobber(output, map(Path, of.sources()), replace=force)  # before the work, and again when it is written
     suite = write(of.build(), output, replace=force)
     for part in ("note", DROPPED, "leakage", "faults"):
         if suite.about.get(part):
@@ -200,7 +204,10 @@ def _flag(option: str) -> str:
 
 def _plain_values(given: Mapping[str, str]) -> dict[str, int | str]:
     """Read values as a study file has them: numbers, or texts."""
-    return {name: int(value) if value.isdecimal() else value for name, value in given.items()}
+    numbers = {name: whole_number(value) for name, value in given.items()}
+    if large := [f"{name}={given[name][:20]}..." for name, n in numbers.items() if n is None and given[name].isdigit()]:
+        raise UsageError(f"--option takes integers of at most {MOST_DIGITS} digits: {', '.join(large)}")
+    return {name: given[name] if number is None else number for name, number in numbers.items()}
 
 
 def _assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -253,7 +260,10 @@ def show(
     ] = "",
     shots: Annotated[str, typer.Option(metavar="N", help="With --prompt: the number of examples, all or drawn.")] = "",
     seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="With --prompt: the seed of the episode, if not the first.")
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=MOST_SEED, help="With --prompt: the seed of the episode, if not the first."
+        ),
     ] = None,
     item: Annotated[str, typer.Option(metavar="ID", help="With --prompt: the item, if not the first.")] = "",
     encoding: Annotated[
@@ -272,25 +282,32 @@ def show(
             autocompletion=complete.models,
         ),
     ] = "",
+    trust_code: TrustCode = False,
     everything: Annotated[bool, typer.Option("--all", help="List all on a terminal.")] = False,
-    examples: Annotated[int, typer.Option("-n", metavar="N", min=0, help="The number of examples of a task.")] = 3,
+    examples: Annotated[
+        int, typer.Option("-n", metavar="N", min=0, max=MOST, help="The number of examples of a task.")
+    ] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Show a suite's tasks, a task with examples, a prompt or a card."""
-    from ..suites.store import open_suite
+    from ..folders import check_output
+    from ..suites.store import files_of, open_suite
     from . import listings, listings_prompts
     from .listings_prompts import PromptOptions
 
     if prompt and not task:
         raise UsageError("--prompt needs a TASK")
-    if not prompt and (study or learner or shots or seed is not None or item or encoding or model):
-        raise UsageError("--study, --learner, --shots, --seed, --item, --encoding and --model need --prompt")
+    asked = PromptOptions(study, learner, shots, seed, item, encoding, model, trust_code)
+    if not prompt and asked != PromptOptions():
+        options = "--study, --learner, --shots, --seed, --item, --encoding, --model and --trust-code"
+        raise UsageError(f"{options} need --prompt")
     if card and task:
         raise UsageError(f"--card describes a whole suite; remove the task: {task!r}")
     if output and not card:
         raise UsageError(f"-o needs --card: {str(output)!r}")
+    if output:
+        check_output(output, files_of(suite))
     if prompt:
-        asked = PromptOptions(study, learner, shots, seed, item, encoding, model)
         if not listings_prompts.show(suite, task, asked, as_json=as_json):
             raise typer.Exit(1)
         return
@@ -359,7 +376,9 @@ def bridge(
     propose: Annotated[
         str, typer.Option(metavar="SHAPE", help="List partitions of a shape: single-leap, two-leap or broken.")
     ] = "",
-    limit: Annotated[int, typer.Option("-n", metavar="N", min=1, help="The number of partitions to list.")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, max=MOST, help="The number of partitions to list.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Classify how meta tasks bridge a target task, or propose some."""

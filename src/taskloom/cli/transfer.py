@@ -10,7 +10,7 @@ import typer
 from .. import console
 from ..messages import Note
 from . import shell_completion as complete
-from .arguments import SuiteFolder
+from .arguments import MOST, MOST_STEPS, SuiteFolder
 from .runs import Limit, OnCluster, Workers, carry_out, get_model, note_changed, note_skipped
 
 
@@ -57,21 +57,37 @@ def transfer(
             autocompletion=complete.trained_parts,
         ),
     ] = "all",
-    lr: Annotated[float | None, typer.Option(metavar="RATE", help="The learning rate, if not the usual one.")] = None,
-    shots: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of a target, or of each of its labels.")] = 4,
+    lr: Annotated[
+        float | None, typer.Option(metavar="RATE", min=0, max=MOST, help="The learning rate, if not the usual one.")
+    ] = None,
+    shots: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MOST, help="Examples of a target, or of each of its labels.")
+    ] = 4,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="The number of seeds.")] = 3,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps of training on a meta task.")] = 150,
-    tuning: Annotated[int, typer.Option(metavar="N", min=1, help="Steps of training on the shots of a target.")] = 30,
+    steps: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST_STEPS, help="Steps of training on a meta task.")
+    ] = 150,
+    tuning: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST_STEPS, help="Steps of training on the shots of a target.")
+    ] = 30,
     pretraining: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Steps of pre-training, where no model is named.")
+        int, typer.Option(metavar="N", min=0, max=MOST_STEPS, help="Steps of pre-training, where no model is named.")
     ] = 1500,
     query: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Items of a target that are asked about; at most 32 by default.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=MOST, help="Items of a target that are asked about; at most 32 by default."
+        ),
     ] = 0,
     budget: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps of training in all; what does not fit is dropped.")
+        int,
+        typer.Option(
+            metavar="N", min=1, max=MOST_STEPS, help="Steps of training in all; what does not fit is dropped."
+        ),
     ] = 10_000,
-    choose: Annotated[int, typer.Option(metavar="K", min=0, help="How many meta tasks to choose for a target.")] = 2,
+    choose: Annotated[
+        int, typer.Option(metavar="K", min=0, max=MOST, help="How many meta tasks to choose for a target.")
+    ] = 2,
     measure: Annotated[
         bool, typer.Option("--measure", help="Train on what is chosen, and on as many at random, and measure both.")
     ] = False,
@@ -87,7 +103,8 @@ def transfer(
 ) -> None:
     """Map what training on each task adds on each other task."""
     from ..reports.transfer_runs import with_chosen
-    from ..studies.api import Overrides, open_run, prepare
+    from ..studies.api import open_run, prepare
+    from ..studies.overrides import Overrides
     from ..studies.transfer import TransferOptions, transfer_study
     from ..studies.yaml_writer import written
     from ..suites.store import open_suite

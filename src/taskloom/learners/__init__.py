@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 from ..core import OUTPUTS, Answer, Example, Fields, Item, Labels, Output, Stored, Task, declared, store_of
 from ..errors import LearnerError, TaskloomError, UnknownNameError
 from ..ids import Json, canonical
+from ..limits import parse_json
 from ..messages import Note
 from ..models import Ability, Array, LanguageModel, Lesson, Prompt, TextPair
 from ..models.recipe import Recipe
@@ -201,6 +202,8 @@ def _checked(name: str, made: Any) -> Learner:
         raise LearnerError(f"a model of learner {name!r} must be a text: {odd[0]!r}")
     for option, value in declared(made).items():
         _writable(f"option {option!r} of learner {name!r}", value)
+    for facet, value in made.facets.items():
+        _writable(f"facet {facet!r} of learner {name!r}", value)
     found: Learner = made
     return found
 
@@ -217,9 +220,9 @@ def _kinds(name: str, made: Any) -> list[str]:
 def _writable(what: str, value: Json) -> Json:
     """Give what is a part of a cell's name, or refuse what JSON can't hold."""
     try:
-        canonical(value)
+        parse_json(canonical(value))  # as a ledger reads it
     except (TypeError, ValueError):
-        kinds = "a text, a finite number, true or false, or a list or mapping of these"
+        kinds = "a text, a finite number (integers of 64 bits), true or false, or a list or mapping of these"
         raise LearnerError(f"{what} must be {kinds}: {value!r}") from None
     return value
 
@@ -253,14 +256,23 @@ def settings(of: Learner) -> dict[str, Json]:
     return {"learner": type(of).__name__} | own | dict(of.facets)
 
 
+def file_of(name: str, folder: Path = Path()) -> Path | None:
+    """Give the file of a learner that is code of somebody's own, `file.py:Class`; None for all others.
+
+    >>> file_of("mine.py:Mine"), file_of("nearest")
+    (PosixPath('mine.py'), None)
+    """
+    path, _, _ = name.rpartition(":")
+    return folder / path if name not in LEARNERS and path.endswith(".py") else None
+
+
 def _kind(name: str, folder: Path) -> type:
     if name in LEARNERS:
         module, _, kind = LEARNERS[name].partition(":")
         found: type = getattr(import_module(f".{module}", __package__), kind)
         return found
-    path, _, kind = name.rpartition(":")
-    if path.endswith(".py"):
-        return _from_file(folder / path, kind)
+    if path := file_of(name, folder):
+        return _from_file(path, name.rpartition(":")[2])
     if name.endswith(".py"):
         raise LearnerError(f"the class is missing, as in {name}:MyLearner")
     for point in metadata.entry_points(group=ENTRY_POINTS):

@@ -13,7 +13,7 @@ from ..core import Example, Labels, Task
 from ..ids import shuffled
 from ..models import Ability, Array, TextPair
 from ..models.recipe import BUDGETS, Recipe
-from ..options import check_choices, check_integers, settle_number
+from ..options import check_choices, check_integers, check_most, settle_number
 from . import Learner, Predictor, Response, Tools
 from .baselines import Fitting, golds_of, one_against_rest, refuse_none, several, text_of
 from .likeliest import chosen, logs_of
@@ -45,6 +45,7 @@ class SetFit(Recipe, Learner):
         Recipe.__post_init__(self)
         check_choices(self, what=("all", "lora", "adapters", "none"))
         check_integers(self, {"pairs": 1})
+        check_most(self, {"pairs": 100_000})
         settle_number(self, "C", least=1e-6)
 
     @property

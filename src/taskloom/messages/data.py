@@ -17,6 +17,7 @@ ROWS = {  # of a table, that are dropped or repaired
     "row-leaking": "{phase} rows with a text that is held out",
 }
 TABLES = {  # that can't be read as they are
+    "file-of-other-format": "a {kind} file, not {format}; give it the ending of its format, or save it as CSV: {path}",
     "of-source": "{reason}{dropped} (file: {source})",
     "no-rows": "no records were read: there are no rows, or only a header; add rows",
     "no-records-left": "no records were read: all rows were dropped or have faults",
@@ -88,6 +89,17 @@ LABELLED = {  # data sets
     "declaration-unfit": "the declaration of a data set has errors: {place}",
     "configuration-unfit": "not a line of a configuration of SciRepEval ({reason}): {place}",
     "hub-unknown": "data set {name!r} has no name on the hub; set `hub` in a declaration of your own",
+    "hub-name-wrong": (
+        "must be the name of a data set of the Hugging Face hub, as hub:ORG/NAME, with :CONFIGURATION and @SPLIT where "
+        "they are needed: {name!r}"
+    ),
+    "hub-name-local": (
+        "hub: reads no files of this machine, and this is a local path, or a format of the library datasets; give the "
+        "path of a file, or a data set of the hub as hub:ORG/NAME: {name!r}"
+    ),
+    "hub-extra-missing": "hub: sources need an extra: pip install 'taskloom[hub]'",
+    "hub-unreadable": "can't load {name!r} of the Hugging Face hub ({kind}: {reason})",
+    "hub-label-unnamed": "a label that the data set has no name for; it names {names}: {value}",
     "leak-data-set": (
         "{task} and {other} have the same classes of data set {name!r}: name other classes in `labels`, or do not "
         "train on it"
@@ -175,7 +187,6 @@ LEXICA = {  # words and facts
     "wordnet-malformed": "not in WordNet's format: {path}:{line}",
     "list-of-other-language": "{name} is English; name a word list for {language!r}, such as data:wordfreq or a file",
     "word-list-needed": "name a word list for {languages}: data:wordfreq, or a file with a word on each line",
-    "no-such-list": "no such file: {path}",
     "frequencies-unreadable": "not a list of frequencies of wordfreq: {path}",
     "npm-missing": "{name!r} needs npm, which is not installed: {instead}",
     "instead-wordfreq": "words come from data:wordfreq instead",
@@ -189,10 +200,18 @@ LEXICA = {  # words and facts
     "select-expected": "a SELECT query is needed",
     "variables-expected": "a SELECT query must name its variables, so that its rows have an order",
     "facts-too-large": "larger than {most:,} bytes when unpacked: {path}",
+    "triple-too-long": "a triple that is too long to be read: {path}",
+    "triples-nested": "triples within triples, of more than {most} levels: {path}",
     "triple-malformed": "malformed triple at line {line}: {reason}: {path}",
     "triple-column-missing": "column {name!r} is missing; a file of facts has subject, property and object",
     "triple-cell-wrong": "not a fact: {reason}",
     "sparql-address-wrong": "must be the address of a SPARQL endpoint, without a password: {url}",
     "not-sparql-results": "not a SPARQL endpoint: it answers with {kind}, {said!r}; check the address: {url}",
+    "sparql-page-repeated": (
+        "the endpoint gives rows again that it gave before, as if it ignored OFFSET; take another endpoint, or a file "
+        "of facts: {url}"
+    ),
+    "facts-rows-many": "a function has more than {most:,} pairs of input and output; take a simpler one or fewer facts",
+    "sparql-rows-many": "too many rows for one query, {rows:,} so far; take a file of facts: {url}",
     "sparql-results-broken": "not SPARQL results in JSON: {said!r}",
 }

@@ -24,6 +24,10 @@ MODELS = {
     "key-refused": "{url} rejected the API key in ${key} (HTTP {status}): {said}",
     "key-malformed": "the API key in ${key} has invalid characters",
     "request-refused": "{url} rejected the request (HTTP {status}): {said}",
+    "endpoint-moved": (
+        "{url} sends requests elsewhere (HTTP {status}), which is not followed, as a key would be sent there; name the "
+        "right address"
+    ),
     "model-refused": "{url} rejected model {model!r} (HTTP {status}): {said}",
     "key-not-set": "${key} is not set: export {key}=..., or set `key: ''` where the endpoint needs no key ({url})",
     "hub-out-of-reach": (
@@ -40,7 +44,10 @@ ENDPOINTS = {  # as they are declared
     "body-not-json": "`body` must be a mapping that can be written as JSON: {model!r}",
     "body-sets-ours": "`body` can't set {names}: {model!r}",
     "key-not-a-variable": "`key` must name an environment variable, not hold the key itself",
-    "address-with-key": "the address of an endpoint must not hold a key; keys are read from the environment (`key`)",
+    "address-with-key": (
+        "the address of an endpoint must not hold a key, a password or a query; put the key into a variable of the "
+        "environment, and name that with `key`"
+    ),
     "model-options-unfit": "options that do not go together ({reason})",
     "address-missing": (
         "a model at an endpoint must be api:MODEL@https://HOST/v1, or api:MODEL if OPENAI_BASE_URL is set: {model!r}"
@@ -76,6 +83,7 @@ WEIGHTS = {
     "adapter-of-other": "an adapter of another model ({other}): {path}",
     "adapters-differ": "adapters of all forms must have one reduction factor: {reductions}",
     "export-no-vectors": "only encoders can be exported, which were trained with `goal: vectors`: {path}",
+    "trained-from-itself": "a model is trained from itself: {model!r}",
     "training-unknown": "{model} was trained with seeds {seeds}, not with {given}",
     "training-several": "{model} was trained with several seeds; name one of them with --training: {seeds}",
     "trained-for-each": "{model} was trained {count} times, for tasks or draws of their own, and is not one encoder",
@@ -105,6 +113,7 @@ WEIGHTS = {
         "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
         "or name another folder in TASKLOOM_CACHE, and run again: {path}"
     ),
+    "vectors-not-merged": "the others were merged; {count} folders of vectors can't be read: {path}",
     "vectors-unreadable": "vectors of another cache can't be read ({reason}), and were left as they are: {path}",
     "vectors-lost": (
         "{count:vector} read back otherwise than written; check the disk, or name another TASKLOOM_CACHE: {path}"
@@ -135,6 +144,21 @@ WEIGHTS = {
     ),
     "chat-template-broken": "the chat template of the model can't be used ({reason})",
     "setting-implausible": "a setting of the model does not go with its weights, {name} = {value}: {path}",
+    "setting-names-code": (
+        "a setting of the model names a program to compute with, which is never fetched or run, {name} = {value!r}; "
+        "remove it: {path}"
+    ),
+    "settings-too-many": "more than {most:,} values in the settings of a model: {path}",
+    "family-unsupported": (
+        "can't be loaded: transformers knows no models of texts of family {family!r}, and code that a model brings "
+        "along is never run: {path}"
+    ),
+    "tokenizer-costly": "the tokenizer asks for far more than any that is of use, {what} = {value:,}: {path}",
+    "tokenizer-unreadable": "a file of the tokenizer can't be read ({reason}): {path}",
+    "tokenizer-beyond": (
+        "the tokenizer gives token {token:,}, and the model has weights for {size:,}; fetch the model again, with its "
+        "own tokenizer"
+    ),
     "tokenizer-broken": "the tokenizer of the model can't be used ({reason})",
     "config-unreadable": "not the configuration of a model: {path}",
     "chat-template-missing": "the model has no chat template; remove `chat`",
@@ -155,6 +179,10 @@ PRETRAINING = {
     ),
     "pretraining-differs": (
         "pre-training with other settings or texts was begun here; finish that, or start again with --force: {path}"
+    ),
+    "processes-not-joined": (
+        "the processes that train together can't find each other ({reason}); start them with torchrun, or unset "
+        "WORLD_SIZE"
     ),
     "pretraining-under-way": "another process is pre-training here: {path}",
     "text-empty": "empty texts, dropped",

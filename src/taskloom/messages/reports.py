@@ -10,7 +10,7 @@ SCORES = {
     "view-tag-missing": "view {view!r}: no task of the study has tag {tag!r}; {hint}",
     "depth-missing": "metric needs a depth, as in p@5: {metric!r}",
     "labels-missing": "metric needs a task with labels: {metric!r}",
-    "depth-too-small": "depth must be >= 1: {metric!r}",
+    "depth-wrong": "depth must be an integer >= 1, of at most 18 digits: {metric!r}",
     "share-too-large": "a depth in percent must be <= 100: {metric!r}",
     "level-wrong": "level must be an integer >= 1, as in p@5:level=3, not {given!r}: {metric!r}",
     "option-unknown": "unknown options of metric {name!r}, {options}: {metric!r}",

@@ -57,11 +57,23 @@ STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "answer-unwritable": (
         "an answer must be a text, a number, a list of these, a mapping or None; item {item!r} got {given}: {learner}"
     ),
+    "answer-too-deep": "lists and mappings of an answer must not be nested in more than {most} levels",
     "learner-raised": "{error}",
     "draw-differs": "the suite or the sampler was changed after planning; run again",
     "artifact-differs": (
         "training model {model} again gave a different result: copy artifacts/{cell} from the machine that trained it "
         "first, or run into another folder (-o)"
+    ),
+    "learner-untrusted": (
+        "learner {learner!r} is code in a file, which runs only with --trust-code; use that for runs that you trust: "
+        "{path}"
+    ),
+    "model-untrusted": (
+        "model {model!r} is code in a file, which runs only with --trust-code; use that for runs that you trust: {path}"
+    ),
+    "endpoint-untrusted": (
+        "model {model!r} is an endpoint, which gets texts and a key only with --trust-code; use that for runs that you "
+        "trust: {url}"
     ),
     "result-damaged": "the result of cell {cell} is damaged in the ledger; run the study again",
 }
@@ -204,6 +216,9 @@ TRANSFER = {  # maps of what transfers to what
 }
 CHALLENGES = {
     "exists-already": "exists; use --force to replace it: {paths}",
+    "submissions-named-alike": (
+        "{names:all} would be written to one file; export them to two folders, with --learner: {file}"
+    ),
     "not-overwritten": "exists and is not a challenge, or has other files; not overwritten: {path}",
     "answers-inside": "answers must not lie in the participant's folder {folder}; name another file: {path}",
     "challenge-outputs": (

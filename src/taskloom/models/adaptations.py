@@ -205,11 +205,19 @@ def save(of: Adaptation, how: Recipe, folder: Path) -> None:
         raise ModelError(Note.of("weights-unwritten", reason=str(error), path=folder)) from None
 
 
+def _added_size(how: Recipe) -> int:
+    """Give the size of what is added to a net: the rank of LoRA, or the tokens of a soft prompt."""
+    return {"lora": how.rank, "prompt": how.virtual}.get(how.what, 0)
+
+
 def apply(net: Any, folder: Path) -> Adaptation:
     """Attach what was saved, for good."""
     try:
         with safe_open(folder / CHANGED, "pt") as file:
             how = Recipe(**parse_json(file.metadata()["recipe"]))
+            shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118 (no mapping)
+            if _added_size(how) > max((size for shape in shapes for size in shape), default=0):
+                raise ValueError(f"no weights for a {how.what} of size {_added_size(how)}")  # before any are made
             found = attach(net, how, seed=0, restore=False)
             with torch.no_grad():
                 for name, parameter in found.parameters.items():

@@ -7,6 +7,7 @@ Its usual file of tensors is a pickle, which is never read; it saves and loads `
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,7 +127,8 @@ def _config(folder: Path) -> dict[str, Any]:
     try:
         with (folder / CONFIG).open("rb") as handle:
             found = json.loads(handle.read(LARGEST))
-        if isinstance(found["config"], dict) and isinstance(found["config"].get("reduction_factor"), int | float):
+        factor = found["config"].get("reduction_factor") if isinstance(found["config"], dict) else None
+        if isinstance(factor, int | float) and 1 <= factor < math.inf:
             return {**found}
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
-import json
 import math
 import os
 import re
@@ -20,6 +19,7 @@ import httpx2 as httpx
 from ..errors import ModelError, ModelUnavailableError, UsageError
 from ..http_client import HttpClient
 from ..ids import Json, canonical, fingerprint
+from ..limits import parse_json
 from ..masking import key_of, masked, masked_all
 from ..messages import Note
 from ..progress import Progress
@@ -49,6 +49,7 @@ EMBEDDINGS = "embeddings"
 POLL = 0.1  # seconds between looks at whether a request may be sent
 LEEWAY = 30.0  # seconds after which a request that took all its time is surely ended
 OURS = frozenset({"model", "messages", "prompt", "stream", "input"})  # what `body` must leave alone
+PLACED = re.compile(r"(?P<name>.*?)@\s*(?P<url>[a-z][a-z0-9+.-]*://.*)", re.IGNORECASE | re.DOTALL)  # MODEL@ADDRESS
 TOO_LONG = re.compile(r"context.{0,3}length|context.{0,3}window|too (long|many tokens)|maximum.{0,20}tokens", re.I)
 
 
@@ -72,7 +73,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         name = self._name
-        if "@http" in self.load:  # or else the environment says where it is, when it is needed
+        if PLACED.fullmatch(self.load):  # or else the environment says where it is, when it is needed
             self.address  # noqa: B018 (refuses what is none)
         whole = (self.concurrency, self.tries, self.token_budget)
         numbers = (*whole, self.timeout, self.backoff, self.price_in, self.price_out, self.budget)
@@ -108,8 +109,10 @@ class Endpoint:
     @property
     def address(self) -> tuple[str, str]:
         """Give the model's name and the endpoint's address."""
-        name, _, url = self.load.removeprefix("api:").partition("@http")
-        url = (f"http{url}" if url else os.environ.get("OPENAI_BASE_URL", "")).rstrip("/")
+        load = self.load.removeprefix("api:")
+        placed = PLACED.fullmatch(load)
+        name, url = (placed["name"], placed["url"]) if placed else (load, os.environ.get("OPENAI_BASE_URL", ""))
+        url = url.strip().rstrip("/")
         try:
             parsed = httpx.URL(url)
         except httpx.InvalidURL:
@@ -307,8 +310,8 @@ class Api:
         if status != httpx.codes.OK:
             return status, self._refused(status, content)
         try:
-            found = masked_all(json.loads(content))
-        except (ValueError, RecursionError):
+            found = masked_all(parse_json(content, parse_int=int))  # as it will be read again
+        except ValueError:
             found = None
         if not (embeddings.is_embeddings(found) if path == EMBEDDINGS else completions.is_completion(found)):
             raise TryAgainError(Note.of("not-a-completion", said=self._told(content)))
@@ -317,6 +320,8 @@ class Api:
     def _refused(self, status: int, content: bytes) -> Any:
         """Give a refusal of one prompt, which is an answer too; any other is an error."""
         said, url, key = self._told(content), self.url, self.endpoint.key
+        if httpx.codes.is_redirect(status):
+            raise ModelUnavailableError(Note.of("endpoint-moved", url=url, status=status))
         if status in REFUSED and TOO_LONG.search(said):
             return {"refused": said}
         if status in (401, 403) and not key_of(key):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,9 +16,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..folders import is_alive
 from ..ids import Json, fingerprint
 from ..limits import parse_json
+from ..processes import is_gone, new_owner
 
 SECONDS = 60.0  # between checkpoints, at the least
 SHARE = 30  # as much longer as writing one takes
@@ -48,7 +47,7 @@ class Checkpoints:
         self.wait, self.last = SECONDS, time.monotonic()
         self.written = self.failed = 0
         for left in folder.glob(".*.safetensors"):  # of a process that was killed while it wrote
-            if left.stem[1:].isdecimal() and not is_alive(int(left.stem[1:])):
+            if is_gone(left.stem.removeprefix(".")):
                 left.unlink(missing_ok=True)
 
     @property
@@ -60,7 +59,7 @@ class Checkpoints:
         """Write a checkpoint and drop all but the last two; one that there is no room for is left out."""
         begun = time.monotonic()
         about = {"of": self.of, "state": json.dumps(asdict(state)), "threads": str(torch.get_num_threads())}
-        aside = self.folder / f".{os.getpid()}.safetensors"
+        aside = self.folder / f".{new_owner()}.safetensors"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             save_file({name: value.contiguous() for name, value in tensors.items()}, aside, about)

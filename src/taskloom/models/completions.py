@@ -12,6 +12,7 @@ from ..texts import without_surrogates
 from . import Odds, Reply
 
 MANY = 1 << 40  # tokens that no request has
+FARTHEST = 1e9  # from 0 that the logarithm of a probability may be
 NO_LOGS = Note.of("no-log-probabilities")
 
 
@@ -52,7 +53,7 @@ def odds(body: Any, prompt: str, option: str) -> tuple[float, int] | None:
     logs = body["choices"][0].get("logprobs")
     tokens, offsets = _all(logs, "tokens", str), _all(logs, "text_offset", int)
     values = _all(logs, "token_logprobs", int | float | None)
-    if not 0 < len(tokens) == len(offsets) == len(values):
+    if not 0 < len(tokens) == len(offsets) == len(values) or not all(map(_is_log, values)):
         raise ModelUnavailableError(NO_LOGS)
     begin, end = len(prompt), len(prompt + option)
     spans = _spans(tokens, offsets, prompt + option)
@@ -60,6 +61,11 @@ def odds(body: Any, prompt: str, option: str) -> tuple[float, int] | None:
     if not over:
         raise ModelUnavailableError(NO_LOGS)
     return sum(over), len(over)
+
+
+def _is_log(value: float | None) -> bool:
+    """Tell a logarithm of a probability, or none; NaN and what no float holds are neither."""
+    return value is None or abs(value) < FARTHEST
 
 
 def _all(logs: Any, name: str, kind: Any) -> list[Any]:

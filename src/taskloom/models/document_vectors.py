@@ -13,7 +13,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from ..errors import SourceError, UnknownNameError, UsageError
-from ..folders import scratch_beside
+from ..folders import output_scratch, put_output
 from ..messages import Note
 from ..progress import Progress
 from ..sources import files
@@ -47,7 +47,7 @@ class DocumentFile:
 
     def count(self) -> tuple[int, int]:
         """Count documents and rows with errors; where these are not to be skipped, name them all."""
-        faults, found, named = RowFaults(self.on_error), 0, set[str]()
+        faults, found, named = RowFaults(self.on_error, other_encoding=files.BY_OPTION), 0, set[str]()
         for _, fields in self._documents(faults):
             found += 1
             named |= fields.keys()
@@ -90,7 +90,7 @@ def encode_file(
     make = writer_for(output)
     total, skipped = given.count()
     done = cut = width = 0
-    with scratch_beside(output) as scratch:
+    with output_scratch(output) as scratch:
         aside = scratch / output.name
         with make(aside) as writer:
             texts = given.texts(RowFaults("skip"))
@@ -102,7 +102,7 @@ def encode_file(
                     progress(done, total)
         cache.close()
         for made in sorted(scratch.iterdir()):
-            made.replace(output.with_name(made.name))
+            put_output(made, output.with_name(made.name))
     return Encoded(documents=done, width=width, skipped=skipped, cut=cut)
 
 
@@ -111,6 +111,11 @@ def writer_for(path: Path) -> Callable[[Path], Writer]:
     if path.suffix not in WRITERS:
         raise UsageError(Note.of("vectors-ending", endings=[*WRITERS], path=path))
     return WRITERS[path.suffix]
+
+
+def ids_beside(path: Path) -> Path:
+    """Say where the ids of documents lie whose vectors are in a NumPy file."""
+    return path.with_suffix(".ids.json")
 
 
 def _cache(name: str, of: Source, form: str) -> VectorCache:
@@ -181,8 +186,7 @@ class NumpyVectors:
     def __exit__(self, kind: type[BaseException] | None, of: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
             np.save(self.path, np.concatenate(self.parts))
-            ids = self.path.with_suffix(".ids.json")
-            ids.write_text(json.dumps(self.ids, ensure_ascii=False), encoding="utf-8")
+            ids_beside(self.path).write_text(json.dumps(self.ids, ensure_ascii=False), encoding="utf-8")
 
     def write(self, ids: Sequence[str], vectors: Array) -> None:
         """Keep vectors until all are there."""

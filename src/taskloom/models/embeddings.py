@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+LARGEST = 3.4e38  # that vectors of single precision hold
 
 
 def is_embeddings(body: Any) -> bool:
@@ -28,4 +29,4 @@ def vectors(body: Any, count: int) -> list[list[float]]:
 
 
 def _is_vector(given: Any) -> bool:
-    return isinstance(given, list) and bool(given) and all(type(n) in (int, float) and math.isfinite(n) for n in given)
+    return isinstance(given, list) and bool(given) and all(type(n) in (int, float) and abs(n) <= LARGEST for n in given)

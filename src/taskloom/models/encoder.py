@@ -28,7 +28,8 @@ from .causal import Ids
 from .contrast import ContrastObjective
 from .format_files import add_formats
 from .formats import FormatAdaptation, attach_formats, check_form
-from .lm import LM, SAFE, TOLD, UNREADABLE, brief, context_of, keep_quiet, load_tokenizer
+from .guarded import SAFE, brief, loading, vocabulary
+from .lm import LM, TOLD, UNREADABLE, context_of, keep_quiet, load_tokenizer, refuse_unfit
 from .padding import padded
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
@@ -63,14 +64,17 @@ class TransformerEncoder:
         """Load a folder of safetensors; what is not said of pooling is as the folder says it."""
         how = settled(sentence_settings(folder), pooling, normalise)
         keep_quiet()
+        refuse_unfit(folder)
         try:
-            tokenizer = load_tokenizer(folder)
-            net, info = AutoModel.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
+            with loading():
+                tokenizer = load_tokenizer(folder)
+                net, info = AutoModel.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
             net.to(device_for(device))
         except UNREADABLE as e:
             raise ModelError(Note.of("encoder-unreadable", reason=brief(e), path=folder)) from e
         if missing := sorted(name for name in info["missing_keys"] if not name.startswith("pooler.")):
             raise ModelError(Note.of("encoder-incomplete", part=missing[0], path=folder))
+        tokenizer.size = vocabulary(net)
         found = cls(_reader(net), tokenizer, how, context=context)
         if is_told(folder):
             add_formats(found, folder)

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..errors import FetchError, ModelError, UsageError
 from ..folders import replace_folder, scratch_beside
+from ..http_client import check_proxies
 from ..messages import Note
 from ..progress import Progress
 from ..sources import packages
@@ -155,7 +156,7 @@ def refuse_other(place: Path) -> None:
         return
     if not place.is_dir():
         raise ModelError(f"neither a folder of safetensors nor a GGUF file: {place}")
-    if not any(place.glob(f"*{WEIGHTS}")):
+    if not any(file.is_file() for file in place.glob(f"*{WEIGHTS}")):
         pickles = sorted(f.name for f in place.iterdir() if f.suffix in PICKLES)
         ggufs = sorted(f.name for f in place.glob("*.gguf"))
         why = f"only {', '.join(pickles)}, which can run code when read; convert it to safetensors" if pickles else (
@@ -186,6 +187,8 @@ def _hub(load: str, *, local: bool) -> Path:
 
     name, revision = _repository(load)
     wanted: dict[str, Any] = {"revision": revision, "allow_patterns": list(FILES)}
+    if not local:
+        check_proxies()
     with _hub_errors(load):
         try:
             here = Path(snapshot_download(name, **wanted, local_files_only=True))
@@ -205,6 +208,7 @@ def _commit(load: str, name: str, revision: str) -> str:
     need_torch()
     from huggingface_hub import model_info
 
+    check_proxies()
     with _hub_errors(load):
         try:
             return str(model_info(name, revision=revision).sha)
@@ -215,7 +219,8 @@ def _commit(load: str, name: str, revision: str) -> str:
 def _failures() -> tuple[type[Exception], ...]:
     """Give the errors that a hub out of reach ends in: those of the system, and those of the client that was loaded."""
     clients = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
-    return (OSError, ValueError, *(client.HTTPError for client in clients))
+    own = (kind for client in clients for kind in (client.HTTPError, client.InvalidURL))  # the latter of a proxy
+    return (OSError, ValueError, ImportError, *own)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from torch import Tensor
 from ..errors import ModelError
 from ..messages import Note
 from .formats import NET, FormatAdaptation, digest
-from .telling import TENSORS, Told, told_in, write_told
+from .telling import ABOUT, TENSORS, Told, told_in, write_told
 
 if TYPE_CHECKING:
     from .encoder import TransformerEncoder
@@ -44,12 +44,26 @@ def _write(told: Sequence[Told], tensors: Sequence[Mapping[str, Tensor]], folder
 
 def add_formats(encoder: TransformerEncoder, folder: Path) -> None:
     """Attach what was saved, for good; what was trained on other weights is refused."""
-    for number, told in enumerate(told_in(folder)):
+    all_told = told_in(folder)
+    _refuse_misfit(all_told, folder)
+    for number, told in enumerate(all_told):
         made = encoder.attach_formats(told.telling, told.forms, seed=0, restore=False)
         if made.base != told.base:
             raise ModelError(Note.of("formats-other-base", path=folder))
         _fill(made, folder, number, has_weights=told.has_weights)
         made.settle()
+
+
+def _refuse_misfit(told: Sequence[Told], folder: Path) -> None:
+    """Refuse more forms, or larger parts, than there are tensors for, before they are made."""
+    try:
+        with safe_open(folder / TENSORS, "pt") as file:
+            shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(Note.of("encoder-unreadable", reason=str(error), path=folder)) from None
+    most = max([len(shapes), *(size for shape in shapes for size in shape)])
+    if any(max(len(one.forms), one.telling.pal_size) > most for one in told):
+        raise ModelError(Note.of("formats-unreadable", path=folder / ABOUT))
 
 
 @torch.no_grad()

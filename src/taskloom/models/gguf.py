@@ -14,7 +14,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from ..errors import ModelError
 from ..messages import Note
 from .gguf_header import gguf_header
+from .guarded import SAFE, loading
 from .plausible import refuse_implausible
+from .tokenizer_files import MOST_ADDED
 
 UNREADABLE = (Exception,)  # what reading a file may end in: tokenizers and transformers raise plain exceptions, too
 
@@ -24,14 +26,15 @@ def convert(file: Path, folder: Path) -> None:
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     _refuse_misfit(file)
-    safe: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
+    safe: dict[str, Any] = {"gguf_file": file.name, **SAFE}
     try:
-        with redirect_stderr(io.StringIO()):  # a bar of its own, which can't be turned off
-            read, info = AutoModelForCausalLM.from_pretrained(
-                file.parent, dtype=torch.float32, output_loading_info=True, **safe
-            )
-        tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
-        plain = _plain(read)
+        with loading():
+            with redirect_stderr(io.StringIO()):  # a bar of its own, which can't be turned off
+                read, info = AutoModelForCausalLM.from_pretrained(
+                    file.parent, dtype=torch.float32, output_loading_info=True, **safe
+                )
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, **safe)
+            plain = _plain(read)
     except UNREADABLE as error:
         first = (str(error).strip().splitlines() or [""])[0][:200]
         raise ModelError(Note.of("gguf-unreadable", kind=type(error).__name__, reason=first, path=file)) from None
@@ -57,6 +60,8 @@ def _refuse_misfit(file: Path) -> None:
         header = gguf_header(file)
     except (OSError, ValueError) as error:
         raise ModelError(Note.of("gguf-unreadable", kind="ValueError", reason=str(error)[:200], path=file)) from None
+    if header.added > MOST_ADDED:
+        raise ModelError(Note.of("tokenizer-costly", what="added tokens", value=header.added, path=file))
     settings, sizes = header.settings, {"tensors": len(header.shapes), "parameters": header.parameters}
     refuse_implausible(settings, file, **sizes)
     heads = [value for name, value in settings.items() if name.endswith("head_count")]

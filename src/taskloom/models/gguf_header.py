@@ -17,6 +17,8 @@ PLAIN: Mapping[int, str] = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
 TEXT, LIST = 8, 9  # types of values
+TOKEN_TYPES, WORDS = "ggml.token_type", (1, 6)
+LIST_HEAD = 16  # bytes of the types and the length before a list
 MOST_DIMENSIONS = 8
 LARGEST = 256 << 20  # bytes of a header: vocabularies of millions of words
 
@@ -27,6 +29,7 @@ class GgufHeader:
 
     settings: Mapping[str, Any]
     shapes: tuple[tuple[int, ...], ...]
+    added: int = 0  # tokens that are neither words nor bytes, and are added to a vocabulary one by one
 
     @property
     def parameters(self) -> int:
@@ -41,15 +44,23 @@ def gguf_header(path: Path) -> GgufHeader:
     if reader.take(4) != MAGIC or (version := reader.number("I")) not in VERSIONS:
         raise ValueError("not a GGUF file of version 2 or 3")
     tensors, pairs = reader.number("Q"), reader.number("Q")
-    settings = {}
+    settings, added = {}, 0
     for _ in range(pairs):
-        name = reader.text()
+        name, begin = reader.text(), reader.at
         settings[name] = reader.value(reader.number("I"))
+        if name.endswith(TOKEN_TYPES):
+            added = _added(reader.data[begin + LIST_HEAD : reader.at])
     shapes = tuple(reader.shape() for _ in range(tensors))
-    header = GgufHeader(settings, shapes)
+    header = GgufHeader(settings, shapes, added)
     if header.parameters > 32 * reader.size:  # no type takes less than a quarter of a bit
         raise ValueError(f"tensors of {header.parameters:,} numbers in {reader.size:,} bytes (version {version})")
     return header
+
+
+def _added(types: bytes) -> int:
+    """Count the tokens of other types than words and bytes; types are integers of 32 bits."""
+    whole = types[: len(types) // 4 * 4]
+    return sum(kind not in WORDS for (kind,) in struct.iter_unpack("<i", whole))
 
 
 class _Reader:

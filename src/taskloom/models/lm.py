@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers.models.auto import modeling_auto
 
 from ..errors import ModelError
 from ..messages import Note
@@ -19,13 +21,20 @@ from ..texts import without_surrogates
 from . import Decoding, Lesson, Odds, Prompt, Reply, Side, Usage, prompt_text, turns
 from .causal import Causal, Ids, common_prefix
 from .chat_templates import rendered
+from .guarded import SAFE, GuardedTokenizer, brief, loading, vocabulary
 from .parallel import device_for
 from .recipe import Learnt, Recipe, Watch
 from .seq2seq import Seq2Seq
+from .tokenizer_files import refuse_costly_tokenizer
+from .weight_files import family_of
 
 LONG = 1 << 20  # a length that a tokenizer gives when it knows of none
-SAFE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 TOLD: Mapping[str, Any] = {"use_safetensors": True, "output_loading_info": True}
+FAMILIES = frozenset(  # that read or write texts: those of pictures and sounds fetch parts, and run other libraries
+    family
+    for kind in ("CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "MASKED_LM", "TEXT_ENCODING")
+    for family in getattr(modeling_auto, f"MODEL_FOR_{kind}_MAPPING_NAMES")
+)
 UNREADABLE = (Exception,)  # what loading a folder may end in: tokenizers and transformers raise plain exceptions, too
 
 
@@ -46,14 +55,17 @@ class LM:
     def load(cls, folder: Path, *, dtype: str = "float32", device: str = "auto", context: int = 0) -> LM:
         """Load a folder of safetensors; no code and no pickle of it is run."""
         keep_quiet()
+        refuse_unfit(folder)
         try:
-            config = AutoConfig.from_pretrained(folder, **SAFE)
-            kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-            tokenizer = load_tokenizer(folder)
-            net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
+            with loading():
+                config = AutoConfig.from_pretrained(folder, **SAFE)
+                kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+                tokenizer = load_tokenizer(folder)
+                net, info = kind.from_pretrained(folder, dtype=getattr(torch, dtype), **SAFE, **TOLD)
             net.to(device_for(device))
         except UNREADABLE as e:
             raise ModelError(Note.of("weights-unreadable", reason=brief(e), path=folder)) from e
+        tokenizer.size = vocabulary(net)
         if missing := sorted(info["missing_keys"]):  # which would be drawn at random
             raise ModelError(Note.of("weights-missing", part=missing[0], path=folder))
         return cls(net, tokenizer, context)
@@ -160,11 +172,7 @@ class LM:
         return list(zip(self._encode(prompts), each, strict=True))
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        given = [*map(without_surrogates, texts)]
-        try:
-            rows: list[list[int]] = self.tokenizer(given, verbose=False)["input_ids"]
-        except Exception as error:  # tokenizers raise nothing more precise
-            raise ModelError(Note.of("tokenizer-broken", reason=brief(error))) from error
+        rows: list[list[int]] = self.tokenizer([*map(without_surrogates, texts)], verbose=False)["input_ids"]
         return [row or self._start for row in rows]
 
     @property
@@ -199,8 +207,10 @@ class Tokens:
     @classmethod
     def load(cls, folder: Path, context: int = 0) -> Tokens:
         """Load a folder's configuration and tokenizer."""
+        refuse_unfit(folder)
         try:
-            config, tokenizer = AutoConfig.from_pretrained(folder, **SAFE), load_tokenizer(folder)
+            with loading():
+                config, tokenizer = AutoConfig.from_pretrained(folder, **SAFE), load_tokenizer(folder)
         except UNREADABLE as e:
             raise ModelError(Note.of("weights-unreadable", reason=brief(e), path=folder)) from e
         return cls(config, tokenizer, context_of(config, tokenizer, context))
@@ -310,12 +320,20 @@ def room_for(config: Any, context: int, written: int) -> int:
     return room
 
 
-def load_tokenizer(folder: Path) -> Any:
+def refuse_unfit(folder: Path) -> None:
+    """Refuse a folder that is not of a model of texts, or whose tokenizer takes too long, before it is loaded."""
+    refuse_costly_tokenizer(folder)
+    family = family_of(folder)
+    if family and family not in FAMILIES:
+        raise ModelError(Note.of("family-unsupported", family=family, path=folder))
+
+
+def load_tokenizer(folder: Path) -> GuardedTokenizer:
     """Load a folder's tokenizer, whose longest text must be a number."""
     found = AutoTokenizer.from_pretrained(folder, **SAFE)
-    if not isinstance(found.model_max_length, int | float):
-        raise TypeError(f"model_max_length must be a number: {found.model_max_length!r}")
-    return found
+    if not isinstance(found.model_max_length, int | float) or not 0 < found.model_max_length < math.inf:
+        raise TypeError(f"model_max_length must be a number > 0: {found.model_max_length!r}")
+    return GuardedTokenizer(found)
 
 
 def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:
@@ -332,8 +350,3 @@ def keep_quiet() -> None:
     """Keep transformers from telling what is told elsewhere."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-
-
-def brief(error: Exception) -> str:
-    """Give the first line of an error."""
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import distributed
 
+from ..errors import ModelError
+from ..messages import Note
+from ..processes import ended_by_signals, number_in_environment, rank_among_several
 from . import WORKER
 
 
 @contextmanager
 def together() -> Iterator[None]:
     """Join the processes that were started with this one; alone, do nothing."""
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or distributed.is_initialized():
+    if number_in_environment("WORLD_SIZE", 1, least=1) == 1 or distributed.is_initialized():
         yield
         return
-    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    rank_among_several()  # refuses a number that is none
+    try:
+        with ended_by_signals():
+            distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    except (ValueError, RuntimeError) as error:  # a variable that is missing, or others that can't be reached
+        raise ModelError(Note.of("processes-not-joined", reason=str(error).splitlines()[0])) from None
     try:
         yield
     finally:
@@ -50,5 +57,5 @@ def device_for(wanted: str, *, count: int | None = None) -> str:
     if wanted != "auto":
         return wanted
     found = torch.cuda.device_count() if count is None else count
-    own = os.environ.get("LOCAL_RANK") or os.environ.get(WORKER) or "0"
-    return f"cuda:{int(own) % found}" if found else "cpu"
+    own = number_in_environment("LOCAL_RANK", number_in_environment(WORKER, 0))
+    return f"cuda:{own % found}" if found else "cpu"

@@ -14,22 +14,38 @@ from ..errors import ModelError
 from ..messages import Note
 
 COUNTS = re.compile(r"(layers?|blocks?|block_count|experts?|expert_count|groups?|depth|stages?)$")
-SIZES = re.compile(r"(size|sizes|dim|dims|rank|width|heads?|head_count|head_count_kv|length|d_\w+|n_embd|n_inner)$")
+SIZES = re.compile(
+    r"(size|sizes|dim|dims|rank|width|heads?|head_count|head_count_kv|length|d_\w+|n_embd|n_inner|"
+    r"positions?|position_embeddings|n_ctx|seq_len)$"
+)
+LABELS = re.compile(r"num_labels$")
 MOST_UNSEEN = 256  # layers, or experts, that a model may have whatever its weights: some are one tensor
+MOST_LABELS = 100_000  # whatever the weights: each is named, one by one
+MOST_VALUES = 100_000  # of a configuration
 MOST_SIZE = 1 << 20  # of anything, whatever the weights: the largest vocabularies and contexts
 
 
 def refuse_implausible(settings: Any, place: Path, *, tensors: int, parameters: int) -> None:
     """Refuse settings that do not go with so many tensors and parameters."""
-    for name, value in _numbers(settings):
-        if value > max(MOST_UNSEEN, tensors) and COUNTS.search(name):
-            raise ModelError(Note.of("setting-implausible", name=name, value=value, path=place))
-        if value > max(MOST_SIZE, parameters) and SIZES.search(name):
+    most = {COUNTS: max(MOST_UNSEEN, tensors), SIZES: max(MOST_SIZE, parameters), LABELS: MOST_LABELS}
+    for name, value in values_in(settings):
+        if isinstance(value, str):
+            continue
+        if any(value > limit and names.search(name) for names, limit in most.items()):
             raise ModelError(Note.of("setting-implausible", name=name, value=value, path=place))
 
 
-def _numbers(settings: Any) -> Iterator[tuple[str, int | float]]:
-    """Yield the numbers of settings with their names, those of lists and parts too."""
+def refuse_code(settings: Any, place: Path) -> None:
+    """Refuse settings that are long lists, which take long to read, or name a program of the hub to compute with."""
+    for count, (name, value) in enumerate(values_in(settings)):
+        if isinstance(value, str) and name.endswith("_implementation") and "/" in value:
+            raise ModelError(Note.of("setting-names-code", name=name, value=value, path=place))
+        if count >= MOST_VALUES:
+            raise ModelError(Note.of("settings-too-many", most=MOST_VALUES, path=place))
+
+
+def values_in(settings: Any) -> Iterator[tuple[str, Any]]:
+    """Yield texts and numbers of settings with their names, those of lists and parts too."""
     pending = [("", settings)]
     while pending:
         name, value = pending.pop()
@@ -37,5 +53,5 @@ def _numbers(settings: Any) -> Iterator[tuple[str, int | float]]:
             pending += [(str(key), one) for key, one in value.items()]
         elif isinstance(value, list):
             pending += [(name, one) for one in value]
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
             yield name, value

@@ -9,7 +9,7 @@ import fcntl
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from ..core import declared
 from ..errors import ModelError, UsageError
-from ..folders import replace_folder, restore, scratch_beside, write_whole
+from ..folders import check_new_folder, replace_folder, restore, scratch_beside, write_whole
 from ..ids import Json, fingerprint
 from ..limits import parse_json
 from ..messages import Note
@@ -160,6 +160,12 @@ def _there(folder: Path) -> dict[str, Any] | None:
         return None
     is_whole = isinstance(found, dict) and isinstance(found.get("id"), str) and any(folder.glob("*.safetensors"))
     return found if is_whole else None
+
+
+def check_place(folder: Path, sources: Iterable[str]) -> None:
+    """Refuse a folder for a model, before any work, that is a file or holds texts to learn from."""
+    restore(folder)
+    check_new_folder(folder, map(Path, sources))
 
 
 def _refuse_others(folder: Path, found: Mapping[str, Any] | None, *, overwrite: bool) -> None:

@@ -18,22 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..databases import has_tables, tables_of, transaction, write_ahead
 from ..errors import ModelError, ModelUnavailableError
 from ..folders import make_private
 from ..limits import parse_json
 from ..messages import Note
 from ..processes import is_gone, new_owner
-from ..transactions import transaction, write_ahead
 
 NAME = "replies.db"
 CENT = 1e-9  # of a dollar: what adding and taking back many prices may be off
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, status INTEGER NOT NULL,
-    body TEXT NOT NULL, tokens INTEGER NOT NULL, dollars REAL NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS spent (model TEXT PRIMARY KEY, tokens INTEGER NOT NULL, dollars REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS under_way (key TEXT PRIMARY KEY, model TEXT NOT NULL, tokens INTEGER NOT NULL,
-    dollars REAL NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
-"""
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, status INTEGER NOT NULL, "
+    "body TEXT NOT NULL, tokens INTEGER NOT NULL, dollars REAL NOT NULL, at REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS spent (model TEXT PRIMARY KEY, tokens INTEGER NOT NULL, dollars REAL NOT NULL) "
+    "WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS under_way (key TEXT PRIMARY KEY, model TEXT NOT NULL, tokens INTEGER NOT NULL, "
+    "dollars REAL NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,10 @@ class Replies:
             write_ahead(self.db)
             self.db.execute("PRAGMA synchronous = FULL")
             with transaction(self.db):
-                for statement in SCHEMA.split(";"):
+                for statement in TABLES:
                     self.db.execute(statement)
+            if not has_tables(self.db, tables_of(*TABLES)):
+                raise sqlite3.DatabaseError("it has other tables than taskloom makes")
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the text of an error quotes what is damaged
             self.db.close()
             raise ModelError(Note.of("replies-not-kept", reason=error, path=path)) from None

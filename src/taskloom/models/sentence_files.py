@@ -30,6 +30,7 @@ FLAGS: Mapping[str, str] = {  # as older files have them
     "pooling_mode_lasttoken": "lasttoken",
 }
 LARGEST = 1 << 20  # bytes of such a file
+LONGEST_PROMPT = 10_000  # characters: it stands before every text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +120,15 @@ def _prompts(path: Path) -> dict[str, str]:
     """Read what stands before texts: by form, the plain one among them where the folder has a default."""
     said = _object(path)
     prompts = said.get("prompts") or {}
-    if not isinstance(prompts, dict) or not all(isinstance(text, str | None) for text in prompts.values()):
+    if not isinstance(prompts, dict) or not all(map(_is_prompt, prompts.values())):
         raise ModelError(Note.of("sentence-file-unreadable", path=path))
     kept = {str(name): text for name, text in prompts.items() if text}
     default = said.get("default_prompt_name")
     return kept | ({"": kept[default]} if isinstance(default, str) and default in kept else {})
+
+
+def _is_prompt(text: Any) -> bool:
+    return text is None or (isinstance(text, str) and len(text) <= LONGEST_PROMPT)
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..databases import connect_read_only, has_tables, is_writable, tables_of, transaction, write_ahead
 from ..errors import ModelUnavailableError
 from ..folders import alone
 from ..limits import parse_json
 from ..messages import Note
 from ..processes import is_gone, new_owner
 from ..texts import counted
-from ..transactions import transaction, write_ahead
 from . import Array
 
 INDEX, LOCK = "index.db", "lock"
@@ -32,7 +32,7 @@ ROWS = 1 << 18  # of a segment
 MOST_WIDTH, MOST_ROWS = 1 << 20, 1 << 40  # of vectors, and of a store: an index that says more is damaged
 EXPIRES = 600.0  # seconds after which a claim is free again, whoever made it
 ASKED = 500  # digests in one question to the index
-TOGETHER = 1 << 14  # vectors that are copied at once
+TOGETHER, NUMBERS = 1 << 14, 1 << 24  # vectors that are copied at once, and numbers in them
 TABLES = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
     "CREATE TABLE texts (digest BLOB PRIMARY KEY, place INTEGER NOT NULL, cut INTEGER NOT NULL, "
@@ -133,8 +133,9 @@ class VectorStore:
         """Copy the vectors of another store that this one lacks, and give how many; what is damaged there is not."""
         listed = other.guarded(lambda: other.db.execute("SELECT digest FROM texts ORDER BY place").fetchall())
         digests, copied = [digest for (digest,) in listed], 0
-        for at in range(0, len(digests), TOGETHER):
-            part = digests[at : at + TOGETHER]
+        step = max(1, min(TOGETHER, NUMBERS // max(1, other.guarded(lambda: other.width))))
+        for at in range(0, len(digests), step):
+            part = digests[at : at + step]
             known = {row[0] for row in self._known(part)}
             rows, cut, damaged = other.find(part)
             new = [place for place, digest in enumerate(part) if digest not in known and digest not in {*damaged}]
@@ -256,7 +257,7 @@ class VectorStore:
 
     def _opened(self) -> sqlite3.Connection:
         if not self.is_ours:
-            return _checked(sqlite3.connect(_read_only(self.folder), uri=True, isolation_level=None))[0]
+            return _read_only(self.folder / INDEX)
         self.folder.mkdir(parents=True, exist_ok=True)
         with alone(self.folder / LOCK):
             return _connected(self.folder / INDEX)
@@ -282,7 +283,7 @@ class VectorStore:
         """Say what is in a folder, for people."""
         try:
             model = parse_json(about.read_bytes())["model"]
-            db = sqlite3.connect(_read_only(folder), uri=True)
+            db = _read_only(folder / INDEX)
             (count,) = db.execute("SELECT count(*) FROM texts").fetchone()
             (remade,) = map(int, db.execute("SELECT value FROM about WHERE name = 'remade'").fetchone())
             db.close()
@@ -314,7 +315,7 @@ def _checked(db: sqlite3.Connection) -> tuple[sqlite3.Connection, int]:
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and (application, version) != (APPLICATION, FORMAT):
+        if tables and not ((application, version) == (APPLICATION, FORMAT) and has_tables(db, tables_of(*TABLES))):
             raise _foreign()
     except UnicodeDecodeError:  # of what is damaged, in the text of an error
         db.close()
@@ -325,8 +326,11 @@ def _checked(db: sqlite3.Connection) -> tuple[sqlite3.Connection, int]:
     return db, tables
 
 
-def _read_only(folder: Path) -> str:
-    return f"{(folder / INDEX).absolute().as_uri()}?mode=ro"
+def _read_only(path: Path) -> sqlite3.Connection:
+    """Connect to an index to read it, with what others write meanwhile; what is no index of ours raises."""
+    if not is_writable(path):
+        return _checked(connect_read_only(path))[0]
+    return _checked(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None))[0]
 
 
 def _foreign() -> sqlite3.DatabaseError:

@@ -13,7 +13,7 @@ import hashlib
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -21,7 +21,7 @@ from textwrap import shorten
 
 import numpy as np
 
-from ..errors import ModelError, UsageError
+from ..errors import FaultsError, ModelError, TaskloomError, UsageError
 from ..folders import write_whole
 from ..ids import Json, canonical, fingerprint
 from ..limits import parse_json
@@ -96,8 +96,14 @@ class VectorCache:
 
     def _store(self, form: str) -> VectorStore:
         if form not in self.stores:
-            self.stores[form] = VectorStore(self.folder / form_folder(form), self.dtype)
+            store = self.stores[form] = VectorStore(self.folder / form_folder(form), self.dtype)
+            self._describe(store)
         return self.stores[form]
+
+    def _describe(self, store: VectorStore) -> None:
+        """Say beside the vectors whose they are, before there are any: the first text may fail."""
+        if not (self.folder / ABOUT).is_file():
+            store.guarded(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
 
     def _encode(self, store: VectorStore, wanted: dict[bytes, str], form: str) -> None:
         """Encode texts, the longest first, as far as no other process does; wait for what others have claimed."""
@@ -122,8 +128,7 @@ class VectorCache:
             _refuse_unfit(found, texts, self.encoder.width)
             store.keep(digests, found, cut)
             self.encoded += self.encoder.usage.read - before
-            if not (self.folder / ABOUT).is_file():
-                store.guarded(lambda: write_whole(self.folder / ABOUT, canonical(self.about)))
+            self._describe(store)  # somebody may have cleared the cache
         except BaseException:
             store.release()
             raise
@@ -171,11 +176,23 @@ def cached() -> list[tuple[Path, str]]:
     return [(at, VectorStore.described(at, at.parent / ABOUT)) for at in folders]
 
 
-def merge(cache: Path) -> list[tuple[str, int]]:
-    """Copy the vectors of another cache, of a node of a cluster say, that this one lacks: of each model, how many."""
+def merge(cache: Path) -> Iterator[tuple[str, int]]:
+    """Copy the vectors of another cache, of a node of a cluster say, that this one lacks: of each model, how many.
+
+    What can't be read there is told at the end, and keeps nothing else from being copied.
+    """
     if not (cache / FOLDER).is_dir():
         raise UsageError(Note.of("no-vectors", path=cache))
-    return [_merged(folder) for folder in sorted((cache / FOLDER).glob("*/*/"))]
+    faults: list[TaskloomError] = []
+    for folder in sorted((cache / FOLDER).glob("*/*/")):
+        try:
+            yield _merged(folder)
+        except TaskloomError as error:
+            faults.append(error)
+    if len(faults) > 1:
+        raise FaultsError(Note.of("vectors-not-merged", count=len(faults), path=cache), list(map(str, faults)))
+    for fault in faults:
+        raise fault
 
 
 def _merged(folder: Path) -> tuple[str, int]:

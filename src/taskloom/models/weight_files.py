@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..ids import fingerprint
 from ..limits import parse_json
 from ..messages import Note
-from .plausible import refuse_implausible
+from .plausible import refuse_code, refuse_implausible
 from .sentence_files import module_files
 
 T = TypeVar("T")
@@ -24,8 +24,10 @@ FILES = (
 )  # fmt: skip
 TEMPLATES = "additional_chat_templates"  # a folder of *.jinja, which transformers reads too
 WEIGHTS, CONFIG = ".safetensors", "config.json"
+GENERATION = "generation_config.json"
 INDEX = "model.safetensors.index.json"
 ADAPTER, ADAPTER_TENSORS = "adapter_config.json", "adapter.safetensors"  # as the package `adapters` has them
+LARGEST_CONFIG = 4 << 20  # bytes: those of published models have a few thousand
 LONGEST_HEAD = 100_000_000  # bytes, as safetensors has it
 
 
@@ -57,10 +59,23 @@ def _named_weights(folder: Path) -> Iterator[tuple[str, str]]:
 def _read(path: Path) -> dict[str, Any]:
     """Read an object of JSON; what is none has nothing to say, and is refused by those who load it."""
     try:
-        found = parse_json(path.read_bytes())
+        found = parse_json(path.read_bytes(), parse_int=int) if path.is_file() else {}
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    """Read the settings of a model; nobody else may read what was not looked through."""
+    found = _read(path) if path.stat().st_size <= LARGEST_CONFIG else {}
+    if not found:
+        raise ModelError(Note.of("config-unreadable", path=path))
+    return found
+
+
+def family_of(folder: Path) -> str:
+    """Give the family of a folder's model; "" where its configuration says none, as old ones do."""
+    return str(_read(folder / CONFIG).get("model_type") or "")
 
 
 def read_learnt(path: Path, read: Callable[[Any], T]) -> T:
@@ -107,7 +122,7 @@ def parameters_in(folder: Path) -> int | None:
 def shapes_in(folder: Path) -> list[list[int]]:
     """Give the shapes of the tensors of a folder's safetensors, by their headers; what is none raises."""
     found: list[list[int]] = []
-    for file in sorted(folder.glob(f"*{WEIGHTS}")):
+    for file in sorted(file for file in folder.glob(f"*{WEIGHTS}") if file.is_file()):
         _, head = _header(file)
         shapes = [of["shape"] for name, of in parse_json(head).items() if name != "__metadata__"]
         if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for shape in shapes for n in shape):
@@ -118,9 +133,10 @@ def shapes_in(folder: Path) -> list[list[int]]:
 
 def refuse_misfit(folder: Path) -> None:
     """Refuse a folder whose configuration asks for more than its weights have, or says nothing."""
-    settings = _read(folder / CONFIG)
-    if not settings:
-        raise ModelError(Note.of("config-unreadable", path=folder / CONFIG))
+    settings = _settings(folder / CONFIG)
+    for name in (CONFIG, GENERATION):
+        if (folder / name).is_file():
+            refuse_code(_settings(folder / name), folder / name)
     try:
         shapes = shapes_in(folder)
         sizes = {"tensors": len(shapes), "parameters": sum(map(math.prod, shapes))}

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from ..episodes import NamedShots
 from ..errors import SourceError, UsageError
-from ..sources.files import Layout, Row, RowFaults, format_of, lines, read
+from ..sources.files import BY_OPTION, Layout, Row, RowFaults, format_of, lines, read
 from ..texts import alive, counted
 from .judgements import CHOICES, SCALE, Choice, Comparison, Pair, Rating, Settled, Side
 from .sheets import KEY, TOLD, key_path
@@ -91,7 +91,7 @@ def _different(paths: Sequence[Path]) -> list[Path]:
 
 def _rows(path: Path, encoding: str, faults: list[str]) -> list[Line]:
     """Read one file, but for empty rows; places include its folder, as copies often have the same name."""
-    own = RowFaults("skip")
+    own = RowFaults("skip", other_encoding=BY_OPTION)
     inert = path.is_file() and format_of(path) != "jsonl"
     layout = Layout(encoding=encoding, delimiter=_delimiter(path, encoding))
     found = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ..core import Task
 from ..errors import UsageError
-from ..folders import write_whole
+from ..folders import check_output, is_stream, write_output
 from ..prompts import write as written
 from ..texts import inert
 from .judgements import CHOICES, SCALE
@@ -76,8 +76,8 @@ def write_comparisons(questions: Questions, path: Path, *, replace: bool = False
     if not questions.asked:
         raise UsageError(f"nothing to compare: all answers equal the reference or are unusable: {len(questions.key):,}")
     refuse_to_clobber(path, key_path(path), replace=replace)
-    write_whole(key_path(path), _jsonl([asdict(pair) for pair in questions.key]))
-    write_whole(path, _text(path, comparison_rows(questions)))
+    write_output(key_path(path), _jsonl([asdict(pair) for pair in questions.key]))
+    write_output(path, _text(path, comparison_rows(questions)))
 
 
 def write_ratings(tasks: Sequence[Task], path: Path, *, replace: bool = False) -> None:
@@ -85,16 +85,16 @@ def write_ratings(tasks: Sequence[Task], path: Path, *, replace: bool = False) -
     if not tasks:
         raise UsageError(f"no tasks to rate: {path}")
     refuse_to_clobber(path, replace=replace)
-    write_whole(path, _text(path, rating_rows(tasks)))
+    write_output(path, _text(path, rating_rows(tasks)))
 
 
-def refuse_to_clobber(*paths: Path, replace: bool) -> None:
-    """Refuse a sheet of an unknown kind, and files that are there unless they are to be replaced."""
+def refuse_to_clobber(*paths: Path, replace: bool, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a sheet of an unknown kind, inputs, and files that are there unless they are to be replaced."""
     if paths[0].suffix.lower() not in ENDINGS:
         raise UsageError(f"the name of a sheet must end in {' or '.join(ENDINGS)}: {paths[0]}")
-    there = [path for path in paths if path.exists()]
-    if folders := [path for path in there if path.is_dir()]:
-        raise UsageError(f"a folder, not a sheet: {folders[0]}")
+    for path in paths:
+        check_output(path, inputs)
+    there = [path for path in paths if path.exists() and not is_stream(path)]
     if there and not replace:
         raise UsageError(f"exists; use --force to replace it: {', '.join(map(str, there))}")
 

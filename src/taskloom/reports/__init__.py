@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 
 from ..errors import UnknownNameError
@@ -54,10 +55,14 @@ def render(results: Results | Summary, to: str, how: How | None = None) -> str:
     return without_surrogates(write(summary))  # names and errors may hold half a character, which no file can
 
 
-def check_form(to: str) -> None:
-    """Refuse a form of report that there is not, before any work."""
+def check_form(to: str, output: Path | None = None) -> None:
+    """Refuse a form of report that there is not, or a file that can't have it, before any work."""
     if to not in (*FORMS, ITEMS):
         raise UnknownNameError("form of report", to, (*FORMS, ITEMS))
+    if to == ITEMS and output:
+        from .items import check_ending
+
+        check_ending(output)
 
 
 def compare(results: Results, a: str, b: str, how: How | None = None) -> tuple[Comparison, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -134,17 +134,22 @@ def check_plot_file(path: Path) -> None:
         raise UsageError(Note.of("plot-file-unknown", forms=list(FORMS), path=path))
 
 
+def plot_files(path: Path) -> list[Path]:
+    """Name the files that are written: a page, or an SVG file for each plot, named after the path."""
+    return [path] if path.suffix == ".html" else [path.with_name(f"{path.stem}-{name}.svg") for name in DRAWN]
+
+
 def write_plots(found: StudyBudget, path: Path) -> list[Path]:
     """Write a page with plots and tables, or both plots as SVG files that are named after the path."""
     check_plot_file(path)
-    if path.suffix == ".html":
-        write_output(path, page(found))
-        return [path]
-    drawn = {"width": width_plot(by_budget(found)), "coverage": coverage_plot(by_budget(found))}
-    written = {path.with_name(f"{path.stem}-{name}.svg"): standalone(plot) for name, plot in drawn.items()}
-    for file, text in written.items():
+    drawn = [page(found)] if path.suffix == ".html" else [standalone(plot(by_budget(found))) for plot in DRAWN.values()]
+    files = plot_files(path)
+    for file, text in zip(files, drawn, strict=True):
         write_output(file, text)
-    return list(written)
+    return files
+
+
+DRAWN: Mapping[str, Callable[[Mapping[str, SampleSizes]], str]] = {"width": width_plot, "coverage": coverage_plot}
 
 
 def page(found: StudyBudget) -> str:

@@ -32,9 +32,7 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 def write_items(results: Results, path: Path, tasks: Collection[str] = ()) -> int:
     """Write a row for each answer in the form of the file's ending, and say how many."""
-    ending = path.suffix.removeprefix(".").lower()
-    if ending not in WRITERS:
-        raise UnknownNameError("ending of a file of items", ending, WRITERS)
+    ending = check_ending(path)
     schema, written = item_schema(results, tasks), 0
 
     def counted() -> Batches:
@@ -46,6 +44,14 @@ def write_items(results: Results, path: Path, tasks: Collection[str] = ()) -> in
     with output_file(path) as file:
         WRITERS[ending](counted(), schema, file)
     return written
+
+
+def check_ending(path: Path) -> str:
+    """Give the ending of a file of items, or name those that there are."""
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in WRITERS:
+        raise UnknownNameError("ending of a file of items", ending, WRITERS)
+    return ending
 
 
 def items_csv(results: Results, tasks: Collection[str] = ()) -> str:

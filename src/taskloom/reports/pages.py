@@ -15,6 +15,7 @@ from ..core import DROPPED
 from ..ids import Json
 from ..messages import counted_text
 from ..stats import Contrast, Estimate
+from ..texts import straight
 from . import numbers
 
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src {style}; script-src {script}"
@@ -31,7 +32,7 @@ def document(title: str, body: Iterable[str], *, script: bool = False) -> str:
         f"<title>{escape(title)} · taskloom</title><style>{css}</style></head>\n<body>"
     )
     foot = f"<script>{code}</script></body></html>\n" if script else "</body></html>\n"
-    return "\n".join([head, *filter(None, body), foot])
+    return straight("\n".join([head, *filter(None, body), foot]))
 
 
 @cache

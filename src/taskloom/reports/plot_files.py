@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..episodes import shots_text
 from ..folders import write_whole
-from ..texts import without_surrogates
+from ..texts import straight, without_surrogates
 from . import board_plots, loss_plots
 from .summary import Summary
 
@@ -92,7 +92,7 @@ def standalone(drawn: str) -> str:
         f'role="img" aria-label="{about}"><style>{STYLE}</style>'
         f'<rect width="{width}" height="{whole}" fill="#fff"/>{inner}{rows}</svg>\n'
     )
-    return without_surrogates(NOT_XML.sub("", text))
+    return straight(without_surrogates(NOT_XML.sub("", text)))
 
 
 def _key_row(mark: str, name: str, top: int) -> str:

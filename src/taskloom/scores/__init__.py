@@ -19,6 +19,7 @@ from ..answers import faults_of
 from ..core import Answer, Fields, Labels, Output, Words
 from ..errors import ScoreError, UnknownNameError
 from ..ids import fingerprint
+from ..limits import whole_number
 from ..messages import Note
 
 if TYPE_CHECKING:
@@ -178,9 +179,10 @@ def metric(typed: str, output: Output | None = None) -> Metric:
 
 def _depth(typed: str, found: re.Match[str]) -> dict[str, int]:
     """Read how deep rankings are looked at, in ranks or as percent of the candidates."""
-    given = {name: int(found[name]) for name in ("k", "share") if found[name]}
-    if not all(given.values()):
-        raise ScoreError(Note.of("depth-too-small", metric=typed))
+    read = {name: whole_number(found[name]) for name in ("k", "share") if found[name]}
+    given = {name: number for name, number in read.items() if number}
+    if len(given) < len(read):
+        raise ScoreError(Note.of("depth-wrong", metric=typed))
     if given.get("share", 1) > 100:
         raise ScoreError(Note.of("share-too-large", metric=typed))
     return given
@@ -188,9 +190,9 @@ def _depth(typed: str, found: re.Match[str]) -> dict[str, int]:
 
 def _level(typed: str, text: str) -> int:
     """Read the grade from which on candidates are relevant."""
-    if not text.isascii() or not text.isdigit() or not int(text):
-        raise ScoreError(Note.of("level-wrong", given=text, metric=typed))
-    return int(text)
+    if not (found := whole_number(text)):
+        raise ScoreError(Note.of("level-wrong", given=text[:100], metric=typed))
+    return found
 
 
 def _refuse_misfit(typed: str, entry: MetricRow, output: Output | None) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..answers import answer_from_json, cut
 from ..core import Answer, Example, Fields, Labels, Number, Output, Ranking, Suite, Task, Terms
-from ..errors import ScoreError, SourceError, UnknownNameError, UsageError
+from ..errors import ScoreError, SourceError, UnknownNameError
+from ..limits import refuse_no_file
 from ..messages import Note
 from ..sources.files import FORMATS, Layout, Row, RowFaults
 from ..sources.task_files import kind_of
@@ -70,11 +71,10 @@ def read(path: Path) -> tuple[Prediction, ...]:
 
     Each may name its `task`, and must where several tasks ask about its item.
     """
-    if not path.exists() or path.is_dir():
-        raise UsageError(f"no such file: {path}")
+    refuse_no_file(path, pipes=True)
     if convert := _jq_filter(path):
         raise SourceError(Note.of("json-lines-expected", filter=convert, path=path))
-    faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
+    faults = RowFaults("skip")
     predictions, before = list[Prediction](), 0
     for place, row in FORMATS["jsonl"](path, faults, Layout()):
         found, replaced = _prediction(place, row), faults.surrogates

@@ -38,7 +38,7 @@ class Embeddings:
 
 def read_embeddings(path: Path) -> Embeddings:
     """Read vectors, or name all lines that are none, differ in length, or have an id for the second time."""
-    faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
+    faults = RowFaults("skip")
     places: dict[str, int] = {}
     vectors: list[Any] = []
     lines: dict[str, str] = {}

@@ -29,8 +29,10 @@ from .facts import ORDERED, Cells, in_order
 
 RESULTS = "application/sparql-results+json"
 AGENT = "taskloom (https://pypi.org/project/taskloom)"
-LARGEST = 256 << 20  # bytes of a page
+LARGEST = 64 << 20  # bytes of a page
+MOST_ROWS, MOST_TEXT = 5_000_000, 1 << 30  # of all pages: rows, and characters
 FEWEST = 1_000  # rows: no endpoint cuts its replies shorter than that
+DISTINCT = re.compile(r"^[^{}]*\bSELECT\s+DISTINCT\b", re.IGNORECASE)
 LIMITED = re.compile(r"\b(LIMIT|OFFSET)\b[^{}]*$", re.IGNORECASE)
 
 
@@ -85,16 +87,27 @@ class SparqlEndpoint:
             yield from self._asked(query)
             return
         whole = query if ORDERED.search(query) else f"{query}\nORDER BY {' '.join(_selected(query))}"
-        offset = 0
-        while rows := self._asked(f"{whole}\nLIMIT {self.page} OFFSET {offset}"):
+        offset = size = 0
+        seen: set[Cells] = set()
+        while rows := self._asked(page := f"{whole}\nLIMIT {self.page} OFFSET {offset}"):
+            offset, size = offset + len(rows), size + sum(len(cell or "") for row in rows for cell in row)
+            found = set(rows)
+            if found <= seen and (len(found) > 1 or DISTINCT.search(query)):
+                self._kept(page).unlink(missing_ok=True)  # it may be another one next time
+                raise SourceError(Note.of("sparql-page-repeated", url=self.url))
+            if offset > MOST_ROWS or size > MOST_TEXT:
+                raise SourceError(Note.of("sparql-rows-many", rows=offset, url=self.url))
+            seen |= found
             yield from rows
-            offset += len(rows)
             if len(rows) < min(self.page, FEWEST):  # an endpoint may give less than what was asked for
                 return
 
+    def _kept(self, query: str) -> Path:
+        return (self.cache or packages.cache_folder() / "sparql") / self.digest / f"{fingerprint(query)}.json"
+
     def _asked(self, query: str) -> list[Cells]:
         """Give the rows of one request: those that were kept, or else send it."""
-        kept = (self.cache or packages.cache_folder() / "sparql") / self.digest / f"{fingerprint(query)}.json"
+        kept = self._kept(query)
         try:
             return _rows_in(kept.read_bytes())
         except (OSError, ValueError):

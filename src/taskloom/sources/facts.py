@@ -11,13 +11,17 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
 from pathlib import Path
+from threading import Event
 from typing import Any, Protocol, TypeAlias
 
 import pyoxigraph as ox
 
-from ..errors import UnknownNameError, UsageError
+from ..errors import SourceError, UnknownNameError, UsageError
 from ..messages import Note
+from ..processes import answering_signals
 from ..progress import Progress
 from . import packages
 
@@ -87,6 +91,8 @@ CLASSES: Mapping[str, Mapping[str, str]] = {  # what predicates ask for, by Wiki
         "birthplace": {"london": "Q84", "nyc": "Q60", "la": "Q65", "buenosaires": "Q1486"},
     }.items()
 }  # fmt: skip
+MOST_ROWS, MOST_TIMES = 1_000_000, 10  # rows of a query: so many, or so many times the facts
+SORTED = 1 << 16  # rows that are sorted at once
 ORDERED = re.compile(r"\bORDER\s+BY\b[^{}]*$", re.IGNORECASE)  # of a whole query, not of a part in braces
 
 
@@ -119,22 +125,36 @@ class EmbeddedGraph:
         lines = sorted(set(triples))
         content = "".join(f"{line}\n" for line in lines).encode()
         store = ox.Store()
-        store.bulk_load(input=content, format=ox.RdfFormat.N_TRIPLES)
+        answering_signals(lambda _: store.bulk_load(input=content, format=ox.RdfFormat.N_TRIPLES))
         return cls(hashlib.blake2b(content, digest_size=16).hexdigest(), store)
 
     def select(self, query: str) -> Iterator[Cells]:
-        """Yield the rows of a query."""
+        """Give the rows of a query, unless they are many more than the facts."""
+        most = max(MOST_ROWS, MOST_TIMES * len(self.store))
         try:
-            found = self.store.query(query)
+            rows = answering_signals(lambda stop: self._rows(query, most + 1, stop))
         except SyntaxError as error:
             raise UsageError(Note.of("query-malformed", reason=(error.msg or "").partition("\n")[0])) from None
+        if len(rows) > most:
+            raise SourceError(Note.of("facts-rows-many", most=most))
+        return in_order(query, rows)
+
+    def _rows(self, query: str, most: int, stop: Event) -> list[Cells]:
+        """Give so many rows; what pyoxigraph finds may not leave the thread in which it was asked."""
+        found = self.store.query(query)
         if not isinstance(found, ox.QuerySolutions):
             raise UsageError(Note.of("select-expected"))
-        return in_order(query, ([_text(term) for term in solution] for solution in found))
+        rows: list[Cells] = []
+        texts: dict[str | None, str | None] = {}  # each once
+        for solution in found:
+            rows.append(tuple(texts.setdefault(text, text) for text in map(_text, solution)))
+            if len(rows) == most or stop.is_set():
+                break
+        return rows
 
 
 def in_order(query: str, rows: Iterable[Iterable[str | None]]) -> Iterator[Cells]:
-    """Yield rows as they come if the query has an order, or else sorted.
+    """Yield rows as they come if the query has an order, or else sorted, in steps between which signals are answered.
 
     >>> list(in_order("SELECT ?x {}", [["b"], [None], ["a"]]))
     [(None,), ('a',), ('b',)]
@@ -142,7 +162,11 @@ def in_order(query: str, rows: Iterable[Iterable[str | None]]) -> Iterator[Cells
     cells = (tuple(row) for row in rows)
     if ORDERED.search(query):
         return cells
-    return iter(sorted(cells, key=lambda row: [(cell is not None, cell or "") for cell in row]))
+    return merge(*iter(lambda: sorted(islice(cells, SORTED), key=_place), []), key=_place)
+
+
+def _place(row: Cells) -> list[tuple[bool, str]]:
+    return [(cell is not None, cell or "") for cell in row]
 
 
 def _text(term: Any) -> str | None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
 from ..errors import SourceError, UnknownNameError, UsageError, nearest
-from ..limits import OPENERS, opened, parse_json
+from ..limits import OPENERS, UnpackedError, opened, parse_json, refuse_no_file
+from ..messages import Note
 from ..texts import LONE_SURROGATE, counted, without_surrogates
 
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -32,6 +33,15 @@ SHOWN_FAULTS = 20
 BEGINNING = 1 << 20  # bytes by which the encoding of a file is guessed
 NO_DELIMITERS = '"\r\n\0'
 DELIMITERS = ",;\t|"  # the first of those that a header has most of
+MARK = "\ufeff"  # of UTF-8, which may stand twice
+CARRIAGE = "a carriage return within a line; end lines with a line feed, or quote the cell"
+SAVED, BY_OPTION = "save it as UTF-8; it may be", "try --file-encoding"  # before the name of another encoding
+SIGNATURES = {  # what files begin with that are often named for others
+    b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"PK\x03\x04": "zip or Excel", b"\xd0\xcf\x11\xe0": "Excel", b"PAR1": "Parquet", b"ARROW1": "Arrow", b"%PDF": "PDF",
+    b"\x89PNG": "PNG", b"\xff\xd8\xff": "JPEG", b"SQLite format": "SQLite", b"\x7fELF": "ELF",
+}  # fmt: skip
+CONTROL = re.compile("[\0-\x08\x0e-\x1a]")  # which no text has
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # how a byte that can't be decoded comes out of "surrogateescape"
 
 
@@ -39,10 +49,10 @@ BAD_BYTE = re.compile("[\udc80-\udcff]")  # how a byte that can't be decoded com
 class RowFaults:
     """What was wrong with the rows read so far: kept to be shown at once, or skipped and counted."""
 
-    on_error: OnError = "stop"
+    on_error: OnError | Literal[""] = ""  # none: they stop, and no option says otherwise
     shown: list[str] = field(default_factory=list)
     count: int = 0
-    other_encoding: str = "try --file-encoding"  # the remedy where a file is in another one, which is named after it
+    other_encoding: str = SAVED  # the remedy where a file is in another one, which is named after it
     surrogates: int = 0  # rows with a lone surrogate, replaced by U+FFFD: counted, but no fault
     spaces: Counter[tuple[str, str]] = field(default_factory=Counter)  # (field, label) with spaces that are not kept
 
@@ -57,14 +67,15 @@ class RowFaults:
         self.count += 1
         if len(self.shown) < SHOWN_FAULTS:
             self.shown.append(f"{place}: {what}")
-        elif self.on_error == "stop":
+        elif self.on_error != "skip":
             self.settle()
 
     def settle(self) -> None:
         """Refuse the data if it has faults that were not to be skipped."""
-        if self.count and self.on_error == "stop":
+        if self.count and self.on_error != "skip":
             first = f", the first {SHOWN_FAULTS} of more" if self.count > SHOWN_FAULTS else ""
-            raise SourceError(f"rows with errors{first} (--on-error skip drops them):", self.shown)
+            remedy = " (--on-error skip drops them)" if self.on_error else ""
+            raise SourceError(f"rows with errors{first}{remedy}:", self.shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +96,23 @@ def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterato
     """Yield each row with its place; what can't be read goes to `faults`."""
     layout = layout or Layout()
     refuse_name(path)
-    if not path.is_file():
-        raise UsageError(f"{'not a file' if path.exists() else 'no such file'}: {path}")
+    refuse_no_file(path)
     if path.stat().st_size == 0:
-        raise SourceError(f"the file is empty: {path}")
+        raise SourceError(Note.of("file-empty", path=path))
     name = layout.format or format_of(path)
     if name not in FORMATS:
         raise UnknownNameError("file format", name, FORMATS)
+    if name != "parquet" and path.suffix.lower() not in OPENERS:
+        _refuse_binary(path, name)
     return FORMATS[name](path, faults, layout)
+
+
+def _refuse_binary(path: Path, name: str) -> None:
+    """Refuse a file that begins as those of another format do."""
+    with unreadable(path), path.open("rb") as file:
+        begin = file.read(16)
+    if kind := next((kind for mark, kind in SIGNATURES.items() if begin.startswith(mark)), ""):
+        raise SourceError(Note.of("file-of-other-format", kind=kind, format=name, path=path))
 
 
 def refuse_name(path: Path) -> None:
@@ -133,8 +153,7 @@ def lines(path: Path, faults: RowFaults, encoding: str) -> Iterator[tuple[int, s
                     faults.add(f"{path.name}:{number}", f"line is longer than {MAX_LINE:,} characters")
                     yield number, "", False
                 elif bad := BAD_BYTE.search(piece):
-                    what = f"not {encoding.removesuffix('-sig')}; {faults.other_encoding} {_likely(piece, encoding)}"
-                    faults.add(f"{path.name}:{number}:{bad.start() + 1}", what)
+                    faults.add(f"{path.name}:{number}:{bad.start() + 1}", _undecoded(piece, encoding, faults))
                     yield number, piece.rstrip("\r\n"), False
                 else:
                     yield number, piece.rstrip("\r\n"), True
@@ -174,6 +193,14 @@ def encoding_of(path: Path, declared: str) -> str:
     except (UnicodeDecodeError, SourceError):
         return declared
     return Layout().encoding if beyond and size <= MAX_SIZE else declared
+
+
+def _undecoded(line: str, encoding: str, faults: RowFaults) -> str:
+    """Say what is wrong with a line that is in another encoding, or in none."""
+    likely = _likely(line, encoding)
+    if CONTROL.search(line) and likely != "utf-16":
+        return "neither text nor a known encoding; is it a binary file?"
+    return f"not {encoding.removesuffix('-sig')}; {faults.other_encoding} {likely}"
 
 
 def _likely(line: str, encoding: str) -> str:
@@ -235,7 +262,7 @@ def _delimited(path: Path, faults: RowFaults, layout: Layout, *, tabs: bool) -> 
         except csv.Error as error:
             if "unexpected end of data" in str(error):  # all that follows was swallowed: no row to be skipped
                 raise SourceError(f"{path}:{begin}: a quote is never closed; the rest can't be read") from None
-            wrong = str(error)
+            wrong = CARRIAGE if "new-line character" in str(error) else str(error)
         place = f"{path.name}:{begin}"
         if header and cells and len(cells) != len(header):
             wrong = f"{counted(len(cells), 'cell')}, the header has {len(header)}"
@@ -250,11 +277,12 @@ def _delimited(path: Path, faults: RowFaults, layout: Layout, *, tabs: bool) -> 
 
 
 def _checked_header(cells: list[str], path: Path) -> list[str]:
-    names = [cell.strip() for cell in cells]
+    names = [cell.strip().lstrip(MARK) for cell in cells]
     if len(names) == 1 and (other := next((c for c in ";|\t" if c in names[0]), "")):
         raise SourceError(f"{path}: one column, {names[0][:60]!r}; try --delimiter {other!r}")
     if doubles := sorted(name for name, count in Counter(names).items() if count > 1):
-        raise SourceError(f"{path}: duplicate columns in the header: {', '.join(doubles[:SHOWN_FAULTS])}")
+        shown = ", ".join(name or "(no name)" for name in doubles[:SHOWN_FAULTS])
+        raise SourceError(f"{path}: duplicate columns in the header: {shown}")
     return names
 
 
@@ -304,14 +332,33 @@ def _jsonl(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Plac
 
 def _plain_text(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:
     """Read a text a paragraph where there are blank lines between texts, or else a text a line."""
-    found = list(lines(path, faults, layout.encoding))
-    blank = [not line.strip() for _, line, _ in found]
-    inner = any(blank[blank.index(False) : len(blank) - blank[::-1].index(False)]) if False in blank else False
-    for _, group in itertools.groupby(found, key=lambda one: bool(one[1].strip()) if inner else one[0]):
-        paragraph = list(group)
-        text = "\n".join(line for _, line, _ in paragraph)
-        if text.strip() and all(good for *_, good in paragraph):
-            yield f"{path.name}:{paragraph[0][0]}", {"text": text}
+    is_single = not _has_paragraphs(path, layout)
+    part: list[str] = []
+    begin = size = 0
+    whole = True
+    for number, line, good in itertools.chain(lines(path, faults, layout.encoding), [(0, "", True)]):
+        if filled := bool(line.strip()):
+            begin, size, whole = begin or number, size + len(line), whole and good
+            part += [line] if size <= MAX_LINE else []
+        if begin and (is_single or not filled):
+            if size > MAX_LINE:
+                faults.add(f"{path.name}:{begin}", f"paragraph is longer than {MAX_LINE:,} characters")
+            elif whole:
+                yield f"{path.name}:{begin}", {"text": "\n".join(part)}
+            part, begin, size, whole = [], 0, 0, True
+
+
+def _has_paragraphs(path: Path, layout: Layout) -> bool:
+    """Tell whether a blank line stands between two that are not."""
+    filled = blank = False
+    for _, line, _ in lines(path, RowFaults("skip"), layout.encoding):
+        if not line.strip():
+            blank = filled
+        elif blank:
+            return True
+        else:
+            filled = True
+    return False
 
 
 def refuse_missing(wanted: Iterable[str], seen: Collection[str], faults: Sequence[str] = ()) -> None:
@@ -333,17 +380,21 @@ def _replaced(value: Any) -> Any:
 
 def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:  # noqa: ARG001 (one signature)
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from .parquet import LimitedParquet
 
     try:
-        with pq.ParquetFile(path) as file:
+        limited = LimitedParquet(path)
+        with limited.file as file:
             number = 0
             _checked_header(file.schema_arrow.names, path)
-            for batch in file.iter_batches(8192):
+            for batch in limited.batches():
                 for row in _pylist(batch):
                     number += 1
                     yield f"{path.name}: row {number}", row
-    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: texts that are not UTF-8, too
+    except UnpackedError as error:
+        raise SourceError(f"{path}: {error}; write it as CSV or JSON Lines if that is meant") from None
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # ValueError: texts that are not UTF-8, too
         raise SourceError(f"{path}: invalid Parquet file ({error})") from None
 
 

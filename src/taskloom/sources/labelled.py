@@ -47,7 +47,8 @@ CONLL_TAGS = ("O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC", "B-MISC
 SPLIT_WORDS = {**VALUES, "testa": DEV, "testb": TEST}  # those of CoNLL too
 MOST_TOKENS = 1_000  # of a tagged sentence: it is written out for each of its mentions
 RELATION_NAMES = "pid2name.json"  # beside files of FewRel
-LABEL_AND_TEXT = re.compile(r"([^\s:]+)\S*\s+(.*\S)")  # of "DESC:manner How did", only the first part is the label
+LABEL_AND_TEXT = re.compile(r"([^\s:]++)\S*+\s++(.*\S)")  # of "DESC:manner How did", only the first part is the label
+WORD = re.compile(r"\w")
 OPINION = re.compile(r"\[([+-])\d?\]")  # of a feature, as in "battery life[+2]"
 
 
@@ -205,9 +206,24 @@ def _marked(texts: dict[str, str]) -> dict[str, str]:
     for name, mark in (("mention", FIRST), ("mention1", FIRST), ("mention2", SECOND)):
         mention = texts.get(name)
         if mention and f"{mark}{mention}{mark}" not in texts["text"]:
-            pattern = rf"(?<!\w){re.escape(mention)}(?!\w)"
-            texts["text"] = re.sub(pattern, rf"{mark}\g<0>{mark}", texts["text"], count=1)
+            before, found, after = _parted(texts["text"], mention)
+            texts["text"] = f"{before}{mark}{found}{mark}{after}" if found else before
     return texts
+
+
+def _parted(text: str, mention: str) -> tuple[str, str, str]:
+    """Part a text at a mention, where no other words touch it.
+
+    >>> _parted("an owl, a fowl", "owl"), _parted("a fowl", "owl")
+    (('an ', 'owl', ', a fowl'), ('a fowl', '', ''))
+    """
+    at = text.find(mention)
+    while at >= 0:
+        end = at + len(mention)
+        if not (WORD.match(text[at - 1 : at]) or WORD.match(text[end : end + 1])):
+            return text[:at], mention, text[end:]
+        at = text.find(mention, at + 1)
+    return text, "", ""
 
 
 def entities(tokens: Sequence[str], tags: Sequence[str | int]) -> Iterator[Row]:

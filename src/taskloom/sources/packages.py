@@ -6,46 +6,34 @@ The catalogue (`catalogue.toml`) names exact files with their SHA-256. They are 
 
 from __future__ import annotations
 
-import errno
-import fnmatch
-import gzip
 import importlib
 import itertools
 import json
-import lzma
 import os
 import shutil
-import struct
 import subprocess
 import sys
-import tarfile
 import tomllib
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import Any
 
 import platformdirs
 
 from ..errors import FetchError, SourceError, UnknownNameError
-from ..folders import replace_folder, scratch_beside
-from ..limits import most_unpacked, parse_json
+from ..folders import check_name, replace_folder, scratch_beside
+from ..limits import parse_json
 from ..progress import Progress
+from .archives import unpack
 from .files import Place, Row, RowFaults, read
 from .tidy import TIDY
 
 RECEIPT = "receipt.json"
-UNREADABLE = (  # what reading an archive may end in: encrypted members, unknown methods, wrong sizes and names too
-    zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, RuntimeError,
-    ValueError, OverflowError, LookupError, struct.error,
-)  # fmt: skip
-UNFIT = (errno.EINVAL, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)  # what wrong members end in
+MOST_MORE = 1 << 20  # bytes of a download beyond what the catalogue says, after which no more are read
 EMBEDDED = "taskloom"  # the carrier of what comes with taskloom itself
 DERIVED = "derived"  # the carrier of what is made of other entries, by a module of this package
 
@@ -113,7 +101,8 @@ def entry(name: str) -> Entry:
 
 def cache_folder() -> Path:
     """Say where fetched files are kept."""
-    return Path(os.environ.get("TASKLOOM_CACHE") or platformdirs.user_cache_dir("taskloom", appauthor=False))
+    named = os.environ.get("TASKLOOM_CACHE") or platformdirs.user_cache_dir("taskloom", appauthor=False)
+    return check_name(Path(named))
 
 
 def folder(of: Entry) -> Path:
@@ -259,6 +248,8 @@ def _download(of: Entry, dest: Path, progress: Progress) -> str:
                 event = _event(line)
                 if "done" in event:
                     progress(event["done"], event["total"] or of.bytes)
+                    if 0 < of.bytes < event["done"] - MOST_MORE:  # its hash would refuse it, when the disk is full
+                        raise FetchError(f"the download has more than the {of.bytes:,} bytes that it should have")
                 sha256 = event.get("finished", sha256)
                 refused = event.get("refused", refused)
         except BaseException:
@@ -275,59 +266,3 @@ def _event(line: str) -> dict[str, Any]:
     except ValueError:  # pip's own words, which are its last when it does not like its settings
         return {"refused": line.strip()[:300]} if line.strip() else {}
     return event if isinstance(event, dict) else {}
-
-
-def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: bool = True) -> None:
-    """Unpack the named members, and no others, of a zip or tar archive; refuse a name that leads outside."""
-    dest.mkdir()
-    found: set[str] = set()
-    name = ""
-    left = most = most_unpacked(archive.stat().st_size)
-    try:
-        with _contents(archive) as contents:
-            for name, size, opener in contents:
-                left -= size
-                if left < 0:
-                    raise FetchError(f"the archive unpacks to more than {most:,} bytes")
-                patterns = {p for p in members if name == p or fnmatch.fnmatchcase(name, p)}
-                if not patterns:
-                    continue
-                found |= patterns
-                target = dest / safe_path(name)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with opener() as source, target.open("xb") as out:
-                    shutil.copyfileobj(source, out, 1 << 20)
-    except UNREADABLE as error:
-        first = next(iter(str(error).splitlines()), "")  # in further lines, tarfile lists what it tried
-        reason = first.rstrip(":") or type(error).__name__
-        raise FetchError(f"the archive can't be read ({reason})") from None
-    except OSError as error:
-        if error.errno not in UNFIT:
-            raise
-        raise FetchError(f"the archive can't be unpacked ({error.strerror}): {name[:100]!r}") from None
-    missing = sorted(set(members) - found)
-    if missing and (all_of_them or not found):
-        raise FetchError(f"missing in the archive: {', '.join(missing)}")
-
-
-def safe_path(name: str) -> PurePosixPath:
-    """Refuse a member's name that would be written outside the folder.
-
-    >>> str(safe_path("data/papers.csv"))
-    'data/papers.csv'
-    """
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not path.parts:
-        raise FetchError(f"the archive has a path outside of its folder; nothing was unpacked: {name!r}")
-    return path
-
-
-@contextmanager
-def _contents(archive: Path) -> Iterator[Iterator[tuple[str, int, Callable[[], IO[bytes]]]]]:
-    """List the plain files of an archive, with its size and a way to open it; links and devices are passed over."""
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as zipped:
-            yield ((i.filename, i.file_size, lambda i=i: zipped.open(i)) for i in zipped.infolist() if not i.is_dir())  # type: ignore[misc]
-    else:
-        with tarfile.open(archive) as tar:
-            yield ((m.name, m.size, lambda m=m: tar.extractfile(m)) for m in tar if m.isfile())  # type: ignore[misc]

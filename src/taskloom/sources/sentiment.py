@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..errors import SourceError, UnknownNameError, UsageError
+from ..errors import SourceError, UnknownNameError
+from ..limits import refuse_no_file
 from ..messages import Note
 from . import packages
 from .files import RowFaults, lines
@@ -19,8 +20,7 @@ def scores(spec: str) -> dict[str, float]:
     if kind == "data" and name != "sentiwordnet":
         raise UnknownNameError("sentiment scores", spec, ("data:sentiwordnet", "a file"))
     path = packages.get(name) / FILE if kind == "data" else Path(spec)
-    if not path.is_file():
-        raise UsageError(Note.of("no-such-list", path=path))
+    refuse_no_file(path)
     found: dict[str, float] = {}
     faults = RowFaults()
     for number, line, good in lines(path, faults, "utf-8"):

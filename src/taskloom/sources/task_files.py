@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ..core import ROLES
 from ..errors import SourceError
-from ..limits import parse_json
+from ..limits import parse_json, refuse_no_folder, regular
 from ..messages import Note
 from ..texts import LONE_SURROGATE
 
@@ -84,8 +84,7 @@ def read(folder: Path) -> tuple[list[TaskFile], Splits]:
 
 def task_paths(folder: Path) -> list[Path]:
     """List the task files of a folder."""
-    if not folder.is_dir():
-        raise SourceError(f"no such file or folder: {folder}")
+    refuse_no_folder(folder)
     inner = folder / "tasks"
     paths = sorted((inner if inner.is_dir() else folder).glob("*.json"))
     if not paths:
@@ -141,7 +140,7 @@ def escaped(text: str) -> str:
 def _text_of(path: Path, name: str, faults: FileFaults) -> str | None:
     """Read the text of a file as it stands, or note why it can't be."""
     try:
-        size = path.stat().st_size
+        size = regular(path).stat().st_size
         if size <= LARGEST:
             return path.read_bytes().decode("utf-8")
         faults.add(name, "", "E401-size", bytes=size, most=LARGEST)

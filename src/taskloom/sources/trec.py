@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import SourceError, UsageError
+from ..limits import refuse_no_file
 from ..texts import counted
 from .files import FORMATS, Layout, RowFaults, format_of, lines
 
@@ -33,9 +34,8 @@ def read_run(path: Path) -> Graded:
 
 
 def _read(path: Path, columns: tuple[str, ...], number: str, what: str) -> Graded:
-    if not path.is_file():
-        raise UsageError(f"{'not a file' if path.exists() else 'no such file'}: {path}")
-    faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
+    refuse_no_file(path)
+    faults = RowFaults("skip")
     found: Graded = {}
     for place, row in _released(path, faults) if _is_released(path) else _rows(path, faults, columns):
         query, document, text = row["query"], row["document"], row[number]

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import pyoxigraph as ox
 
-from ..errors import SourceError, UnknownNameError, UsageError
-from ..limits import OPENERS, opened
+from ..errors import SourceError, UnknownNameError
+from ..limits import MOST_NESTED, OPENERS, opened, refuse_no_file
 from ..messages import Note
 from .facts import DIRECT, ENTITY, LABEL, PROPERTIES
 from .files import Layout, Row, RowFaults, unreadable
@@ -25,6 +25,11 @@ from .files import read as read_rows
 
 OURS = "urn:taskloom:"  # what entities are named by that have no other name
 IRI = re.compile(r"(https?://|urn:)[^\s<>\"{}|^`\\]+")
+TOKENS = re.compile(  # of Turtle: triples in triples, and all that could hide them: escapes, texts, IRIs and comments
+    rb"""(?s)\\.|\"{3}(?:[^"\\]++|\\.|"(?!""))*+\"{3}|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3}"""
+    rb"""|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|<<\(|\)>>|<[^<>"{}|^`\s]*+>|\#[^\n]*+"""
+)
+PLACE = re.compile(r"^Parser error at line \d+( between columns \d+ and \d+|,? column \d+)?: ")  # in a message
 MAX_RDF = 1 << 30  # bytes of a file once it is unpacked
 PART = 1 << 20  # bytes that are read at a time
 DATA_TYPES: Mapping[str, str] = {  # how values of Wikidata that are no entities are told, by where their text is
@@ -35,8 +40,9 @@ Subject = ox.NamedNode | ox.Literal
 
 def read(path: Path) -> Iterator[str]:
     """Yield the triples of a file as lines of N-Triples, without the end of the line."""
-    if not path.is_file():
-        raise UsageError(Note.of("no-such-list", path=path))
+    refuse_no_file(path)
+    if path.stat().st_size == 0:
+        raise SourceError(Note.of("file-empty", path=path))
     name = path.name.lower()
     for ending in OPENERS:
         name = name.removesuffix(ending)
@@ -64,12 +70,26 @@ def _rdf(path: Path, form: ox.RdfFormat) -> Iterator[str]:
             content += part
             if len(content) > MAX_RDF:
                 raise SourceError(Note.of("facts-too-large", path=path, most=MAX_RDF))
+    if content.count(b"<<(") > MOST_NESTED and _is_deep(content):
+        raise SourceError(Note.of("triples-nested", most=MOST_NESTED, path=path))
     try:
         for quad in ox.parse(input=io.BytesIO(content), format=form, rename_blank_nodes=False):
             yield f"{quad.triple} ."
+    except MemoryError:  # which the library says of one text, before it takes it
+        raise SourceError(Note.of("triple-too-long", path=path)) from None
     except SyntaxError as error:
-        reason = re.sub(r"^Parser error at line \d+( between columns \d+ and \d+|, column \d+)?: ", "", error.msg or "")
+        reason = PLACE.sub("", error.msg or "")
         raise SourceError(Note.of("triple-malformed", path=path, line=error.lineno, reason=reason)) from None
+
+
+def _is_deep(content: bytes | bytearray) -> bool:
+    """Tell triples within triples, of which the library recurses until the process ends."""
+    depth = 0
+    for token in TOKENS.finditer(content):
+        depth += {b"<<(": 1, b")>>": -1}.get(token[0], 0)
+        if depth > MOST_NESTED:
+            return True
+    return False
 
 
 def _csv(path: Path, layout: Layout | None = None) -> Iterator[str]:
@@ -89,13 +109,12 @@ def _row(row: Row, labels: dict[str, str]) -> Iterator[str]:
     cells = {name: str(row[name] or "").strip() for name in ("subject", "property", "object")}
     if not all(cells.values()):
         raise ValueError("empty")
-    subject, object_ = _entity(cells["subject"]), cells["object"]
-    labels.setdefault(subject, str(row.get("subject label") or cells["subject"]))
-    if language := str(row.get("language") or ""):
-        yield line(subject, property_of(cells["property"]), ox.Literal(object_, language=language))
-        return
-    labels.setdefault(_entity(object_), str(row.get("object label") or object_))
-    yield line(subject, property_of(cells["property"]), _entity(object_))
+    subject, object_, language = _entity(cells["subject"]), cells["object"], str(row.get("language") or "")
+    value = ox.Literal(object_, language=language) if language else _entity(object_)
+    yield line(subject, property_of(cells["property"]), value)
+    labels.setdefault(subject, str(row.get("subject label") or cells["subject"]))  # of what could be written
+    if not language:
+        labels.setdefault(_entity(object_), str(row.get("object label") or object_))
 
 
 def _row_fault(error: Exception) -> Note:

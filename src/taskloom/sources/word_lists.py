@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import SourceError, UnknownNameError, UsageError
+from ..limits import refuse_no_file, whole_number
 from ..messages import Note
 from ..progress import Progress
 from . import packages
 from .files import RowFaults, lines
 
 OFTEN = 5  # times in the Brown corpus, or in a list that has counts; times in a million words of a frequency list
-LONGEST = 18  # digits of a count
 CENTIBELS = 530  # of frequency: the first that are rarer than 5 in a million
 FREQUENCY_CODES: Mapping[str, str] = {"eng": "en", "spa": "es", "cat": "ca"}
 
@@ -55,14 +55,14 @@ def _wordfreq(folder: Path, language: str) -> Iterator[str]:
 
 def _file(path: Path) -> Iterator[str]:
     """Yield the words of a file; where they have counts, those that have enough."""
-    if not path.is_file():
-        raise UsageError(Note.of("no-such-list", path=path))
+    refuse_no_file(path)
     faults = RowFaults()
     for number, line, good in lines(path, faults, "utf-8"):
         word, tab, count = line.strip().partition("\t")
-        if tab and not (count.isdecimal() and len(count) <= LONGEST):
+        times = whole_number(count) if tab else OFTEN
+        if times is None:
             faults.add(f"{path.name}:{number}", "a count must be an integer")
-        elif good and word and (not tab or int(count) >= OFTEN):
+        elif good and word and times >= OFTEN:
             yield word.lower()
     faults.settle()
 

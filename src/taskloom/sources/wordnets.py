@@ -47,6 +47,11 @@ class Synset:
     gloss: str
 
 
+def refuse_other(folder: Path) -> None:
+    """Refuse a folder that has none of WordNet's files."""
+    _file(folder, f"data.{next(iter(PARTS_OF_SPEECH))}")
+
+
 def synsets(folder: Path) -> Iterator[Synset]:
     """Yield the synsets of a folder of WordNet's files."""
     for ending in PARTS_OF_SPEECH:

@@ -19,7 +19,7 @@ from ..core import Ints
 from ..errors import SourceError, UnknownNameError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..ids import Json, fingerprint
-from ..limits import parse_json
+from ..limits import parse_json, refuse_no_folder
 from ..messages import Note
 from ..progress import Progress
 from . import lexical, packages, word_lists, wordnets
@@ -147,7 +147,12 @@ def _content(spec: str, progress: Progress | None) -> Json:
         return {"wn": identity(name)}
     path = Path(spec)
     files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path] if spec else []
-    return [[file.name, hashlib.blake2b(file.read_bytes()).hexdigest()] for file in files if file.is_file()]
+    return [[file.name, _hash(file)] for file in files if file.is_file()]
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, hashlib.blake2b).hexdigest()
 
 
 def wordnet(source: str, languages: Sequence[str] = (ENGLISH, SPANISH)) -> Wordnet:
@@ -160,6 +165,8 @@ def wordnet(source: str, languages: Sequence[str] = (ENGLISH, SPANISH)) -> Wordn
     if kind == "data" and name != "wordnet":
         raise UnknownNameError("source of words", source, ("data:wordnet", "wn:", "a folder of WordNet's files"))
     folder = packages.get(name) / wordnets.PACKAGED / "wordnet" if kind == "data" else Path(source)
+    refuse_no_folder(folder)
+    wordnets.refuse_other(folder)
     tables = wordnets.tables(folder.parent / "omw-1.4" / "mcr" if kind == "data" else folder)
     for language in languages:
         if language not in (ENGLISH, *tables):

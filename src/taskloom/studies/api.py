@@ -2,127 +2,46 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..core import Suite
+from ..databases import is_filled
 from ..errors import StudyError, UnknownNameError, UsageError
-from ..folders import write_whole
+from ..folders import check_name, refuse_file, write_whole
 from ..ids import Json, canonical, fingerprint
-from ..learners import Learner
-from ..limits import expanded
 from ..messages import Note
+from ..models.replies import NAME as REPLIES
 from ..models.trained import Trained
 from ..progress import Progress
-from ..schema import key
 from ..scores import METRICS
 from ..scores.tasks import is_known
-from ..suites.store import open_suite
+from ..suites.store import MANIFEST, files_of, open_suite
 from . import artifacts
 from .cells import Cell, bases
 from .cluster_nodes import check_reachable
 from .environment import environment
 from .estimate import Spent, expected_seconds
 from .ledger import Ledger, State
-from .ledger_file import is_filled
 from .merging import Merged, merge
 from .metrics import metric_faults
+from .overrides import Overrides
 from .plan import SUITE, Plan, asked, plan
 from .results import Outcome, PlanAbout, Results, plan_about, read_results
 from .run import Done, crew_of
 from .run import run as run_cells
-from .study import Study, StudyLearner, load, parse, views_of
-from .study_learners import Get, learners_of
+from .study import Study, load, parse, views_of
+from .study_learners import Get
 from .tokens import TokenEstimate, expected_tokens
-from .views import renamed as with_renamed
 from .yaml_reader import StudyFaults
 from .yaml_writer import written, written_views
 
-LEDGER, STUDY = "ledger.db", "study.yaml"
+LEDGER, STUDY, REPORT = "ledger.db", "study.yaml", "report.html"
 RUNS = Path("runs")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
-    """What takes the place of things that a study names."""
-
-    suite: str = ""  # a suite's folder
-    source: str = key("", name="from")  # what the study's suite is built from
-    model: str = ""  # the model of all learners that need one
-
-    @classmethod
-    def of(cls, suite: Path | str | None, model: str = "", source: str = "") -> Overrides:
-        """Make paths whole, so that they mean the same from anywhere."""
-        if suite and source:
-            raise UsageError(f"a suite that is there is not built: name one of --suite and --from: {source!r}")
-        place = expanded(model.removeprefix("path:")).absolute()
-        named = f"path:{place}" if model.startswith("path:") else model
-        if source and ":" not in source:
-            source = str(expanded(source).absolute())
-        return cls(suite=str(Path(suite).absolute()) if suite else "", source=source, model=named)
-
-    @classmethod
-    def kept(cls, ledger: Ledger) -> Overrides:
-        """Give those that a run was made with."""
-        with ledger.naming_damage("overrides"):
-            found = cls(**ledger.about_json("overrides", {}))
-            if not all(isinstance(value, str) for value in asdict(found).values()):
-                raise TypeError(repr(found))
-        return found
-
-    def in_place(self, study: Study) -> Study:
-        """Put a suite or a model in its place; a learner that alone is named after its model takes the new name."""
-        if self.suite:
-            study = replace(study, suite=self.suite, build="", source="", build_options={})
-        if self.source:
-            if not study.build:
-                raise StudyError(
-                    f"the study's suite is a folder, and not built: use --suite instead of --from: {study.suite!r}"
-                )
-            study = replace(study, source=self.source)
-        return self._with_model(study) if self.model else study
-
-    def _with_model(self, study: Study) -> Study:
-        learners = learners_of(study)
-        bases = _untrained(study, {model for made in learners.values() for model in made.models})
-        if not bases:
-            raise StudyError(f"no learner of the study needs a model: {self.model!r}")
-        after = [name for name, made in learners.items() if made.models == (name,) and name in bases]
-        renamed = {name: self.model if after == [name] and self.model not in learners else name for name in learners}
-        chosen = {renamed[name]: self._of_learner(one, learners[name], bases) for name, one in study.learners.items()}
-        models = {
-            name: {**options, "train": self.model} if options.get("train") in bases else options
-            for name, options in study.models.items()
-        }
-        views = tuple(with_renamed(view, renamed) for view in study.views)
-        return replace(study, learners=chosen, models=models, views=views)
-
-    def _of_learner(self, chosen: StudyLearner, made: Learner, bases: set[str]) -> StudyLearner:
-        """Put the model in the place of those that a learner names itself."""
-        values = {f.name: getattr(made, f.name) for f in fields(made)}  # type: ignore[arg-type]
-        named = [name for name, value in values.items() if isinstance(value, str) and value in bases & {*made.models}]
-        return replace(chosen, options={**chosen.options, **dict.fromkeys(named, self.model)})
-
-    def folder(self, name: str) -> str:
-        """Name the folder of a run."""
-        model = Path(self.model).name if self.model.startswith("path:") else self.model.partition(":")[2] or self.model
-        source = Path(self.source).name.partition(".")[0] if self.source else ""
-        parts = [name, Path(self.suite).name if self.suite else source, re.sub(r"[^\w.-]+", "-", model)]
-        return "-".join(filter(None, parts))
-
-    def options(self) -> str:
-        """Write it as options of a command."""
-        given = ((f.metadata.get("name", f.name), getattr(self, f.name)) for f in fields(self))
-        return "".join(f" --{name} {shlex.quote(value)}" for name, value in given if value)
-
-
-def _untrained(study: Study, models: set[str]) -> set[str]:
-    """Give the models that nothing of the study trains, but which learners use or trained models start from."""
-    started = {str(options["train"]) for options in study.models.values() if "train" in options}
-    return {name for name in models | started if "train" not in study.models.get(name, {})}
+KEPT = (LEDGER, STUDY, REPLIES, SUITE, artifacts.FOLDER)  # what a run's folder has, beside reports
 
 
 def run(
@@ -174,13 +93,13 @@ class Prepared:
     def is_changed(self) -> bool:
         """Tell whether the folder has a run of another study, or of an older text of this one."""
         kept = self.folder / STUDY
-        return is_filled(self.folder / LEDGER) and kept.is_file() and kept.read_bytes() != self.text.encode()
+        return is_filled(self.folder / LEDGER) and kept.is_file() and not _is_text(kept, self.text)
 
     def opened(self) -> Ledger:
         """Open the run's ledger, once all is there that is needed to go on with it, or to report on it."""
-        if not (self.folder / STUDY).is_file() or (self.folder / STUDY).read_bytes() != self.text.encode():
-            write_whole(self.folder / STUDY, self.text)
         ledger = Ledger(self.folder / LEDGER, filling=True)
+        if not _is_text(self.folder / STUDY, self.text):
+            write_whole(self.folder / STUDY, self.text)
         plan, study = self.plan, self.plan.study
         if not ledger.writable and not self.left():  # there is nothing to add to a finished run
             return ledger
@@ -217,6 +136,11 @@ class Prepared:
         finally:
             if crew:
                 crew.shutdown(now=True)  # where the run did not come to that
+
+    def inputs(self) -> list[Path]:
+        """Name the files that it is made of: what the run's folder has of it, and its suite."""
+        own = [self.folder / name for name in KEPT]
+        return [*own, *(files_of(self.plan.folder) if self.plan.study.suite else ())]
 
     def results(self) -> Results:
         """Give all that the run has found so far."""
@@ -282,6 +206,8 @@ def prepare(
     """Plan a study; the one of a run goes on with that run, and with the suite and model that it was made with."""
     made, text = study_and_text(study)
     place = Path(folder) if folder else _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
+    check_name(made.folder)
+    _refuse_place(place, text)
     changed = _agreed(place, overrides or Overrides())
     known, verified = _known(place)
     planned = plan(changed.in_place(made), place, only=only, limit=limit, get=get, known=known, verified=verified)
@@ -293,11 +219,30 @@ def prepare(
     return prepared
 
 
+def _refuse_place(folder: Path, text: str) -> None:
+    """Refuse a folder for a run that is a suite's, or has files of somebody's own in the places of a run's."""
+    refuse_file(check_name(folder))
+    if (folder / MANIFEST).is_file():
+        raise UsageError(Note.of("run-in-suite", path=folder))
+    if is_filled(folder / LEDGER):
+        return
+    others = [folder / REPORT] if os.path.lexists(folder / REPORT) else []
+    if os.path.lexists(folder / STUDY) and not _is_text(folder / STUDY, text):
+        others.append(folder / STUDY)
+    if others:
+        raise UsageError(Note.of("run-would-replace", paths=others))
+
+
+def _is_text(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
 def asked_by(study: Study | str | Path, *, overrides: Overrides | None = None) -> tuple[Study, Suite, list[str]]:
     """Give a study with its suite, where its run has it, and the tasks that it asks about."""
     made, _ = study_and_text(study)
     place = _run_of(study) or RUNS / (overrides or Overrides()).folder(made.name)
-    made = _agreed(place, overrides or Overrides()).in_place(made)
+    kept = _agreed(place, overrides or Overrides())
+    made = replace(kept, model="").in_place(made)  # learners and models are not looked at
     return made, *asked(made, place)
 
 
@@ -330,7 +275,8 @@ def study_and_text(study: Study | str | Path) -> tuple[Study, str]:
     made, text = load(str(study))
     if run := _run_of(study):
         with Ledger(run / LEDGER) as ledger:
-            made = replace(made, folder=Path(ledger.about_folder("study_folder", must_exist=False) or made.folder))
+            folder = Path(ledger.about_folder("study_folder", must_exist=False) or made.folder)
+            made = replace(made, folder=folder, of_run=True)
     return made, text
 
 
@@ -360,9 +306,7 @@ def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ())
     Answers are scored by these metrics, or by those of the study.
     """
     folder = Path(folder)
-    if not (folder / LEDGER).is_file():
-        raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
-    with Ledger(folder / LEDGER) as ledger:
+    with _ledger_of(folder) as ledger:
         suite = open_suite(suite_folder(ledger))
         views = views_of(ledger.about_json("views", []))
         overrides = Overrides.kept(ledger)
@@ -371,6 +315,20 @@ def open_run(folder: Path | str, *, limit: int = 0, metrics: Sequence[str] = ())
         found = read_results(ledger, suite, command=command, trial=limit, views=views, metrics=scored_by)
     _refuse_metrics(found, metrics)
     return found
+
+
+def inputs_of_run(folder: Path | str) -> list[Path]:
+    """Name the files and folders that a run is read from; reports may lie beside them, and not in their place."""
+    folder = Path(folder)
+    with _ledger_of(folder) as ledger:
+        suite = suite_folder(ledger)
+    return [*(folder / name for name in KEPT), *files_of(suite)]
+
+
+def _ledger_of(folder: Path) -> Ledger:
+    if not (folder / LEDGER).is_file():
+        raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
+    return Ledger(folder / LEDGER)
 
 
 def suite_folder(ledger: Ledger) -> Path:

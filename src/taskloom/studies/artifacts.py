@@ -76,8 +76,13 @@ def copy_missing(source: Path, target: Path, recorded: Callable[[str], str]) -> 
         wanted = recorded(folder.name)
         if wanted and digest(source, folder.name) == wanted != digest(target, folder.name):
             with scratch_beside(place(target, folder.name)) as scratch:
-                shutil.copytree(folder, scratch / "new")
+                shutil.copytree(folder, scratch / "new", ignore=_links)  # which may lead to whatever is read here
                 replace_folder(scratch / "new", place(target, folder.name))
+
+
+def _links(folder: str, names: list[str]) -> list[str]:
+    """Name what of a folder is a link: no artifact has any."""
+    return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
 def _file(path: Path) -> list[Any]:

@@ -25,8 +25,8 @@ from ..suites.store import open_suite
 from .api import LEDGER
 from .cells import Uses, bases
 from .ledger import Ledger, Planned
-from .prompting import bench_of_run
 from .study import Study
+from .trust import OpenedStudy, makeable
 from .work import Bench
 
 LONGEST = 256  # tokens of an answer
@@ -64,17 +64,18 @@ class Asking:
 
 def asking(
     model: str, task: str, *, suite: Path | str | None = None, run: Path | str | None = None, shots: int = 0,
-    seed: int = 0,
+    seed: int = 0, trust_code: bool = False,
 ) -> Asking:  # fmt: skip
     """Make a model ready to be asked: one that can be loaded, or a model or learner of a run.
 
     The task is one of the suite or of the run's. Field tasks that these do not have can be asked too, such as
-    `abstract->abstract`; without either, any field task, whose answer is then a text.
+    `abstract->abstract`; without either, any field task, whose answer is then a text. Code in files that a run names
+    runs only where it is trusted, and its endpoints are asked only there.
     """
     if suite and run:
         raise UsageError(Note.of("ask-one-place"))
     if run:
-        found = _of_run(Path(run), model, task, seed)
+        found = _of_run(Path(run), model, task, seed, trust_code=trust_code)
     else:
         opened = open_suite(Path(suite)) if suite else Suite(id="asked", tasks={}, pools={})
         kept = packages.cache_folder() / FOLDER
@@ -122,20 +123,30 @@ def _usual(model: str, encoding: str = "") -> Learner:
 # --- of a run --------------------------------------------------------------------------------------------------------
 
 
-def _of_run(folder: Path, name: str, task: str, seed: int) -> Asking:
+def _of_run(folder: Path, name: str, task: str, seed: int, *, trust_code: bool) -> Asking:
     if not (folder / LEDGER).is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=folder))
     with Ledger(folder / LEDGER) as ledger:
-        bench = bench_of_run(folder, ledger)
-        if name in bench.learners:
-            of = bench.learners[name]
-        elif name in bench.models:
-            of = _usual(name, _encoding(bench.models[name]))
-        else:
-            raise UnknownNameError("model or learner of the run", name, [*bench.models, *bench.learners])
+        bench = _bench(OpenedStudy.of_run(folder, ledger, trust_code=trust_code), name)
+        of = bench.learners[name] if name in bench.study.learners else _usual(name, _encoding(bench.models[name]))
+        for model in of.models:
+            bench.allowed(model)  # before anybody types a text
         name = _named(bench.suite, task)
         uses = tuple(one for model in of.models for one in _made(ledger, bench, model, name, seed))
     return _asking(bench, of, uses, task, seed)
+
+
+def _bench(opened: OpenedStudy, name: str) -> Bench:
+    """Give what is needed to ask a learner of a study, a model of it, or a model that only its learners name."""
+    if name in opened.study.learners:
+        return opened.bench([name])
+    if name in opened.study.models:
+        return opened.bench([], [name])
+    bench = opened.bench(makeable(opened.study, trust_code=opened.trust_code))
+    if name not in bench.models:
+        known = [*opened.study.models, *bench.models, *opened.study.learners]
+        raise UnknownNameError("model or learner of the run", name, known)
+    return bench
 
 
 def _encoding(of: object) -> str:

@@ -21,7 +21,7 @@ from ..core import Example, Item, Labels, Task
 from ..episodes import Shots
 from ..errors import ChallengeError, TaskloomError, UsageError
 from ..ids import Json, canonical, fingerprint
-from ..limits import parse_json
+from ..limits import parse_json, refuse_no_file
 from ..messages import Note
 from ..sources.files import FORMATS, Layout, RowFaults
 from ..suites.store import task_from_json
@@ -256,7 +256,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Read JSON Lines; all that is wrong with them is named at the end."""
     if not path.is_file():
         raise ChallengeError(Note.of("challenge-file-missing", path=path))
-    faults = RowFaults("skip", other_encoding="save it as UTF-8; it may be")
+    faults = RowFaults("skip")
     yield from (row for _, row in FORMATS["jsonl"](path, faults, Layout()))
     if faults.count:
         raise ChallengeError(Note.of("lines-unreadable", count=faults.count, path=path), faults.shown)
@@ -288,8 +288,7 @@ def _uncollected() -> Iterator[None]:
 
 def read_json(path: Path, most: int, **hooks: Any) -> Any:
     """Read a JSON file that is not ours: refuse one that is too large, no UTF-8 or no JSON, and say where."""
-    if not path.is_file():
-        raise UsageError(f"{'not a file' if path.exists() else 'no such file'}: {path}")
+    refuse_no_file(path)
     if path.stat().st_size > most:
         raise ChallengeError(Note.of("file-too-large", most=most, path=path))
     try:

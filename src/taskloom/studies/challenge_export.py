@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,18 @@ def export_predictions(
                     model=found.learners[name], baseline=name in found.baselines,
                 )  # fmt: skip
                 yield _exported(about, outcomes, draws, rows)
+
+
+def files_named(exported: Iterable[Exported]) -> dict[str, Exported]:
+    """Name a file for each submission; two of one name would be one file."""
+    found: dict[str, Exported] = {}
+    for one in exported:
+        if other := found.get(name := file_name(one.about.name)):
+            raise ChallengeError(
+                Note.of("submissions-named-alike", names=[other.about.name, one.about.name], file=name)
+            )
+        found[name] = one
+    return found
 
 
 def file_name(submission: str) -> str:

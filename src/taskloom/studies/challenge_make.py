@@ -16,10 +16,11 @@ from typing import Any, TypeAlias
 from ..core import Example, Labels, Suite, Task
 from ..episodes import Deck, Draw, Role, Shots
 from ..errors import ChallengeError, EpisodeError, UsageError
-from ..folders import replace_folder, restore, scratch_beside
+from ..folders import check_new_folder, check_output, is_stream, output_file, replace_folder, restore, scratch_beside
 from ..ids import Json
 from ..messages import Note
-from .api import Overrides, asked_by
+from ..suites.store import files_of
+from .api import asked_by, study_and_text
 from .challenge import (
     DIGITS,
     FORMAT,
@@ -35,9 +36,11 @@ from .challenge import (
     open_challenge,
     question_id,
 )  # fmt: skip
+from .overrides import Overrides
 from .plan import refuse_large
 from .results import records_of
 from .study import Study
+from .suites import benchmark_of
 from .yaml_writer import protocol_json
 
 Questions: TypeAlias = Sequence[tuple[str, tuple[str, int]]]  # each with the place of its item: pool and row
@@ -73,7 +76,7 @@ def make_challenge(
     """Freeze the episodes of a study into a participant's folder; learners and models are not looked at."""
     folder = Path(folder)
     apart = Path(answers) if answers else answers_beside(folder)
-    _refuse_to_clobber(folder, apart, replace=replace)
+    _refuse_to_clobber(folder, apart, _inputs(study, overrides), replace=replace)
     declared, suite, tasks = asked_by(study, overrides=overrides)
     _refuse_outputs([suite.tasks[name] for name in tasks])
     refuse_large(declared.protocol, dict.fromkeys(tasks, 1))
@@ -91,17 +94,28 @@ def make_challenge(
     return MadeChallenge(challenge=open_challenge(folder), answers=apart, notes=writer.notes)
 
 
-def _refuse_to_clobber(folder: Path, answers: Path, *, replace: bool) -> None:
-    """Refuse answers that a participant would get, and paths where something else stands."""
+def _inputs(study: Study | str | Path, overrides: Overrides | None) -> list[Path]:
+    """Name the files that a challenge is made of: the study, its suite or what that is built from."""
+    made, _ = study_and_text(study)
+    made = overrides.in_place(made) if overrides else made
+    own = [Path(study)] if not isinstance(study, Study) and Path(study).is_file() else []
+    return [*own, *(files_of(made.folder / made.suite) if made.suite else map(Path, benchmark_of(made).sources()))]
+
+
+def _refuse_to_clobber(folder: Path, answers: Path, inputs: Sequence[Path], *, replace: bool) -> None:
+    """Refuse answers that a participant would get, inputs, and paths where something else stands."""
     restore(folder)
+    check_new_folder(folder, inputs)
+    check_output(answers, inputs)
     if answers.resolve().is_relative_to(folder.resolve()):
         raise UsageError(Note.of("answers-inside", folder=folder, path=answers))
     names = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
     ours = {MANIFEST, ITEMS, QUESTIONS, README}
-    if (folder.exists() and not folder.is_dir()) or (names and MANIFEST not in names) or names - ours:
+    if (names and MANIFEST not in names) or names - ours:
         raise UsageError(Note.of("not-overwritten", path=folder))
-    there = [path for path, is_there in ((folder, bool(names)), (answers, answers.exists())) if is_there]
-    if answers.is_dir() or (there and not replace):
+    is_kept = answers.exists() and not is_stream(answers)
+    there = [path for path, is_there in ((folder, bool(names)), (answers, is_kept)) if is_there]
+    if there and not replace:
         raise UsageError(Note.of("exists-already", paths=there))
 
 
@@ -286,14 +300,9 @@ def _write(path: Path, text: str) -> None:
 
 def _write_answers(path: Path, lines: Path, header: Mapping[str, Json]) -> None:
     """Write the answers: first a line that says which challenge they are of, and by what an edit is noticed."""
-    with scratch_beside(path) as scratch:
-        aside = scratch / path.name
-        with aside.open("wb") as whole, lines.open("rb") as body:
-            whole.write(json.dumps({"format": FORMAT, **header}).encode() + b"\n")
-            shutil.copyfileobj(body, whole)
-            whole.flush()
-            os.fsync(whole.fileno())
-        aside.replace(path)
+    with output_file(path) as whole, lines.open("rb") as body:
+        whole.write(json.dumps({"format": FORMAT, **header}).encode() + b"\n")
+        shutil.copyfileobj(body, whole)
 
 
 def _readme(manifest: Mapping[str, Any], questions: int) -> str:

@@ -9,14 +9,16 @@ from typing import Any, cast
 
 from ..errors import UnknownNameError, UsageError
 from ..messages import Note
-from ..models.load import EncoderSource, Source, source
+from ..models.fake import Fake
+from ..models.load import EncoderSource, Source, Weights, source
 from ..models.scratch import Scratch
 from ..models.telling import is_told
 from ..models.vector_lessons import groups_in
 from . import artifacts
-from .api import LEDGER, STUDY, Overrides, study_and_text
+from .api import LEDGER
 from .ledger import Ledger, Planned
 from .study import Study
+from .trust import study_of_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ def trained_encoder(run: Path, model: str, training: int | None = None) -> Train
     if not (run / LEDGER).is_file():
         raise UsageError(Note.of("not-a-run", file=LEDGER, path=run))
     with Ledger(run / LEDGER) as ledger:
-        study = Overrides.kept(ledger).in_place(study_and_text(run / STUDY)[0])
+        study = study_of_run(run, ledger)
         planned = [one for one in ledger.planned(0) if one.kind == "train"]
         chosen = _chosen(planned, model, training)
         chain = _chain(ledger, chosen.cell)
@@ -44,7 +46,8 @@ def trained_encoder(run: Path, model: str, training: int | None = None) -> Train
 def open_trained_encoder(of: TrainedEncoder, run: Path) -> Any:
     """Make a trained encoder ready; what was trained to write answers is refused."""
     is_new = isinstance(of.base, Scratch)  # which pre-training makes a model of
-    if not ("vectors" in of.base.can or is_new) or not all(is_told(folder) for folder in of.added[is_new:]):
+    is_able = is_new or (isinstance(of.base, Weights | Fake) and "vectors" in of.base.can)  # no code, no endpoint
+    if not is_able or not all(is_told(folder) for folder in of.added[is_new:]):
         raise UsageError(Note.of("export-no-vectors", path=run))
     if groups_in(of.added):
         raise UsageError(Note.of("export-groups"))
@@ -82,6 +85,10 @@ def _chain(ledger: Ledger, cell: str) -> list[str]:
 
 def _base(study: Study, model: str) -> Source:
     """Give the model that a model was trained from, and nothing of the study trained."""
+    seen = {model}
     while "train" in study.models.get(model, {}):
         model = str(study.models[model]["train"])
+        if model in seen:
+            raise UsageError(Note.of("trained-from-itself", model=model))
+        seen.add(model)
     return source(model, study.models.get(model), study.folder, others=study.models)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from ..limits import inflated, parse_json
+from ..errors import LearnerError
+from ..limits import MOST_NESTED, deflated, inflated, is_deep, parse_json
 from ..masking import masked_all
+from ..messages import Note
 from ..scores.reduce import Array
 from .costs import Cost
 
@@ -66,9 +67,12 @@ def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
 
 
 def packed(body: Mapping[str, Any]) -> bytes:
-    """Pack what is kept as JSON, without keys: equal contents give equal bytes."""
-    text = json.dumps(masked_all(body), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    """Pack what is kept as JSON, without keys: equal contents give equal bytes; what would not be read is refused."""
+    kept = masked_all(body)
+    text = json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    if is_deep(text, kept):
+        raise LearnerError(Note.of("answer-too-deep", most=MOST_NESTED))
+    return deflated(text.encode("utf-8", "surrogatepass"))
 
 
 def unpacked(body: bytes) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
+from ..databases import is_filled
 from ..episodes import ALL, Shots, draw
 from ..errors import UsageError
 from ..messages import Note
@@ -20,7 +21,6 @@ from .api import LEDGER, Prepared, open_run
 from .cells import Cell
 from .estimate import Spent, by_likeness, expected_seconds, most_alike, split_cost
 from .ledger import Ledger
-from .ledger_file import is_filled
 from .plan import Plan, sampler
 from .variation import LEAST_ANSWERS, LEAST_EPISODES, KindKey, Variations, measured_variations
 

@@ -22,14 +22,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ..databases import is_filled, log_of, transaction
 from ..errors import LedgerError
 from ..ids import Json
-from ..limits import inflated, parse_json
+from ..limits import deflated, inflated, parse_json
 from ..masking import masked, masked_all
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
-from ..transactions import transaction
 from .cells import Cell
 from .costs import Cost
 from .finished import Finished, Score, checksum, unpacked
@@ -38,12 +38,10 @@ from .ledger_file import (
     connected,
     damaged,
     is_damage,
-    is_filled,
-    log_of,
     make_or_upgrade,
     refuse_unreadable,
 )
-from .ledger_schema import CHECKED, COSTS, sound
+from .ledger_schema import CHECKED, COSTS, KEPT, sound
 
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
@@ -111,7 +109,9 @@ class Ledger:
         try:
             with transaction(self.db):
                 yield
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
+            if is_damage(error):
+                raise LedgerError(f"{damaged(error)}: {self.path}") from None
             raise LedgerError(f"can't write the ledger ({error}); finished cells are kept: {self.path}") from error
 
     # --- plans -------------------------------------------------------------------------------------------------------
@@ -224,16 +224,32 @@ class Ledger:
                 self.db.execute(f"INSERT INTO costs VALUES ({', '.join('?' * len(costs))})", costs)  # noqa: S608
                 traces = [(cell.id, name, json.dumps(list(points))) for name, points in found.traces.items()]
                 self.db.executemany("INSERT INTO traces VALUES (?, ?, ?)", traces)
-            self.db.execute(
-                "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
-                "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''",
-                (cell.id,),
-            )
+            self.mark_done([cell.id])
+
+    def mark_done(self, cells: Iterable[str]) -> None:
+        """Note that cells are finished, within a transaction."""
+        self.db.executemany(
+            "INSERT INTO cells (id, state, owner, beat) VALUES (?, 'done', '', 0) "
+            "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''",
+            [(cell,) for cell in cells],
+        )
 
     def forget(self, cell: str) -> None:
         """Drop all that was kept of what a cell gave, within a transaction: it is not finished then."""
-        for table in (*CHECKED, "costs", "traces"):
+        for table in KEPT:
             self.db.execute(f"DELETE FROM {table} WHERE cell = ?", (cell,))  # noqa: S608 (ours)
+
+    def rows(self, table: str) -> Iterator[Any]:
+        """Read what a table keeps of finished cells, as it is; what is damaged is dropped."""
+        asked = ", ".join(f"t.{name}" for name in KEPT[table])
+        only = f" WHERE {sound(table)}" if table in CHECKED else ""
+        return self.db.execute(f"SELECT {asked} FROM {table} t{only}")  # noqa: S608 (ours)
+
+    def take(self, table: str, rows: Iterable[Any]) -> None:
+        """Keep rows of another ledger, within a transaction; where there are some, those stay."""
+        names = KEPT[table]
+        columns, marks = ", ".join(names), ", ".join("?" * len(names))
+        self.db.executemany(f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608 (ours)
 
     def _insert(self, table: str, cell: str, *values: bytes | str | int) -> None:
         row = (cell, *values, checksum(cell, *values))
@@ -248,7 +264,7 @@ class Ledger:
                     self._keep_score(cell, signature, units, unusable)
 
     def _keep_score(self, cell: str, signature: str, units: Array, unusable: Mapping[str, int]) -> None:
-        body = zlib.compress(np.ascontiguousarray(units, dtype="<f8").tobytes(), 6)
+        body = deflated(np.ascontiguousarray(units, dtype="<f8").tobytes())
         self._insert("scores", cell, signature, units.shape[1], body, json.dumps(dict(sorted(unusable.items()))))
 
     def fail(self, cell: str, owner: str, state: Literal["failed", "skipped"], why: Note, trace: str = "") -> None:

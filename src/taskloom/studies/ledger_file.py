@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from .. import __version__
+from ..databases import connect_read_only, is_filled, is_writable, transaction, write_ahead
 from ..errors import LedgerError
 from ..folders import make_private
 from ..messages import Note
-from ..transactions import transaction, write_ahead
 from .ledger_schema import APPLICATION, FORMAT, SCHEMA, is_older, refuse_foreign, show_upgraded, upgrade
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
@@ -28,15 +25,14 @@ def connected(path: Path, *, filling: bool) -> tuple[sqlite3.Connection, bool]:
         raise LedgerError(Note.of("not-a-ledger", path=path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if writable := _is_writable(path):
+        if writable := is_writable(path):
             make_private(path)
             db = sqlite3.connect(path, timeout=30, isolation_level=None)
-        elif is_filled(log_of(path)):
-            db = _in_memory(path)
         else:
-            where = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-            db = sqlite3.connect(where, uri=True, isolation_level=None)
+            db = connect_read_only(path)
     except (OSError, sqlite3.Error) as error:
+        if is_damage(error):
+            raise LedgerError(f"{damaged(error)}: {path}") from None
         raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
     return db, writable
 
@@ -92,26 +88,12 @@ def damaged(problem: object) -> str:
     return f"the ledger is damaged ({problem}); sqlite3's .recover may save some of it"
 
 
-def log_of(path: Path) -> Path:
-    """Name the file in which SQLite keeps what is written until it is in the ledger."""
-    return path.with_name(f"{path.name}-wal")
-
-
-def is_filled(path: Path) -> bool:
-    """Tell a file that something was written in."""
-    return path.is_file() and path.stat().st_size > 0
-
-
 def _is_filled_soon(path: Path) -> bool:
     """Tell a file that something is written in; a run that has just made it is given a moment."""
     until = time.monotonic() + MOMENT
     while not (found := is_filled(path)) and time.monotonic() < until:
         time.sleep(0.02)
     return found
-
-
-def _is_writable(path: Path) -> bool:
-    return all(os.access(one, os.W_OK) for one in (path.parent, path if path.exists() else path.parent))
 
 
 def _is_blank(db: sqlite3.Connection) -> bool:
@@ -124,23 +106,8 @@ def _create(db: sqlite3.Connection) -> None:
     with transaction(db):
         if not _is_blank(db):
             return  # another process was quicker
-        for statement in SCHEMA.split(";"):
+        for statement in SCHEMA:
             db.execute(statement)
         db.execute("INSERT INTO about VALUES ('made_by', ?)", (f"taskloom {__version__}",))
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def _in_memory(path: Path) -> sqlite3.Connection:
-    """Read a ledger with what a killed run left in its log, which SQLite would have to write into the file first."""
-    with TemporaryDirectory(prefix="taskloom-") as aside:
-        for one in (path, log_of(path)):
-            shutil.copy(one, Path(aside) / one.name)
-        read = sqlite3.connect(":memory:", isolation_level=None)
-        with closing(sqlite3.connect(Path(aside) / path.name)) as whole:
-            try:
-                whole.backup(read)
-            except sqlite3.DatabaseError as error:
-                read.close()
-                raise LedgerError(f"{damaged(error)}: {path}") from None
-    return read

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from ..databases import has_tables, tables_of, transaction
 from ..errors import LedgerError
 from ..messages import Note
-from ..transactions import transaction
 from .costs import Cost
 
 FORMAT = 6
@@ -22,7 +22,12 @@ CHECKED: Mapping[str, tuple[str, ...]] = {  # tables with a checksum -> what it 
     "scores": ("signature", "width", "units", "unusable"),
 }
 COSTS = ", ".join(f.name for f in fields(Cost))
-SCHEMA = f"""
+KEPT: Mapping[str, tuple[str, ...]] = {  # tables of what a finished cell gave -> their columns
+    **{table: ("cell", *names, "digest") for table, names in CHECKED.items()},
+    "costs": ("cell", "kind", "learner", "task", "shots", "ended", *(f.name for f in fields(Cost))),
+    "traces": ("cell", "name", "points"),
+}
+TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (
     id TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, beat REAL NOT NULL,
@@ -38,7 +43,7 @@ CREATE TABLE scores (
 CREATE TABLE costs (
     cell TEXT PRIMARY KEY, kind TEXT NOT NULL, learner TEXT NOT NULL, task TEXT NOT NULL, shots NOT NULL,
     ended REAL NOT NULL,
-    {", ".join(f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL DEFAULT 0" for f in fields(Cost))});
+    {costs});
 CREATE TABLE traces (cell TEXT NOT NULL, name TEXT NOT NULL, points TEXT NOT NULL, PRIMARY KEY (cell, name));
 CREATE TABLE plans (trial INTEGER PRIMARY KEY, digest TEXT NOT NULL, about TEXT NOT NULL);
 CREATE TABLE planned (
@@ -47,8 +52,12 @@ CREATE TABLE planned (
     fold TEXT NOT NULL, PRIMARY KEY (trial, place)
 ) WITHOUT ROWID;
 CREATE INDEX by_state ON cells (state, owner);
-CREATE INDEX by_cell ON planned (cell);
+CREATE INDEX by_cell ON planned (cell)
 """
+COLUMNS = {f.name: f"{f.name} {'REAL' if f.type == 'float' else 'INTEGER'} NOT NULL" for f in fields(Cost)}
+SCHEMA = TABLES.replace("{costs}", ", ".join(f"{column} DEFAULT 0" for column in COLUMNS.values())).split(";")
+OLDER = TABLES.replace("{costs}", ", ".join(column for name, column in COLUMNS.items() if name not in ADDED)).split(";")
+UPGRADE = [f"ALTER TABLE costs ADD COLUMN {name} NOT NULL DEFAULT 0" for name in ADDED]
 
 
 def sound(table: str, cell: str = "t.cell") -> str:
@@ -61,8 +70,8 @@ def upgrade(db: sqlite3.Connection) -> None:
     """Give a ledger of format 5 the columns that costs have since; nothing that was kept changes."""
     with transaction(db):
         if _version(db) == FORMAT - 1:  # another process may have been quicker
-            for name in ADDED:
-                db.execute(f"ALTER TABLE costs ADD COLUMN {name} NOT NULL DEFAULT 0")
+            for statement in UPGRADE:
+                db.execute(statement)
             db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -88,14 +97,15 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     if application != APPLICATION:
         raise LedgerError(Note.of("not-a-ledger", path=path))
     version = _version(db)
-    if version == FORMAT - 1:
-        return  # it can be read as it is
     if version > FORMAT:
         raise LedgerError(
             f"ledger format {version} is newer than {FORMAT}, which this release reads; upgrade taskloom: {path}"
         )
-    if version < FORMAT:
+    if version < FORMAT - 1:
         raise LedgerError(
             f"ledger format {version} is of an older release, whose cells have other ids; not changed; "
             f"run into another folder (-o), or move it: {path}"
         )
+    known = (SCHEMA, OLDER, [*OLDER, *UPGRADE])
+    if not any(has_tables(db, tables_of(*statements)) for statements in known):
+        raise LedgerError(Note.of("ledger-tables", path=path))

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LedgerError
-from ..messages import Note
 from .ledger import Ledger
-from .ledger_schema import CHECKED, sound
-
-_SOUND = sound("results")
+from .ledger_schema import CHECKED, KEPT, sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,47 +25,31 @@ def merge(ledger: Ledger, other: Path) -> Merged:
     """Copy what another ledger has finished; where both have a cell, ours is kept, with its scores."""
     if not other.is_file() or other.samefile(ledger.path):
         raise LedgerError(f"a ledger can't be merged with itself, or is missing: {other}")
-    with Ledger(other) as theirs:  # refuses what is none
-        theirs.refuse_damaged()  # or what it lacks would be blamed on ours
-    discard_damaged(ledger, [cell for (cell,) in ledger.db.execute("SELECT cell FROM results")])
-    ledger.db.execute("ATTACH DATABASE ? AS other", (str(other),))
-    try:
-        _refuse_other_tables(ledger, other)
+    with Ledger(other) as theirs:
+        theirs.refuse_damaged()
+        discard_damaged(ledger, [cell for (cell,) in ledger.db.execute("SELECT cell FROM results")])
         with ledger.writing():
-            return _taken_over(ledger)
-    finally:
-        ledger.db.execute("DETACH DATABASE other")
+            return _taken_over(ledger, theirs)
 
 
-def _refuse_other_tables(ledger: Ledger, other: Path) -> None:
-    """Refuse a ledger with columns that ours does not have: their names would be taken for SQL."""
-    for table in (*CHECKED, "costs"):
-        theirs, ours = (
-            {row[1] for row in ledger.db.execute(f"PRAGMA {of}.table_info({table})")} for of in ("other", "main")
-        )
-        if not theirs <= ours:
-            raise LedgerError(Note.of("not-a-ledger", path=other))
+def _taken_over(ledger: Ledger, theirs: Ledger) -> Merged:
+    """Copy row by row: another ledger may be one that can only be read, and an error is of one of the two."""
+    cells = _compared(ledger, theirs)
+    taken = cells["new"] | cells["same"]
+    for table in KEPT:
+        ledger.take(table, (row for row in theirs.rows(table) if row[0] in taken))
+    ledger.mark_done(taken | cells["differ"])
+    return Merged(*(len(cells[state]) for state in ("new", "differ", "damaged")))
 
 
-def _taken_over(ledger: Ledger) -> Merged:
-    both = "JOIN other.results o USING (cell) JOIN main.results r USING (cell)"
-    (differ,) = ledger.db.execute(
-        f"SELECT count(*) FROM main.results r JOIN other.results t USING (cell) WHERE r.body != t.body AND {_SOUND}"  # noqa: S608 (ours)
-    ).fetchone()
-    (damaged,) = ledger.db.execute(f"SELECT count(*) FROM other.results t WHERE NOT {_SOUND}").fetchone()  # noqa: S608
-    take = f"INSERT OR IGNORE INTO results SELECT * FROM other.results t WHERE {_SOUND}"  # noqa: S608 (ours)
-    new = ledger.db.execute(take).rowcount
-    for table in ("keys", "outputs", "scores", "costs"):
-        names = [row[1] for row in ledger.db.execute(f"PRAGMA other.table_info({table})")]  # an older one has fewer
-        columns, asked = ", ".join(names), ", ".join(f"t.{name}" for name in names)
-        same = f"SELECT {asked} FROM other.{table} t {both} WHERE r.body = o.body"  # noqa: S608 (ours)
-        ledger.db.execute(f"INSERT OR IGNORE INTO {table} ({columns}) {same}")
-    ledger.db.execute(
-        "INSERT INTO cells (id, state, owner, beat) "
-        "SELECT r.cell, 'done', '', 0 FROM main.results r JOIN other.results o USING (cell) WHERE true "
-        "ON CONFLICT (id) DO UPDATE SET state = 'done', owner = '', beat = 0, why = '', trace = ''"
-    )
-    return Merged(new, differ, damaged)
+def _compared(ledger: Ledger, theirs: Ledger) -> dict[str, set[str]]:
+    """Tell which finished cells of another ledger are new, the same as ours, different, or damaged there."""
+    found: dict[str, set[str]] = {"new": set(), "same": set(), "differ": set(), "damaged": set()}
+    for cell, body, is_sound in theirs.db.execute(f"SELECT t.cell, t.body, {sound('results')} FROM results t"):  # noqa: S608 (ours)
+        row = ledger.db.execute("SELECT body FROM results WHERE cell = ?", (cell,)).fetchone()
+        state = "damaged" if not is_sound else "new" if not row else "same" if row[0] == body else "differ"
+        found[state].add(cell)
+    return found
 
 
 def discard_damaged(ledger: Ledger, cells: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
+from ..databases import is_filled
 from ..errors import StudyError
 from ..messages import Note
 from ..progress import Progress
@@ -16,7 +17,6 @@ from .api import LEDGER, Prepared
 from .cells import Cell
 from .kinds import LOADING, run_once
 from .ledger import Ledger
-from .ledger_file import is_filled
 from .plan import Plan
 from .run import Done
 

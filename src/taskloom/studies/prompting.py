@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,19 +11,18 @@ from typing import Any
 from ..core import Example, Suite
 from ..episodes import Sampler, Shots, draw_id, episode
 from ..errors import TaskloomError, UnknownNameError, UsageError
-from ..learners import Learner
 from ..learners.answering import answer
 from ..messages import Note, text_of
 from ..models import Decoding, Lesson, Measure, Odds, Prompt, Reply, Unmeasured, Usage
 from ..models.recipe import Learnt, Recipe
 from ..suites.store import open_suite
-from .api import LEDGER, STUDY, Overrides, study_and_text, suite_folder
+from .api import LEDGER, study_and_text
 from .cells import Cell
 from .ledger import Ledger, Planned
 from .plan import sampler
 from .results import QUERY
 from .study import Study, StudyLearner, StudyProtocol
-from .study_learners import learners_of, models_of
+from .trust import OpenedStudy
 from .work import Bench, drawn_for, prompt_hash, tools_for
 
 BLOCK = 1000  # examples that are looked through at a time
@@ -82,12 +81,13 @@ def show_prompt(
     seed: int | None = None,
     item: str = "",
     study: Study | str | Path | None = None,
+    trust_code: bool = False,
 ) -> ShownPrompt:
     """Give what a model is sent for an item of a task, with the learner and episodes of a study, or of a run.
 
     `place` is a suite's folder, or a run's, whose ledger keeps a hash of each prompt. What is not named is the first:
     the learner that has a model, the setting, the seed, and the item that is asked about. A learner may be described
-    instead of named, with its options.
+    instead of named, with its options. Code in files that a run names runs only where it is trusted.
     """
     folder = Path(place)
     described = learner if isinstance(learner, StudyLearner) else None
@@ -95,12 +95,14 @@ def show_prompt(
     if (folder / LEDGER).is_file():
         if study is not None or described:
             raise UsageError("a run has its own study and learners; name a suite to use others")
-        return _shown_of_run(folder, task, name, shots, seed, item)
+        return _shown_of_run(folder, task, name, shots, seed, item, trust_code=trust_code)
     suite = open_suite(folder)
     made = _study(suite, task, name, shots, study)
     made = replace(made, learners={**made.learners, name: described}) if described else made
-    bench = _bench(made, suite, folder)
-    shown = _shown(bench, _cell(bench, task, name or _with_model(bench.learners), shots, seed), item)
+    opened = OpenedStudy(study=made, suite=suite, folder=folder, trust_code=trust_code or not made.of_run)
+    name = name or opened.with_model()
+    bench = opened.bench([name])
+    shown = _shown(bench, _cell(bench, task, name, shots, seed), item)
     return shown if study is not None else replace(shown, is_drawn=True)  # without a study, no item is more drawn
 
 
@@ -132,33 +134,17 @@ def _cell(bench: Bench, task: str, learner: str, shots: Shots | None, seed: int 
     )  # fmt: skip
 
 
-def bench_of_run(folder: Path, ledger: Ledger) -> Bench:
-    """Give what a worker of a run has at hand: its study, suite, learners and models."""
-    suite = open_suite(suite_folder(ledger))
-    study = Overrides.kept(ledger).in_place(study_and_text(folder / STUDY)[0])
-    return _bench(study, suite, folder)
-
-
-def _bench(study: Study, suite: Suite, folder: Path) -> Bench:
-    learners = learners_of(study)
-    return Bench(study, suite, learners, models_of(study, learners), folder)
-
-
-def _with_model(learners: Mapping[str, Learner]) -> str:
-    """Name the first learner that asks a model."""
-    return next((name for name, of in learners.items() if of.models), next(iter(learners)))
-
-
 # --- of a run --------------------------------------------------------------------------------------------------------
 
 
 def _shown_of_run(
-    folder: Path, task: str, learner: str, shots: Shots | None, seed: int | None, item: str
+    folder: Path, task: str, learner: str, shots: Shots | None, seed: int | None, item: str, *, trust_code: bool
 ) -> ShownPrompt:
     """Show a prompt of a run, with the hash of what was sent."""
     with Ledger(folder / LEDGER) as ledger:
-        bench = bench_of_run(folder, ledger)
-        name = learner or _with_model(bench.learners)
+        opened = OpenedStudy.of_run(folder, ledger, trust_code=trust_code)
+        name = learner or opened.with_model()
+        bench = opened.bench([name])
         one = _planned(ledger.planned(0), task, name, shots, seed)
         with ledger.naming_damage(f"cell {one.cell}"):
             asked = list((ledger.result(one.cell) or {}).get("sets", {}).get(QUERY, {"items": []})["items"])
@@ -220,7 +206,7 @@ class _Silent:
 def _shown(bench: Bench, cell: Cell, item: str) -> ShownPrompt:
     """Do with one item of a cell what a run does, but for asking the model."""
     if cell.learner not in bench.learners:
-        raise UnknownNameError("learner", cell.learner, bench.learners)
+        raise UnknownNameError("learner", cell.learner, bench.study.learners)
     of, drawn = bench.learners[cell.learner], drawn_for(bench, cell)
     trial = episode(bench.suite, drawn)
     asked = next((example for example in trial.query if item in ("", example.item.id)), None)

@@ -181,7 +181,9 @@ def plan_about(ledger: Ledger, trial: int) -> PlanAbout | None:
         texts = [about.study, *about.baselines, *about.learners.values(), *about.digests.values()]
         if not all(isinstance(one, str) for one in texts) or not all(type(n) is int for n in about.notes().values()):
             raise TypeError("texts and counts are expected")
-        [Note.from_json(note) for note in (*about.dropped, *about.taught)]
+        notes = [Note.from_json(note) for note in (*about.dropped, *about.taught)]
+        if not all(type(dict(note.values).get("count")) is int for note in notes[: len(about.dropped)]):
+            raise TypeError("what was dropped is counted")
         {name: dict(settings) for name, settings in about.settings.items()}
     return about
 

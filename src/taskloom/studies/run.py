@@ -15,7 +15,7 @@ from typing import Literal
 from ..errors import LedgerError
 from ..folders import remove_leftovers
 from ..messages import Note
-from ..processes import new_owner
+from ..processes import ending_signals, leave_terminal, new_owner
 from ..progress import Progress
 from . import artifacts
 from .cells import Cell
@@ -55,7 +55,7 @@ def run(
     stopping: Callable[[], None] | None = None,
     status: Callable[[str], None] | None = None,
 ) -> Done:
-    """Run all cells that are not finished; Ctrl-C and SIGTERM finish the cells at hand and give the others back.
+    """Run all cells that are not finished; a signal to end finishes the cells at hand and gives the others back.
 
     A crew is shut down at the end; without one, so many workers here are. `stopping` is called as soon as that is asked
     for, and `status` with who is at work.
@@ -190,15 +190,17 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 @contextmanager
 def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
-    """Turn Ctrl-C and SIGTERM into an event; a second one stops at once, and more are ignored meanwhile."""
+    """Turn Ctrl-C, SIGTERM and SIGHUP into an event; a second one stops at once, and more are ignored meanwhile."""
     stop, at_once = threading.Event(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
-    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (a signal handler's arguments)
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (as all signal handlers)
         if at_once.is_set():
             return  # what is being cleaned up would be left half done
+        if number == signal.SIGHUP:
+            leave_terminal()
         if stop.is_set():
             at_once.set()
             raise KeyboardInterrupt
@@ -206,7 +208,7 @@ def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
         if notify:  # by another thread: this one may hold what printing needs
             threading.Thread(target=notify, daemon=True).start()
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in ending_signals()}
     try:
         yield stop
     finally:

@@ -14,6 +14,7 @@ from .. import benchmarks
 from ..episodes import DRAWN, Sampler, Shots
 from ..errors import StudyError, UnknownNameError, UsageError, nearest
 from ..learners import BASELINES
+from ..limits import refuse_no_file, whole_number
 from ..presets import PRESETS
 from ..schema import Node, key, read, short, taken
 from ..scores import METRICS
@@ -25,6 +26,7 @@ from .yaml_reader import Places, StudyFaults, places_in, read_yaml
 FORMAT = 1
 MAX_FILE = 1 << 18  # bytes of a study file: six seconds to read; those that come with taskloom have 12,000 at most
 MOST = 100_000  # seeds that a number can stand for, and episodes of a setting
+LARGEST_SEED = (1 << 63) - 1  # that a ledger holds
 WRITTEN = (
     "NAME: {} or NAME: {LEARNER: {option: value}}, "
     "with optional keys tasks, shots, episodes, training, optional and resources"
@@ -43,12 +45,18 @@ def _settings(node: Node, key: str, default: Mapping[Shots, int]) -> dict[Shots,
         if not {key, "episodes"} & node.values.keys():
             return dict(default)  # each with its own number
         return dict.fromkeys(_listed_settings(node, key, tuple(default)), episodes)
-    counts = {_setting(int(s) if isinstance(s, str) and s.isdecimal() else s): count for s, count in written.items()}
+    counts = {_setting(_number_or_name(setting)): count for setting, count in written.items()}
     if None in counts or not counts or not all(map(_is_count, counts.values())):
         wanted = f"integers >= 0, all or drawn, each with a number of episodes, at most {MOST:,}"
         node.fault(key, f"{key} must be {wanted}: {short(written)}")
         return dict(default)
     return {setting: count for setting, count in counts.items() if setting is not None}
+
+
+def _number_or_name(setting: Any) -> Any:
+    """Read a number of shots that was quoted."""
+    number = whole_number(setting) if isinstance(setting, str) else None
+    return setting if number is None else number
 
 
 def _is_count(value: Any) -> bool:
@@ -80,6 +88,8 @@ def _seeds(node: Node, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         node.fault(key, f"{key} must be an integer >= 1, or a list that is not empty: {short(node.values[key])}")
     elif isinstance(found, int) and found > MOST:
         node.fault(key, f"{key} must be at most {MOST:,}: {found}")
+    elif isinstance(found, tuple) and max(found, default=0) > LARGEST_SEED:
+        node.fault(key, f"{key} must be integers up to {LARGEST_SEED}: {max(found)}")
     else:
         return tuple(range(found)) if isinstance(found, int) else tuple(dict.fromkeys(found))
     return default
@@ -154,6 +164,7 @@ class Study:
     metrics: tuple[str, ...] = ()  # of all tasks that they can score; none: each task's own
     folder: Path = Path()  # where the file lies: paths in it start there
     places: Places = field(default_factory=dict, compare=False, repr=False)  # where in the file its parts are written
+    of_run: bool = field(default=False, compare=False)  # whether it is a run's copy, which may have come from others
 
     def with_baselines(self) -> Study:
         """Put the baselines among its learners: those that are listed, or all that it does not have under any name."""
@@ -350,6 +361,8 @@ def load(name_or_path: str) -> tuple[Study, str]:
     path, own = Path(name_or_path), benchmarks.studies()
     if name_or_path in own:
         return parse(text := own[name_or_path].read_text(encoding="utf-8"), f"{name_or_path}.yaml"), text
+    if path.exists():
+        refuse_no_file(path)
     if not path.is_file():
         raise UsageError(f"no such study and no such file; {nearest(name_or_path, own)}: {name_or_path!r}")
     if path.stat().st_size > MAX_FILE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -26,34 +26,42 @@ from .yaml_reader import StudyFaults
 Get: TypeAlias = "Callable[[str, Source], object]"  # fetches a model by its name in the study
 
 
-def learners_of(study: Study) -> dict[str, Learner]:
-    """Make the learners of a study, or name all that is wrong with them."""
+def learners_of(study: Study, names: Collection[str] | None = None) -> dict[str, Learner]:
+    """Make the learners of a study, all or these, or name all that is wrong with them."""
     faults = StudyFaults(study.places)
-    made = made_learners(study, faults)
+    made = made_learners(study, faults, names)
     faults.settle()
     return made
 
 
-def models_of(study: Study, learners: Mapping[str, Learner]) -> dict[str, Source | Trained]:
-    """Say where the models are that learners need, or name all that is wrong with what was said."""
+def models_of(
+    study: Study, learners: Mapping[str, Learner], names: Collection[str] = ()
+) -> dict[str, Source | Trained]:
+    """Say where the models are that learners need, and these, or name all that is wrong with what was said."""
     faults = StudyFaults(study.places)
-    made = found_models(study, learners, faults)
+    made = found_models(study, learners, faults, names)
     faults.settle()
     return made
 
 
-def made_learners(study: Study, faults: StudyFaults) -> dict[str, Learner]:
-    """Make the learners of a study that can be made; note the faults of the others."""
+def made_learners(study: Study, faults: StudyFaults, names: Collection[str] | None = None) -> dict[str, Learner]:
+    """Make the learners of a study, all or these, that can be made; note the faults of the others."""
     made = {}
     for name, chosen in study.learners.items():
-        with faults.of("learner", name):
-            made[name] = learner(chosen.learner, chosen.options, study.folder)
+        if names is None or name in names:
+            with faults.of("learner", name):
+                made[name] = learner(chosen.learner, chosen.options, study.folder)
     return made
 
 
-def found_models(study: Study, learners: Mapping[str, Learner], faults: StudyFaults) -> dict[str, Source | Trained]:
-    """Find the models of learners, and the bases of those that are trained, which must not come back to themselves."""
-    users = {model: name for name, of in learners.items() for model in of.models}
+def found_models(
+    study: Study, learners: Mapping[str, Learner], faults: StudyFaults, names: Collection[str] = ()
+) -> dict[str, Source | Trained]:
+    """Find the models of learners, and the bases of those that are trained, which must not come back to themselves.
+
+    Models of these names are found whether a learner uses them or not.
+    """
+    users = dict.fromkeys(names, "") | {model: name for name, of in learners.items() for model in of.models}
     made: dict[str, Source | Trained] = {}
     for first, user in sorted(users.items()):
         chain, model = list[str](), first

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from ..answers import is_finite
 from ..core import declared
 from ..errors import ChallengeError, UsageError
-from ..folders import write_whole
+from ..folders import check_output, is_stream, write_output
 from ..messages import Note
 from ..schema import Node, read
 from ..texts import without_surrogates
@@ -212,12 +212,18 @@ def write_predictions(
 ) -> None:
     """Write answers, each a label, None, or `{"label": ..., "score": ...}`: a line for each question."""
     path = Path(path)
-    if path.exists() and (path.is_dir() or not replace):
-        raise UsageError(Note.of("exists-already", paths=[path]))
+    refuse_to_clobber(path, replace=replace)
     lines = ",\n".join(f"{json.dumps(question)}: {_written(given)}" for question, given in answers.items())
     head = json.dumps(declared(about), ensure_ascii=False) if about and declared(about) else ""
     text = f'{{"{ABOUT}": {head}, "{ANSWERS}": {{\n{lines}\n}}}}\n' if head else f"{{\n{lines}\n}}\n"
-    write_whole(path, text)
+    write_output(path, text)
+
+
+def refuse_to_clobber(path: Path, inputs: Iterable[Path] = (), *, replace: bool) -> None:
+    """Refuse a file for predictions that is an input, or that is there unless it is to be replaced."""
+    check_output(path, inputs)
+    if path.exists() and not is_stream(path) and not replace:
+        raise UsageError(Note.of("exists-already", paths=[path]))
 
 
 def _written(given: Any) -> str:

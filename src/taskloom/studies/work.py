@@ -63,6 +63,7 @@ class Bench:
     words: dict[str, WordCounts] = field(default_factory=dict)
     opened: dict[str, tuple[Uses, LanguageModel]] = field(default_factory=dict)
     encoders: dict[str, tuple[Uses, KeptVectors]] = field(default_factory=dict)
+    check: Callable[[str, Source], None] | None = None  # refuses models, by name, that must not be opened
 
     def model(self, name: str, uses: Uses = ()) -> LanguageModel:
         """Open a model once; of those that were trained, the last few are kept, for each has weights of its own."""
@@ -82,14 +83,20 @@ class Bench:
         opened[name] = found  # the last one that was asked for
         return found[1]
 
+    def allowed(self, name: str) -> Source:
+        """Give where a model is that may be opened, or refuse it."""
+        if self.check:
+            self.check(bases(self.models, name)[0], self.base(name))
+        return self.base(name)
+
     def _open(self, name: str, chain: Uses) -> LanguageModel:
-        base = self.base(name)
+        base = self.allowed(name)
         if not chain:
             return base.open(self.run, workers=self.workers)
         return cast(TrainableSource, base).open_trained(self.run, self._added(chain), workers=self.workers)
 
     def _open_vectors(self, name: str, chain: Uses) -> KeptVectors:
-        base, added = cast(EncoderSource, self.base(name)), self._added(chain)
+        base, added = cast(EncoderSource, self.allowed(name)), self._added(chain)
         named = self.ids.get(bases(self.models, name)[0]) or base.identity()
         content: Json = {"base": named, "added": [artifacts.digest(self.run, id_) for _, id_ in chain]}
         if isinstance(base, Precomputed):

@@ -17,7 +17,7 @@ from ..errors import SourceError, TaskloomError, UnknownNameError, UsageError
 from ..ids import Json
 from ..messages import Note, counted_notes
 from ..schema import key
-from ..sources.files import Layout, OnError, Place, Row, RowFaults, refuse_missing
+from ..sources.files import BY_OPTION, Layout, OnError, Place, Row, RowFaults, refuse_missing
 from ..sources.splits import NO_SPLIT, SPLIT, Split
 from ..sources.table import Field, joined, read_fields, settled, take_records
 from . import fields
@@ -68,7 +68,7 @@ def field_suite(
         if name not in names:
             raise UnknownNameError("field", name, names)
     folds = _folds(options.partitions, names)
-    faults, dropped = RowFaults(options.on_error), Counter[Note]()
+    faults, dropped = RowFaults(options.on_error, other_encoding=BY_OPTION), Counter[Note]()
     layout = Layout(encoding=options.file_encoding, delimiter=options.delimiter, header=header)
     tables = split.tables(options.source)
     read = _Reading(options, of, layout, split, faults, dropped)

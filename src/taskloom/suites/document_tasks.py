@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ..core import DROPPED, POOLS, Answer, Example, Item, Labels, Number, Output, Ranking, Stored, Suite, Task, Terms
 from ..errors import SourceError
 from ..ids import Json, fingerprint
+from ..limits import whole_number
 from ..messages import Note, counted_notes
 from ..sources.document_rows import LEVELS, Content, Gold
 from . import linked
@@ -203,9 +204,9 @@ def _gold(of: DocumentTask, gold: Gold) -> Answer:
         return gold
     if len(gold) == len(of.labels) and {*gold} <= {"0", "1"}:
         return tuple(name for name, mark in zip(of.labels, gold, strict=True) if mark == "1")
-    if all(place.isdecimal() and int(place) < len(of.labels) for place in gold):
-        return tuple(of.labels[int(place)] for place in gold)
-    return gold
+    places = [whole_number(place) for place in gold]
+    named = [of.labels[place] for place in places if place is not None and place < len(of.labels)]
+    return tuple(named) if len(named) == len(gold) else gold
 
 
 def _lost(of: DocumentTask, example: Example, known: Mapping[str, Stored]) -> Iterator[str]:

@@ -169,6 +169,12 @@ def documents(name: str, of: Iterable[Stored]) -> Documents:
     return made
 
 
+def has_documents(schema: pa.Schema) -> bool:
+    """Tell whether a table can be a store of documents: its own columns, then fields, which are texts."""
+    own, fields = list(schema)[: len(OWN)], list(schema)[len(OWN) :]
+    return own == list(OWN) and all(field.type == pa.string() for field in fields)
+
+
 def refuse_name(name: str) -> None:
     """Refuse a store's name that can't be a part of a file's."""
     if not NAME.fullmatch(name):

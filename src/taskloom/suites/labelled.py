@@ -59,9 +59,13 @@ class DataSet:
             if phase not in PHASES:
                 raise UnknownNameError(f"phase of data set {self.name!r}", phase, PHASES)
 
-    def phases_of(self, label: str) -> list[str]:
-        """Name the phases that have a label."""
-        return [phase for phase in PHASES if label in self.labels.get(phase, ())]
+    def phases(self) -> dict[str, list[str]]:
+        """Name the phases that have each label."""
+        found: dict[str, list[str]] = {}
+        for phase in PHASES:
+            for label in dict.fromkeys(self.labels.get(phase, ())):
+                found.setdefault(label, []).append(phase)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def gather(of: DataSet, rows: Iterable[tuple[Place, Row]]) -> Gathered:
     left_out = {spelling(raw) for raw in of.drop}
     found: dict[str, list[Example]] = {phase: [] for phase in PHASES}
     dropped, unknown, seen, sizes = Counter[Note](), Counter[str](), set[tuple[str, ...]](), Counter[str]()
-    unsplit = Counter[str]()
+    unsplit, phases = Counter[str](), of.phases()
     for number, (_, row) in enumerate(rows, 1):
         fields = {name: row[name] for name in FIELDS[of.form]}
         raw, key = row[LABEL], spelling(row[LABEL] or "")
@@ -142,7 +146,7 @@ def gather(of: DataSet, rows: Iterable[tuple[Place, Row]]) -> Gathered:
             unknown[raw] += 1
         elif not all(fields.values()):
             dropped[Note.of("row-empty")] += 1
-        elif not (phase := _phase(of, label, split := row.get(SPLIT, ""))):
+        elif not (phase := _phase(of, phases.get(label, []), split := row.get(SPLIT, ""))):
             dropped[Note.of("row-of-split", value=split) if split else Note.of("row-split-unknown")] += 1
             unsplit[label] += not split
         elif (content := (*fields.values(), label)) in seen:
@@ -156,9 +160,8 @@ def gather(of: DataSet, rows: Iterable[tuple[Place, Row]]) -> Gathered:
     return Gathered(of, found, dropped, tuple(_faults(of, unknown, sizes, found, unsplit)))
 
 
-def _phase(of: DataSet, label: str, split: str) -> str:
+def _phase(of: DataSet, phases: Sequence[str], split: str) -> str:
     """Say which phase a row is of; one whose split is unknown is of the only phase that has its label, or of none."""
-    phases = of.phases_of(label)
     if not split:
         return phases[0] if len(phases) == 1 else ""
     return next((phase for phase in phases if split in of.splits.get(phase, (split,))), "")

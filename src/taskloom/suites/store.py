@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -23,14 +23,15 @@ from .. import __version__
 from ..answers import answer_from_json
 from ..core import Output, Pool, Shown, Store, Suite, Task, output_from_json
 from ..errors import StoreError, UnknownNameError, UsageError
-from ..folders import replace_folder, restore, scratch_beside
+from ..folders import check_new_folder, replace_folder, restore, scratch_beside
 from ..ids import Json
-from ..limits import parse_json
+from ..limits import MOST_TABLE, most_unpacked, parse_json
 from ..messages import Note
+from ..sources.parquet import LimitedParquet
 from ..sources.table import Field
 from ..texts import LONE_SURROGATE
-from . import columns, linked
-from .documents import NAME, OWN, Documents, refuse_name
+from . import linked, mapped
+from .documents import NAME, Documents, has_documents, refuse_name
 from .fields import FieldPool, Records, schema_of, view_digest
 from .functions import tables as schemas
 from .functions.pools import SAMPLES as SAMPLE_ROWS
@@ -114,7 +115,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"can't be read ({error.strerror}): {path}") from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        reason = str(error).removeprefix("'")[:80]
+        reason = str(error).strip("'")[:80]
         raise StoreError(f"the manifest is damaged ({reason}); build the suite again: {path}") from None
     if version > FORMAT:
         raise StoreError(
@@ -233,52 +234,51 @@ class _Parquet:
         return {}
 
     @cached_property
-    def file(self) -> pq.ParquetFile:
-        file = pq.ParquetFile(self.path, memory_map=True, pre_buffer=False)
-        if [(f.name, f.type) for f in file.schema_arrow] != [(f.name, f.type) for f in self.schema]:
+    def limited(self) -> LimitedParquet:
+        limited = LimitedParquet(self.path, memory_map=True)
+        if [(f.name, f.type) for f in limited.file.schema_arrow] != [(f.name, f.type) for f in self.schema]:
             raise StoreError(f"not the rows of tasks: {self.path}")
-        return file
+        return limited
 
     def load(self, groups: range, names: Sequence[str] | None) -> pa.Table:
         key = (groups, tuple(names or ()))
         try:
             if key not in self.recent:
-                if groups and groups[-1] >= self.file.num_row_groups:
+                if groups and groups[-1] >= self.limited.file.num_row_groups:
                     raise LookupError(f"no row group {groups[-1]:,}")
-                table = self.file.read_row_groups(list(groups), columns=names, use_threads=False)
+                self.limited.unpacked(groups, names)
+                table = self.limited.file.read_row_groups(list(groups), columns=names, use_threads=False)
                 for old in list(self.recent)[: 1 - KEPT]:
                     self.recent.pop(old, None)
                 self.recent[key] = table
             return self.recent[key]
         except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
-            raise StoreError(f"damaged ({error}): {self.path}") from None
+            raise StoreError(f"damaged ({error}); build the suite again: {self.path}") from None
 
 
 def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | None:
     if declared is None:
         return None
-    fields, table = tuple(Field(**f) for f in declared["fields"]), _mapped(path, declared["rows"])
-    if table.schema != schema_of(fields, more=declared["digests"]):
-        raise StoreError(f"not the records of these fields ({', '.join(f.name for f in fields)}): {path}")
+    fields = tuple(Field(**f) for f in declared["fields"])
+    what = f"the records of these fields ({', '.join(f.name for f in fields)})"
+    table = _mapped(path, declared["rows"], schema_of(fields, more=declared["digests"]).equals, what)
     return Records(fields, table, declared["digests"])
 
 
 def _open_documents(name: str, folder: Path, kept: Mapping[str, Any]) -> Documents:
     refuse_name(name)  # it becomes a part of a path
     path = folder / f"store-{name}.arrow"
-    table = _mapped(path, kept["documents"])
-    if pa.schema(list(table.schema)[: len(OWN)]) != OWN:
-        raise StoreError(f"not a store of documents: {path}")
-    return Documents(name, table, kept["digests"])
+    return Documents(name, _mapped(path, kept["documents"], has_documents, "a store of documents"), kept["digests"])
 
 
-def _mapped(path: Path, size: int) -> pa.Table:
-    """Map a table into memory: offsets are validated, and texts that are not asked for are not read."""
+def _mapped(path: Path, size: int, fits: Callable[[pa.Schema], bool], what: str) -> pa.Table:
+    """Map a table of so many rows into memory, or say what it is not."""
     try:
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-        columns.refuse_wrong_offsets(table)
+        table = mapped.table(path, fits)
     except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"damaged ({error}): {path}") from None
+        raise StoreError(f"damaged ({error}); build the suite again: {path}") from None
+    if table is None:
+        raise StoreError(f"not {what}: {path}")
     if table.num_rows != size:
         raise StoreError(f"damaged ({table.num_rows:,} rows instead of {size:,}): {path}")
     return table
@@ -290,6 +290,7 @@ class _Writer:
     def __init__(self, aside: Path) -> None:
         self.folder = aside
         self.groups: Counter[str] = Counter()  # by file
+        self.unpacked: Counter[str] = Counter()  # bytes
         self.parquet: dict[str, pq.ParquetWriter] = {}  # no file where there are no rows
         self.records: list[Records] = []
         self.tables: list[Tables] = []
@@ -298,8 +299,10 @@ class _Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for parquet in self.parquet.values():
+        for name, parquet in self.parquet.items():
             parquet.close()
+            if 2 * self.unpacked[name] > most_unpacked((self.folder / name).stat().st_size, MOST_TABLE):
+                _write_plain(self.folder / name)  # whoever reads it would refuse it as a bomb
 
     def add(self, pools: Mapping[str, Pool]) -> dict[str, Any]:
         """Write a task's pools and give the manifest's entries of them."""
@@ -331,9 +334,20 @@ class _Writer:
             self.parquet[name] = pq.ParquetWriter(self.folder / name, schema, compression="zstd")
         if table.num_rows:  # of none, a row group would be written that is not counted
             self.parquet[name].write_table(table, row_group_size=ROW_GROUP)
+        self.unpacked[name] += table.nbytes
         first = self.groups[name]
         self.groups[name] += -(-table.num_rows // ROW_GROUP)
         return [first, self.groups[name]]
+
+
+def _write_plain(path: Path) -> None:
+    """Write the rows of a file as they are, not packed."""
+    aside = path.with_name(f"{path.name}.plain")
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False}
+    with pq.ParquetFile(path) as packed, pq.ParquetWriter(aside, packed.schema_arrow, **options) as plain:
+        for group in range(packed.num_row_groups):
+            plain.write_table(packed.read_row_group(group, use_threads=False), row_group_size=ROW_GROUP)
+    aside.replace(path)
 
 
 def _write_records(found: Sequence[Records], path: Path) -> dict[str, Any] | None:
@@ -369,10 +383,9 @@ def _write_tables(found: Sequence[Tables], aside: Path) -> dict[str, Any]:
 def _open_tables(folder: Path, declared: Mapping[str, Any] | None) -> Tables | None:
     if declared is None:
         return None
-    words = _mapped(folder / WORDS, declared["words"])
-    relations = _mapped(folder / RELATIONS, declared["relations"])
-    if words.schema != schemas.WORDS or relations.schema != schemas.RELATIONS:
-        raise StoreError(f"not the words and relations of function tasks: {folder}")
+    what = "the words and relations of function tasks"
+    words = _mapped(folder / WORDS, declared["words"], schemas.WORDS.equals, what)
+    relations = _mapped(folder / RELATIONS, declared["relations"], schemas.RELATIONS.equals, what)
     domains, spans = ({n: Span(**span) for n, span in declared[key].items()} for key in ("domains", "spans"))
     made = Tables(words, relations, domains, spans)
     made.refuse_unfit()
@@ -392,21 +405,25 @@ def _write_arrow(table: pa.Table, path: Path) -> None:
         out.write_table(table, max_chunksize=65536)
 
 
-def refuse_to_clobber(folder: Path, *, replace: bool) -> None:
+def refuse_to_clobber(folder: Path, inputs: Iterable[Path] = (), *, replace: bool) -> None:
     """Refuse a folder that can't be written, or where something stands, unless it is a suite that is to be replaced."""
     restore(folder)
-    above = next(parent for parent in folder.absolute().parents if parent.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise StoreError(f"can't write in {above}: {folder}")
+    check_new_folder(folder, inputs)
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"exists and is not a suite; not overwritten: {folder}")
     if not replace:
         raise UsageError(f"a suite exists; use --force to replace it: {folder}")
-    ours = (MANIFEST, ROWS, RECORDS, SAMPLES, WORDS, RELATIONS)
-    if strange := sorted(f.name for f in folder.iterdir() if f.name not in ours and not STORE.fullmatch(f.name)):
+    if strange := sorted(file.name for file in {*folder.iterdir()} - {*files_of(folder)}):
         raise UsageError(f"the suite's folder has other files; not overwritten: {', '.join(strange)}")
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Name the files of a folder that a suite consists of."""
+    ours = (MANIFEST, ROWS, RECORDS, SAMPLES, WORDS, RELATIONS)
+    there = folder.iterdir() if folder.is_dir() else ()
+    return [file for file in there if file.name in ours or STORE.fullmatch(file.name)]
 
 
 @contextmanager

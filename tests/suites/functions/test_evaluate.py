@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.sources.facts import EmbeddedGraph
+from taskloom.sources.facts import LABEL, PROPERTIES, EmbeddedGraph
 from taskloom.suites.functions.evaluate import is_predicate, outputs, rows_of, truths
-from taskloom.suites.functions.forms import canonical_word, normal, type_of
+from taskloom.suites.functions.forms import canonical, canonical_word, normal, type_of
 from taskloom.suites.functions.knowledge import Asking, Lexical
 from taskloom.suites.functions.language import (
     FACTS,
@@ -23,6 +24,7 @@ from taskloom.suites.functions.language import (
     atoms,
     written,
 )
+from taskloom.suites.functions.parse import fact_names, parse
 from taskloom.suites.functions.queries import query
 
 from .conftest import NAMES, SmallLexicon, graph_of
@@ -31,7 +33,7 @@ from .strategies import LANGUAGES, predicates, relations, sequences
 
 few = settings(max_examples=40)
 lexical = st.sampled_from(LANGUAGES).flatmap(lambda d: st.one_of(relations(d, d), predicates(d)))
-factual = st.one_of(relations(FACTS, FACTS), predicates(FACTS))
+factual = st.one_of(relations(FACTS, FACTS, 3), predicates(FACTS, 3))
 
 
 def slow_lexicon(of: WordFunction, known: Lexical) -> Slow:
@@ -93,7 +95,7 @@ def test_a_canonical_form_gives_what_the_original_gives(of):
         assert (ours.sets != theirs.sets).nnz == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(factual, st.integers(0, 5))
 def test_a_query_gives_what_a_plain_evaluation_gives(of, seed):
     graph, triples = graph_of(seed, count=12, share=0.12)
@@ -115,6 +117,26 @@ def test_a_query_gives_what_a_plain_evaluation_gives(of, seed):
         return
     pairs = {(x, y) for x in labelled for y in slow.outputs(of, frozenset({x})) if y in labelled}
     assert {(row[0], row[2]) for row in rows} == pairs
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "child(child(child(child(child(child(child(child(0))))))))",
+        "intersection(child(child(child(0))),child(child(child(child(0)))))",
+        "is{occupation=actor}(child(child(child(child(child(0))))))",
+    ],
+)
+def test_a_graph_of_many_paths_is_asked_about_pairs(text: str):
+    """There are 30 to the ninth paths of eight steps, and 900 pairs."""
+    graph = EmbeddedGraph.of(
+        [f"<http://x/e{a}> <{PROPERTIES['child']}> <http://x/e{b}> ." for a in range(30) for b in range(30)]
+        + [f'<http://x/e{a}> <{LABEL}> "e{a}"@en .' for a in range(30)]
+        + [f"<http://x/e{a}> <{PROPERTIES['occupation']}> <http://x/e0> ." for a in range(30)]
+    )
+    of: Any = canonical(parse(text))
+    rows = list(graph.select(query(of, fact_names())))
+    assert len(rows) == (30 if "is{" in text else 900)
 
 
 def _has_all(known: Slow, of: WordFunction, x: str) -> bool:

@@ -106,7 +106,8 @@ class Csl(TableOptions):
         plain = Csl(source=self.source, on_error=self.on_error, file_encoding=self.file_encoding)
         if odd := [name for name in option_names("csl") if getattr(self, name) != getattr(plain, name)]:
             raise UsageError(f"options that do not apply to the released files: {', '.join(odd)}")
-        return released(Path(self.source), RowFaults(self.on_error), Layout(encoding=self.file_encoding))
+        faults = RowFaults(self.on_error, other_encoding=files.BY_OPTION)
+        return released(Path(self.source), faults, Layout(encoding=self.file_encoding))
 
 
 def _released_header(path: Path) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...core import Suite
-from ...errors import FetchError, SourceError, UnknownNameError, UsageError
+from ...errors import FetchError, SourceError, UnknownNameError
+from ...limits import refuse_no_folder
 from ...messages import Note
 from ...schema import key
 from ...sources.files import OnError, RowFaults
@@ -79,8 +80,7 @@ class Flex:
 
     def _given(self, notes: list[Note]) -> Iterator[Gathered]:
         folders = [Path(spec) for spec in self.source if ":" not in spec and not is_declaration(spec)]
-        if gone := [str(folder) for folder in folders if not folder.is_dir()]:
-            raise UsageError(f"no such folder: {', '.join(gone)}")
+        refuse_no_folder(*folders)
         own = {of.name: of for spec in self.source if is_declaration(spec) for of in [_own(spec)]}
         on_hub = self._on_hub()
         paths = {path: name for folder in folders for path, name in paths_in(folder).items()}

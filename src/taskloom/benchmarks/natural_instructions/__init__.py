@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...core import Suite
-from ...errors import SourceError, UsageError, nearest
+from ...errors import UsageError, nearest
+from ...limits import refuse_no_folder
 from ...schema import key
 from ...sources import task_files
 from ...suites import instructions
@@ -36,8 +37,7 @@ class NaturalInstructions:
     def build(self) -> Suite:
         """Build the suite."""
         (folder,) = map(Path, self.sources())
-        if not folder.is_dir():
-            raise SourceError(f"no such folder: {folder}")
+        refuse_no_folder(folder)
         files, splits = task_files.read(folder)
         if self.test:
             splits = {"held-out": held_out(files, self.test)}

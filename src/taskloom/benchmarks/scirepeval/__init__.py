@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import ClassVar, TypeAlias
 
 from ...core import ABSENT, Suite
-from ...errors import FetchError, SourceError, UnknownNameError, UsageError
+from ...errors import FetchError, SourceError, UnknownNameError
 from ...ids import Json
+from ...limits import refuse_no_file, refuse_no_folder
 from ...messages import Note
 from ...schema import key
 from ...sources import packages
@@ -119,8 +120,7 @@ def _packaged(notes: list[Note]) -> Iterator[Found]:
 
 def _in_folders(folders: Sequence[Path], notes: list[Note]) -> Iterator[Found]:
     """Give the tasks of the paper whose files are in folders."""
-    if gone := [str(folder) for folder in folders if not folder.is_dir()]:
-        raise UsageError(f"no such folder: {', '.join(gone)}")
+    refuse_no_folder(*folders)
     found = {name: paths for name, of in catalogue().items() if (paths := found_in(folders, of))}
     missing = [name for name in catalogue() if name not in found]
     if not found:
@@ -141,8 +141,7 @@ def is_declaration(source: str) -> bool:
 
 
 def _own(spec: str) -> list[DeclaredTask]:
-    if not Path(spec).is_file():
-        raise UsageError(f"no such file: {spec}")
+    refuse_no_file(Path(spec))
     return own_declarations(Path(spec), catalogue())
 
 

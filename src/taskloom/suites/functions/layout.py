@@ -12,6 +12,7 @@ import numpy as np
 from ...core import DROPPED, POOLS, Answer, Example, Ints, Item, Labels, Output, Suite, Task, Text, Words
 from ...errors import SourceError, StoreError, SuiteError
 from ...ids import Json
+from ...limits import refuse_no_folder
 from ...messages import Note, counted_notes
 from ...sources import files
 from ...sources.files import RowFaults
@@ -35,6 +36,7 @@ FOLDERS: Mapping[str, str] = {  # by composition
 
 def read(folder: Path, facts: FactNames | None = None) -> Suite:
     """Make a suite of the published files below a folder."""
+    refuse_no_folder(folder)
     found = sorted({file.parent for name in POOLS.values() for file in folder.rglob(f"{name}.jsonl")})
     if not found:
         raise SourceError(f"no folders with train.jsonl and test.jsonl below {folder}")
@@ -56,7 +58,7 @@ def _task(folder: Path, facts: FactNames | None) -> tuple[Task, dict[str, rows.R
         function = canonical(parse(folder.name.replace("%2F", "/"), facts))
     except FunctionError as error:
         raise SourceError(Note.of("of-source", reason=error.note, dropped="", source=folder)) from None
-    faults = RowFaults("stop")
+    faults = RowFaults()
     lines = {
         name: [(place, row) for place, row in files.read(folder / f"{name}.jsonl", faults)]
         for name in POOLS.values()

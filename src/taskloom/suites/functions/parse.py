@@ -16,6 +16,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
 from ...errors import nearest
+from ...limits import whole_number
 from ...messages import Note
 from .forms import canonical, checked, other_expected, type_of
 from .language import (
@@ -312,9 +313,10 @@ class _Reader:
 
     def _number(self, of: _Parts) -> int:
         found = [_parts(one).name for one in _terms(of.braces)]
-        if len(found) != 1 or not found[0].isdecimal():
+        number = whole_number(found[0]) if len(found) == 1 else None
+        if number is None:
             raise FunctionError(Note.of("braces-expected", name=of.name, wanted="a number, as {0}"))
-        return int(found[0])
+        return number
 
     def _assignment(self, of: _Parts) -> tuple[Token, Token]:
         for brace in of.braces:

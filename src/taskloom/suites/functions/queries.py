@@ -30,12 +30,17 @@ class _Writer:
                 return f"{ends[0]} {self.names.relation(of.name)} {ends[1]} ."
             case Chain():
                 between = self.fresh()
-                return f"{self.relation(of.inner, x, between)} {self.relation(of.outer, between, y)}"
+                return f"{self.pairs(of.inner, x, between)} {self.relation(of.outer, between, y)}"
             case Combined(by="union"):
                 return " UNION ".join(f"{{ {self.relation(part, x, y)} }}" for part in of.parts)
             case Combined(by="intersection"):
-                return " ".join(f"{{ {self.relation(part, x, y)} }}" for part in of.parts)
+                return " ".join(f"{{ {self.pairs(part, x, y)} }}" for part in of.parts)
         raise SuiteError(f"not a relation of facts: {of}")
+
+    def pairs(self, of: WordFunction, x: str, y: str) -> str:
+        """Write the same, each pair once: there may be as many paths between them as a power of all entities."""
+        written = self.relation(of, x, y)
+        return written if isinstance(of, Relation) else f"{{ SELECT DISTINCT {x} {y} WHERE {{ {written} }} }}"
 
     def predicate(self, of: WordFunction, x: str, y: str) -> str:
         """Write that y is the truth of x; x must have all attributes that are asked for, else nothing is known."""
@@ -46,15 +51,20 @@ class _Writer:
             return f"{known} BIND(({sign.join(truths)}) AS {y})"
         path, atom, end = self._attribute(of, x)
         attribute, other = self.names.relation(atom.attribute), self.fresh()
-        holds = f"EXISTS {{ {path} {end} {attribute} {self.names.value(atom.value)} . }}"
-        return f"{{ SELECT DISTINCT {x} WHERE {{ {path} {end} {attribute} {other} . }} }} BIND({holds} AS {y})"
+        known = f"{{ SELECT DISTINCT {x} WHERE {{ {path} {end} {attribute} {other} . }} }}"
+        holds = f"{path} {end} {attribute} {self.names.value(atom.value)} ."
+        if "SELECT" not in path:
+            return f"{known} BIND(EXISTS {{ {holds} }} AS {y})"
+        true = self.fresh()  # EXISTS would go through all pairs for each entity
+        holding = f"SELECT DISTINCT {x} (true AS {true}) WHERE {{ {holds} }}"
+        return f"{known} OPTIONAL {{ {holding} }} BIND(BOUND({true}) AS {y})"
 
     def _attribute(self, of: WordFunction, x: str) -> tuple[str, Predicate, str]:
         if isinstance(of, Predicate):
             return "", of, x
         if isinstance(of, Chain) and isinstance(of.outer, Predicate):
             end = self.fresh()
-            return self.relation(of.inner, x, end), of.outer, end
+            return self.pairs(of.inner, x, end), of.outer, end
         raise SuiteError(f"not a predicate of facts: {of}")
 
 
