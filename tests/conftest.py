@@ -207,7 +207,8 @@ def made_topics(tmp_path_factory: pytest.TempPathFactory) -> MadeTopics:
 
 @pytest.fixture
 def own_topics(made_topics: MadeTopics, tmp_path: Path) -> MadeTopics:
-    """A copy of the challenge, to be edited."""
-    shutil.copytree(made_topics.folder, tmp_path / "challenge")
-    shutil.copy(made_topics.answers, tmp_path / "answers.jsonl")
-    return MadeTopics(made_topics.study, tmp_path / "challenge", tmp_path / "answers.jsonl")
+    """A copy of the study, its suite and its challenge, to be edited."""
+    copy = tmp_path / "topics"
+    shutil.copytree(made_topics.study.parent, copy)
+    answers = made_topics.answers.relative_to(made_topics.study.parent)
+    return MadeTopics(copy / "study.yaml", copy / "challenge", copy / answers)

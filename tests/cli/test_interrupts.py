@@ -48,6 +48,15 @@ def test_a_signal_while_a_verb_loads_its_modules_ends_it_in_one_line(name: str, 
     assert shown == "error: interrupted; no partial files were kept\n" * told
 
 
+def test_ctrl_c_while_training_loads_its_modules_says_how_to_resume(tmp_path: Path):
+    (tmp_path / "texts.txt").write_text("".join(f"a text of number {n}\n" for n in range(40)))
+    program = INTERRUPTING.format(module="taskloom.models.pretrained_net", name="SIGINT")
+    verb = ["pretrain", "t5-nano", "-o", "m", "--texts", "texts.txt"]
+    done = ran(program.replace('"list", "learners"', str(verb)[1:-1]), cwd=tmp_path)
+    assert done.returncode == 130
+    assert done.stderr == "error: interrupted; the same command resumes from the last checkpoint in m.part\n"
+
+
 MODULE = """
 import os, signal, time
 try:

@@ -44,6 +44,7 @@ SETTINGS = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 1000,
     "health_check_failure_threshold": 5,
+    "health_check_timeout_ms": 60_000,  # a busy node is not dead; one that is refuses at once
 }
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",

@@ -14,7 +14,7 @@ from ..errors import TaskloomError
 from ..messages import Note
 from . import ask, challenge, data, encode, export, models, people, pretrain, runs, scoring, suites, transfer
 from .help import NAMED, PEOPLE, STUDIES, SUITES, Verb, Verbs, example
-from .interrupts import INTERRUPTED, Interrupted, end_quietly, handle_signals
+from .interrupts import Interrupted, end_quietly, handle_signals
 
 LONGEST = 200  # characters of a file's name in a message
 EPILOG = "Exit codes: 0 success, 1 errors found, 2 bad usage, 130 interrupted. Piped tables are tab-separated."
@@ -252,7 +252,7 @@ def _ended() -> int:
         code = app(prog_name="taskloom", standalone_mode=False) or 0
         sys.stdout.flush()
     except Interrupted as interrupted:
-        console.error(str(interrupted) or INTERRUPTED)
+        console.error(str(interrupted))
         return 130
     except Exception as error:
         return _failed(error)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from ..folders import remove_open_scratch
 from ..processes import ending_signals, leave_terminal
 
 SIGNALS = ending_signals()
-INTERRUPTED = "interrupted; no partial files were kept"
+NOTHING_KEPT = "interrupted; no partial files were kept"
 IMPORTS = "<frozen importlib."  # how the files of Python's own import system are called
+
+_message = NOTHING_KEPT
 
 
 class Interrupted(BaseException):
-    """Ctrl-C, which typer would turn into an ending of its own; with a message where there is more to say."""
+    """Ctrl-C, which typer would turn into an ending of its own; with what to say."""
 
 
 class Terminated(SystemExit):
@@ -27,6 +31,17 @@ def handle_signals() -> None:
     """Turn a signal into an exception, so that what is half done is cleaned up."""
     for number in SIGNALS:
         signal.signal(number, _answer)
+
+
+@contextmanager
+def interrupted_message(text: str) -> Iterator[None]:
+    """Say this when Ctrl-C comes meanwhile, such as how to resume."""
+    global _message  # noqa: PLW0603 (a handler of signals takes no more arguments)
+    before, _message = _message, text
+    try:
+        yield
+    finally:
+        _message = before
 
 
 def ignore_signals() -> None:
@@ -52,9 +67,9 @@ def _answer(number: int, frame: FrameType | None) -> None:
         leave_terminal()
     if _is_loading(frame):
         remove_open_scratch()
-        os.write(2, f"error: {INTERRUPTED}\n".encode() if number == signal.SIGINT else b"")
+        os.write(2, f"error: {_message}\n".encode() if number == signal.SIGINT else b"")
         os._exit(128 + number)
-    raise Interrupted if number == signal.SIGINT else Terminated(128 + number)
+    raise Interrupted(_message) if number == signal.SIGINT else Terminated(128 + number)
 
 
 def _is_on_its_way(error: BaseException | None) -> bool:

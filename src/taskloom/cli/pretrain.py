@@ -94,7 +94,7 @@ def pretrain(
     from ..models import corpus
     from ..models.pretrain import Pretraining, check_place, part_of, usual_recipe
     from ..models.pretrain import pretrain as make
-    from .interrupts import Interrupted
+    from .interrupts import interrupted_message
 
     budget = {"steps": steps, "tokens": tokens or None, "epochs": epochs or None}
     if len(given := [of for of, size in budget.items() if size is not None]) > 1:
@@ -107,12 +107,9 @@ def pretrain(
     found = corpus.read(texts, field)
     for code, count in found.counts.items():
         console.note(f"{text_of(code)}: {count:,}")
-    try:
-        with console.training(f"pre-training {how.model}") as note:
-            made = make(how, found, output, overwrite=force, note=note)
-    except Interrupted:
-        kept = part_of(output)
-        raise Interrupted(f"interrupted; the same command resumes from the last checkpoint in {kept}") from None
+    resume = f"interrupted; the same command resumes from the last checkpoint in {part_of(output)}"
+    with interrupted_message(resume), console.training(f"pre-training {how.model}") as note:
+        made = make(how, found, output, overwrite=force, note=note)
     if rank_among_several() == 0:  # of several processes, the first tells
         _show(made, as_json=as_json)
 
