@@ -4,7 +4,8 @@ The simulation is that of FLEX (Bragg et al. 2021, appendix B). An episode has a
 normal distribution; its answers are right with that chance; the mean over episodes has a bootstrap interval. Repeated,
 that gives the width of the interval, and how often it holds the true mean (its coverage).
 
-All random numbers are of a key, and all sums are of whole numbers: the same input gives the same output everywhere.
+All random numbers are of a key, all sums are of whole numbers, and the truth is rounded: the same input gives the same
+output everywhere.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SETS, SHARING = 20, 50  # sets of resamples at most, and repetitions that share 
 FINEST = 4096  # steps of accuracy that are told apart; with more items, they are taken as normal
 REACH = 6.0  # standard deviations on either side beyond which nothing is drawn
 ALMOST = 1e-12  # how near to 0 and 1 a chance can be
+DIGITS = 6  # of the true mean, after the point: an interval that ends there holds it, whatever a processor's rounding
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------
@@ -215,14 +217,14 @@ class _Drawn:
         """Draw the right answers of each episode, and take the percentile interval of their sums."""
         shares = _shares(of)
         steps = len(shares) - 1
-        truth = float(np.diff(shares, prepend=0.0) @ np.arange(steps + 1))
+        truth = round(of.episodes * float(np.diff(shares, prepend=0.0) @ np.arange(steps + 1)), DIGITS)
         right = self._right(of.accuracy, shares)
         first = round((RESAMPLES + 1) * (1 - LEVEL) / 2) - 1
         widths, held = [], 0
         for rows, weights in zip(np.array_split(right, len(self.weights)), self.weights, strict=True):
             low, high = _limits(rows @ weights, first)
             widths.append(float((high - low).sum()))
-            held += int(np.sum((low <= truth * of.episodes) & (truth * of.episodes <= high)))
+            held += int(np.sum((low <= truth) & (truth <= high)))
         repetitions = len(right)
         share = held / repetitions
         return Simulated(
