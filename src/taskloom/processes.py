@@ -141,7 +141,7 @@ def _is_hung_up(stream: int) -> bool:
 def answering_signals(work: Callable[[threading.Event], T]) -> T:
     """Do what may be long in compiled code in a thread, so that signals are answered meanwhile.
 
-    Where one ends the wait, the work is told to stop; it does so when it is back in Python, or ends with the process.
+    Where one ends the wait, the work is asked to stop; it does so when it is back in Python, or ends with the process.
     """
     stop, done = threading.Event(), Future[T]()
 

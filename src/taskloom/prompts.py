@@ -92,7 +92,7 @@ def _edge(character: str, look: str) -> str:
 
 
 def _split(task: Task, text: str, count: int) -> list[str]:
-    """Split an answer of several fields; where there are too many parts, which belong together can't be told."""
+    """Split an answer of several fields; where there are too many parts, which of them belong together is unknown."""
     whole, stripped = text.split(task.separator), text.strip().split(task.separator)
     parts = whole if len(whole) == count else stripped
     return parts if len(parts) <= count else []

@@ -100,7 +100,7 @@ class TransformerEncoder:
 
     @property
     def is_told(self) -> bool:
-        """Tell whether a vector can't be had without a form."""
+        """Tell whether every vector needs a form."""
         return self.formats is not None and bool(self.formats.forms)
 
     def encode(self, texts: Sequence[str], form: str = "") -> Array:

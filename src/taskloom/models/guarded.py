@@ -12,7 +12,7 @@ import huggingface_hub
 from ..errors import ModelError
 from ..messages import Note
 
-PANIC = "PanicException"  # of libraries in Rust: no Exception of Python's, and so caught by nobody
+PANIC = "PanicException"  # of libraries in Rust: not a subclass of Exception, so nothing catches it
 LONGEST_REASON = 200  # characters
 
 
@@ -40,7 +40,7 @@ _LOADING = _Loading()
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load what is on this machine: a folder can name others of the hub, and nobody is asked for them."""
+    """Load what is on this machine: a folder can name others of the hub, which are not fetched."""
     _LOADING.begin()
     try:
         with panics_as_errors():

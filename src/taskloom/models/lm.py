@@ -347,6 +347,6 @@ def context_of(config: Any, tokenizer: Any, wanted: int = 0) -> int:
 
 
 def keep_quiet() -> None:
-    """Keep transformers from telling what is told elsewhere."""
+    """Keep transformers from repeating what taskloom reports."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()

@@ -57,7 +57,7 @@ def _refuse_costly(file: Path, size: int, changed: int) -> None:  # noqa: ARG001
         if (objects := data.count(b"{")) > MOST_OBJECTS:  # before they are read
             raise _costly("objects", objects, file)
         found = parse_json(data, parse_int=int)  # 10^30 is what some have for an endless text
-    except (OSError, ValueError) as error:  # nobody else may read what was not looked through
+    except (OSError, ValueError) as error:  # no library may read what was not checked
         raise ModelError(Note.of("tokenizer-unreadable", reason=str(error)[:200], path=file)) from None
     if fault := next(check(found), None):
         raise _costly(*fault, file)

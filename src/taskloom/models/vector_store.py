@@ -1,6 +1,6 @@
 """Vectors in files: an index of texts by digest, and segments of rows that are read by memory map.
 
-Whoever writes has the index to itself: rows are appended to the last segment, and then the index is told of them. So
+Whoever writes has the index to itself: rows are appended to the last segment, and then added to the index. So
 what a killed process has written is either known whole or written over.
 """
 
@@ -147,7 +147,7 @@ class VectorStore:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:
-        """Claim so many texts that nobody has, in this order; give them, and those that are there meanwhile."""
+        """Claim so many texts that are free, in this order; give them, and those that are there meanwhile."""
         return self.guarded(lambda: self._claim(digests, most))
 
     def _claim(self, digests: Iterable[bytes], most: int) -> tuple[list[bytes], list[bytes]]:

@@ -179,7 +179,7 @@ def cached() -> list[tuple[Path, str]]:
 def merge(cache: Path) -> Iterator[tuple[str, int]]:
     """Copy the vectors of another cache, of a node of a cluster say, that this one lacks: of each model, how many.
 
-    What can't be read there is told at the end, and keeps nothing else from being copied.
+    What can't be read there is reported at the end; everything else is copied.
     """
     if not (cache / FOLDER).is_dir():
         raise UsageError(Note.of("no-vectors", path=cache))

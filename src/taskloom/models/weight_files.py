@@ -66,7 +66,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Read the settings of a model; nobody else may read what was not looked through."""
+    """Read the settings of a model; no library may read what was not checked."""
     found = _read(path) if path.stat().st_size <= LARGEST_CONFIG else {}
     if not found:
         raise ModelError(Note.of("config-unreadable", path=path))
@@ -92,7 +92,7 @@ def cut_weights(folder: Path) -> str:
 
 
 def _is_cut(file: Path) -> bool:
-    """Compare a file with where its last tensor ends; a header that can't be read is told by those who load it."""
+    """Compare a file with where its last tensor ends; a header that can't be read is refused by the loader."""
     there = file.stat().st_size
     size, head = _header(file)
     if size > LONGEST_HEAD or there < 8 + size:

@@ -25,7 +25,7 @@ RESAMPLES = 1000
 class RaterAgreement:
     """Krippendorff's alpha over what two or more people judged (its n), and how many people they were.
 
-    It has no value where nobody judged the same, or where everybody always said the same one thing.
+    It has no value where no two people judged the same, or where all always said the same.
     """
 
     alpha: Estimate

@@ -23,7 +23,7 @@ Said = TypeVar("Said", Comparison, Rating)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a sheet: where it stands, and who filled it in (empty where nobody can tell)."""
+    """A row of a sheet: where it stands, and who filled it in (empty where that is unknown)."""
 
     place: str
     rater: str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Side: TypeAlias = Literal["first", "second"]
 Choice: TypeAlias = Literal["first", "second", "tie"]
 Verdict: TypeAlias = Literal["loss", "tie", "win"]  # of the learner's answer against the reference
-Settled: TypeAlias = Literal["", "equal", "unusable"]  # why nobody is asked: a tie by identity, a loss by default
+Settled: TypeAlias = Literal["", "equal", "unusable"]  # why it is not asked: a tie by identity, a loss by default
 
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

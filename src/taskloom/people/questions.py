@@ -46,7 +46,7 @@ class Given:
 
     @property
     def settled(self) -> Settled:
-        """Say why nobody needs to be asked, if so."""
+        """Say why the question need not be asked, if so."""
         right = {tidy(gold) for gold in self.outcome.gold[self.at] if isinstance(gold, str)}
         return "unusable" if not self.answer else "equal" if self.answer in right else ""
 

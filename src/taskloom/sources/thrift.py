@@ -1,7 +1,7 @@
 """Structs of Thrift's compact protocol, as Parquet has them: the declared fields are read, all others passed over.
 
-They are read as Arrow's own reader reads them, so that nobody can tell it one thing and us another: integers and the
-numbers of fields wrap, a field of another type than the declared one does not count, and the last of several does.
+They are read as Arrow's own reader reads them, so that no file means one thing to it and another to us: integers and
+the numbers of fields wrap, a field of another type than the declared one does not count, the last of several does.
 """
 
 from __future__ import annotations

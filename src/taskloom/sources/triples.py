@@ -32,7 +32,7 @@ TOKENS = re.compile(  # of Turtle: triples in triples, and all that could hide t
 PLACE = re.compile(r"^Parser error at line \d+( between columns \d+ and \d+|,? column \d+)?: ")  # in a message
 MAX_RDF = 1 << 30  # bytes of a file once it is unpacked
 PART = 1 << 20  # bytes that are read at a time
-DATA_TYPES: Mapping[str, str] = {  # how values of Wikidata that are no entities are told, by where their text is
+DATA_TYPES: Mapping[str, str] = {  # where the text of values of Wikidata is that are no entities
     "string": "", "monolingualtext": "text", "time": "time", "quantity": "amount",
 }  # fmt: skip
 Subject = ox.NamedNode | ox.Literal

@@ -61,7 +61,7 @@ def address_of(on: str) -> str:
 
 
 def check_reachable(on: str) -> None:
-    """Refuse, before anything is planned, what can't be a cluster: no Ray here, or nobody at the address."""
+    """Refuse, before anything is planned, what can't be a cluster: no Ray here, or no answer at the address."""
     address = address_of(on)
     if importlib.util.find_spec(RAY) is None:
         raise ClusterError(Note.of("ray-missing"))
@@ -100,7 +100,7 @@ def join(on: str, workers: int) -> Joined:
 
     if ray.is_initialized():
         return "before"
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run tells nobody on the network
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run sends nothing about itself
     os.environ.setdefault("RAY_worker_niceness", "0")  # of what is started here: as workers without Ray have it
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     with _own_signals(), _silent(), chdir(sys.prefix):  # Ray puts the working folder on the path of its workers
@@ -119,7 +119,7 @@ def join(on: str, workers: int) -> Joined:
 
 
 def _why_not(error: BaseException, address: str) -> Note:
-    """Tell why a cluster can't be joined; that it asks for a token is told by Ray in a text alone."""
+    """Tell why a cluster can't be joined; Ray says in a text alone that it asks for a token."""
     if UNKNOWN in f"{error!r} {error.__cause__ or error.__context__!r}":
         return Note.of("cluster-token", address=address)
     return Note.of("cluster-missing", reason=" ".join(str(error).split()), address=address)

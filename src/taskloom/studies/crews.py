@@ -72,7 +72,7 @@ class Crew(Protocol):
         """Wait for a cell to finish, for so many seconds, and give those that did."""
 
     def recall(self) -> list[Cell]:
-        """Give back the cells that nobody has begun."""
+        """Give back the cells that were not begun."""
 
     def status(self) -> str:
         """Say who is at work, for people; nothing where that is known."""

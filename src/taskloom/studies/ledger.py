@@ -166,7 +166,7 @@ class Ledger:
         return {cell for cell in cells if self.db.execute(ask, (cell,)).fetchone()}
 
     def claim(self, cells: Iterable[str], owner: str, *, again: bool = False) -> list[str]:
-        """Claim cells that nobody has, and give those that are ours now; those that failed or lost their result too.
+        """Claim cells that are free, and give those that are ours now; those that failed or lost their result too.
 
         Where what a finished cell made is lost, it can be claimed `again`.
         """

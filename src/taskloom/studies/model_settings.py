@@ -1,6 +1,6 @@
 """What learners are set to, with what their models were trained with: tables and curves go by these.
 
-Where a learner has several models, its first one is told of.
+Where a learner has several models, these are the settings of its first one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _parameters(models: Models, name: str) -> int | None:
         return None
     first, *trained = (models[one] for one in chain)
     if isinstance(first, Scratch) and trained and isinstance(trained[0], Trained):
-        with suppress(TaskloomError):  # which is told where models are checked
+        with suppress(TaskloomError):  # which is reported where models are checked
             return pretraining(first.load, trained[0]).parameters
     return None if isinstance(first, Trained) else first.parameters()
 

@@ -234,7 +234,7 @@ def _shown(bench: Bench, cell: Cell, item: str) -> ShownPrompt:
 
 
 def _measure(bench: Bench, name: str) -> tuple[Measure, Note | None]:
-    """Give how a model counts tokens; where it is not here, all fits, and why is told."""
+    """Give how a model counts tokens; where it is not here, all fits, with the reason."""
     try:
         return bench.base(name).measure(), None
     except TaskloomError as error:

@@ -191,7 +191,7 @@ def _check_folds(suite: Suite) -> Iterator[Fault]:
 
 
 def _check_leaks(suite: Suite, fold: str, ours: str, theirs: str) -> Iterator[Fault]:
-    """Look for what two roles share; of tasks that are in both, or have no known parts, that alone is told."""
+    """Look for what two roles share; of tasks that are in both, or have no known parts, report that alone."""
     roles = suite.folds[fold]
     both = {*roles.get(ours, ())} & {*roles.get(theirs, ())}
     kept = {

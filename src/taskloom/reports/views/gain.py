@@ -127,4 +127,4 @@ def _gain_notes(leaderboard: Leaderboard, gains: Sequence[Contrast], tasks: int,
         yield f"skipped, as one side has no score: {counted(tasks - len(gains), 'task')}"
     found = student_interval([gain.difference for gain in gains], level=level)
     yield f"mean gain over tasks {numbers.score(found, leaderboard.points)}, for other tasks like these (Student's)"
-    yield "which one is the better is seen in the same answers: gains are told rather too small than too large"
+    yield "which one is the better is seen in the same answers: gains are rather underestimated than overestimated"

@@ -54,7 +54,7 @@ ARROW: "->" | ">"
 LAMBDA: /λ\s*x\s*\./
 %ignore LAMBDA
 """
-TERMINALS = {  # as people are told
+TERMINALS = {  # as messages name them
     "NAME": "a name", "IRI": "an IRI in <>", "INT": "a number", "ARROW": "'->'", "LPAR": "'('", "RPAR": "')'",
     "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "EQUAL": "'='", "$END": "the end",
 }  # fmt: skip
