@@ -87,10 +87,9 @@ def _skip_many(data: bytes, at: int, kind: int, depth: int) -> int:
     if depth > MOST_NESTED:
         raise ValueError("too many levels")
     count, begin = _varint(data, at) if kind == MAP else _count(data, at)
+    kinds: tuple[int, ...] = (data[at] & 15,)
     if kind == MAP and count:
         kinds, begin = (data[begin] >> 4, data[begin] & 15), begin + 1
-    else:
-        kinds = (data[at] & 15,)  # type: ignore[assignment]
     at = begin
     for _ in range(count):
         for one in kinds:
