@@ -501,11 +501,16 @@ def test_times_that_python_can_not_hold_are_texts(tmp_path: Path) -> None:
             "at": pa.array([1 << 61], pa.timestamp("us")),
             "zone": pa.array([0], pa.timestamp("us", tz="Mars/Olympus")),
             "text": ["x"],
+            "seen": pa.array(
+                [[{"on": 253402300800, "n": 1}]], pa.list_(pa.struct({"on": pa.timestamp("s"), "n": pa.int8()}))
+            ),
+            "by": pa.array([[("a", 2932897)]], pa.map_(pa.string(), pa.date32())),
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
     (row,) = rows_of(tmp_path / "t.parquet")
     assert (row["day"], row["zone"], row["text"]) == ("10000-01-01", "1970-01-01 00:00:00.000000", "x")
+    assert (row["seen"], row["by"]) == ([{"on": "10000-01-01 00:00:00.000", "n": 1}], [("a", "10000-01-01")])
     assert "2305843009213693952" in row["at"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from taskloom import limits
 from taskloom.errors import SourceError
 from taskloom.sources.files import RowFaults, read
-from taskloom.sources.parquet import LimitedParquet
+from taskloom.sources.parquet import RECORD, LimitedParquet
 
 LONG = "x" * 1_000_000
 MUCH = limits.MOST_TABLE + 8
@@ -27,6 +28,13 @@ def repeated(value: Any, kind: pa.DataType, count: int) -> pa.Array:
 
 def numbers_in_a_list() -> pa.Table:
     return pa.table({"a": pa.ListArray.from_arrays([0, MUCH // 8], repeated(0.0, pa.float64(), MUCH // 8))})
+
+
+def structs_in_a_list() -> pa.Table:
+    values = repeated(0, pa.int32(), 100_000)
+    for _ in range(20):
+        values = pa.StructArray.from_arrays([values], ["a"])
+    return pa.table({"a": pa.ListArray.from_arrays([0, len(values)], values)})
 
 
 PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False}
@@ -45,6 +53,7 @@ BOMBS: dict[str, tuple[Callable[[], pa.Table], dict[str, Any]]] = {
     "bytes of a fixed size": (lambda: pa.table({"a": repeated(LONG.encode(), pa.binary(len(LONG)), 80)}), {}),
     "a page": (lambda: pa.table({"a": ["x" * MUCH]}), PLAIN),
     "numbers of a list": (numbers_in_a_list, {}),
+    "structs within structs": (structs_in_a_list, {}),
     "numbers": (lambda: pa.table({name: repeated(7, pa.int64(), 1_900_000) for name in "abcde"}), {}),
     "rows of nothing": (lambda: pa.table({"a": pa.nulls(3_000_000)}), {}),
 }
@@ -68,12 +77,33 @@ def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path: Path, kind: str)
     path = tmp_path / "bomb.parquet"
     pq.write_table(make(), path, compression="zstd", row_group_size=10_000_000, **options)
     assert path.stat().st_size < limits.MOST_TABLE / limits.MOST_RATIO
-    said = r"bomb.parquet: it (unpacks to|has) more than (67,108,864 bytes|2,000,000 rows); write it as CSV or JSON"
+    said = r"bomb.parquet: it (may unpack to|has) more than (67,108,864 bytes|2,000,000 rows); write it as CSV or JSON"
     with most_memory(160 << 20), pytest.raises(SourceError, match=said):
         next(read(path, RowFaults()))
 
 
 @pytest.mark.skipif(not hasattr(pa, "json_"), reason="this pyarrow has no type for JSON")
+@pytest.mark.parametrize("around", [lambda of: of, lambda of: pa.struct({"s": of}), pa.list_])
+def test_missing_lists_of_a_fixed_size_are_counted_as_arrow_fills_them(tmp_path: Path, around: Any):
+    """The type of Arrow that a file notes has the size, and no page does."""
+    path, rows = tmp_path / "bomb.parquet", 1000
+    made = pa.table({"a": pa.array([None] * rows, around(pa.list_(pa.int32())))})
+    noted = pa.schema({"a": around(pa.list_(pa.int32(), 1_000_000))}).serialize().to_pybytes()
+    with pq.ParquetWriter(path, made.schema, store_schema=False) as writer:
+        writer.write_table(made)
+        writer.add_key_value_metadata({"ARROW:schema": b64encode(noted).decode()})
+    with most_memory(160 << 20), pytest.raises(SourceError, match=r"may unpack to more than 67,108,864 bytes"):
+        next(read(path, RowFaults()))
+
+
+def test_vectors_and_structs_are_read(tmp_path: Path):
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array([n / 7 for n in range(384 * 4000)], pa.float32()), 384)
+    spans = pa.array([[{"start": n, "end": n + 1, "label": "x"} for n in range(8)]] * 4000)
+    pq.write_table(pa.table({"vector": vectors, "spans": spans}), tmp_path / "t.parquet")
+    (_, first), *others = read(tmp_path / "t.parquet", RowFaults())
+    assert (len(first["vector"]), first["spans"][7]["end"], len(others)) == (384, 8, 3999)
+
+
 def test_a_text_that_arrow_writes_out_for_each_row_is_counted_a_few_at_a_time(tmp_path: Path):
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table({"a": pa.array([f'"{LONG}"'] * 80).cast(pa.json_())}), path, compression="zstd")
@@ -187,8 +217,10 @@ def test_what_files_unpack_to_is_measured(tmp_path: Path, codec: str, version: s
         row_group_size=1300, data_page_size=5000, write_page_checksum=True, write_page_index=True, **options,
     )  # fmt: skip
     limited = LimitedParquet(path)
-    limited.most = 3 * HONEST.nbytes
-    assert HONEST.nbytes * 0.9 < limited.unpacked(range(limited.file.num_row_groups)) < 2.5 * HONEST.nbytes
+    limited.most = 5 * HONEST.nbytes
+    structs = RECORD * 3 * HONEST.num_rows  # one of two columns, of which one has two values
+    found = limited.unpacked(range(limited.file.num_row_groups)) - structs
+    assert HONEST.nbytes * 0.9 < found < 2.5 * HONEST.nbytes
     assert pa.Table.from_batches(limited.batches()).to_pylist() == HONEST.to_pylist()
 
 

@@ -394,25 +394,43 @@ def _parquet(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Pl
                     yield f"{path.name}: row {number}", row
     except UnpackedError as error:
         raise SourceError(f"{path}: {error}; write it as CSV or JSON Lines if that is meant") from None
-    except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # ValueError: texts that are not UTF-8, too
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+    ) as error:  # of texts not in UTF-8, too
         raise SourceError(f"{path}: invalid Parquet file ({error})") from None
 
 
 def _pylist(batch: Any) -> list[Row]:
     """Give the rows of a batch; times that Python can't hold, such as days after the year 9999, come as texts."""
-    import pyarrow as pa
 
     def listed(column: Any) -> list[Any]:
         try:
             return list(column.to_pylist())
         except (ArithmeticError, ValueError, LookupError):  # of time zones that are not known, too
-            if not pa.types.is_temporal(column.type):
-                raise
-            plain = pa.timestamp(column.type.unit) if pa.types.is_timestamp(column.type) else column.type
-            return list(column.cast(plain).cast(pa.string()).to_pylist())
+            return list(_times_as_texts(column).to_pylist())
 
     names, columns = batch.schema.names, [listed(column) for column in batch.columns]
     return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _times_as_texts(column: Any) -> Any:
+    """Write the times of a column as texts, those within lists and structs too."""
+    import pyarrow as pa
+
+    def changed(of: Any, change: Callable[[Any], Any]) -> Any:
+        fields = [of.field(n).with_type(changed(of.field(n).type, change)) for n in range(of.num_fields)]
+        if pa.types.is_struct(of):
+            return pa.struct(fields)
+        if pa.types.is_map(of):
+            return pa.map_(changed(of.key_type, change), changed(of.item_type, change))
+        return pa.list_(*fields) if fields else change(of) if pa.types.is_temporal(of) else of
+
+    without_zones = changed(column.type, lambda of: pa.timestamp(of.unit) if pa.types.is_timestamp(of) else of)
+    return column.cast(without_zones).cast(changed(column.type, lambda _: pa.string()))
 
 
 FORMATS: Mapping[str, Callable[[Path, RowFaults, Layout], Iterator[tuple[Place, Row]]]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from .parquet_pages import Chunk, Page, footer, pages
 
 WIDTHS: Mapping[str, int] = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}  # bytes
 OFFSET = 4  # bytes that Arrow takes for a text or a list beside what is in it
+RECORD = 64  # bytes, at least, that Python takes for each struct around a value
 BY_DICTIONARY, BY_PREFIX = (2, 8), 7  # encodings: by places, and by what texts share with the one before them
 ROWS, COUNTED = 1 << 13, 1 << 16  # that are read, and counted, at once
 STEP = 32 << 20  # bytes that are unpacked at once
@@ -35,6 +37,13 @@ class _Leaf:
     width: int  # bytes of a value, without what is in a text
     is_text: bool
     is_nested: bool  # a row may have many values
+    fixed: int = 1  # values that Arrow makes for a list which is missing, where lists have a fixed size
+    by_row: bool = True  # whether a row has one such list at most
+
+    def least(self, chunk: _Measure, rows: int) -> int:
+        """Give the bytes that a group of rows takes at least, texts left out."""
+        lists = rows if self.by_row else chunk.values
+        return max(chunk.unpacked, self.width * max(chunk.values, self.fixed * lists))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,8 @@ class LimitedParquet:
         found = {leaf: self._measured(groups, leaf) for leaf in leaves}
         total = 0
         for leaf, chunks in found.items():
-            total += sum(max(chunk.unpacked, leaf.width * chunk.values) for chunk in chunks)
+            rows = [self._footer[group][0] for group in groups]
+            total += sum(map(leaf.least, chunks, rows))
             self._refuse(total)
         texts = [(leaf, *one) for leaf in leaves if leaf.is_text for one in zip(groups, found[leaf], strict=True)]
         if (upper := total + sum(chunk.values * chunk.longest for _, _, chunk in texts)) <= self.most:
@@ -80,7 +90,7 @@ class LimitedParquet:
 
     def _refuse(self, total: int) -> None:
         if total > self.most:
-            raise UnpackedError(f"it unpacks to more than {self.most:,} bytes")
+            raise UnpackedError(f"it may unpack to more than {self.most:,} bytes")
 
     def _refuse_rows(self, groups: Sequence[int], leaves: Sequence[_Leaf]) -> None:
         """Refuse more rows than a file of this size may have, and columns that share their bytes."""
@@ -92,8 +102,11 @@ class LimitedParquet:
 
     @cached_property
     def _leaves(self) -> list[_Leaf]:
-        schema = self.file.metadata.schema
-        return [_leaf(number, schema.column(number)) for number in range(len(schema))]
+        schema, arrow = self.file.metadata.schema, self.file.schema_arrow
+        lists = [found for field in arrow for found in _fixed_lists(field.type)]
+        if len(lists) != len(schema):  # which is whose is not known
+            lists = [(prod(size for size, _ in lists), False)] * len(schema)
+        return [_leaf(number, schema.column(number), *of) for number, of in enumerate(lists)]
 
     @cached_property
     def _footer(self) -> list[tuple[int, list[Chunk]]]:
@@ -154,14 +167,35 @@ def _measure(found: Sequence[Page]) -> _Measure:
     )
 
 
-def _leaf(number: int, about: Any) -> _Leaf:
+def _leaf(number: int, about: Any, fixed: int, by_row: bool) -> _Leaf:
     """Say what a column of a schema takes; of lists and structs, what says where they begin and which are there."""
     is_text = about.physical_type == "BYTE_ARRAY"
     width = OFFSET if is_text else WIDTHS.get(about.physical_type, max(16, about.length or 0))
+    structs = max(0, about.path.count(".") - 2 * about.max_repetition_level)  # a list has two names
     return _Leaf(
-        number, about.path, width + 2 * OFFSET * about.max_repetition_level + about.max_definition_level // 8,
-        is_text, about.max_repetition_level > 0,
+        number, about.path,
+        width + 2 * OFFSET * about.max_repetition_level + about.max_definition_level // 8 + RECORD * structs,
+        is_text, about.max_repetition_level > 0, fixed, by_row,
     )  # fmt: skip
+
+
+def _fixed_lists(of: pa.DataType, size: int = 1, *, by_row: bool = True) -> Iterator[tuple[int, bool]]:
+    """Yield for each column of a type how many values a row's list of a fixed size has, and whether a row has one.
+
+    >>> [*_fixed_lists(pa.struct({"a": pa.list_(pa.int8(), 3), "b": pa.list_(pa.list_(pa.int8(), 4)), "c": pa.int8()}))]
+    [(3, True), (4, False), (1, True)]
+    """
+    if isinstance(of, pa.ExtensionType):
+        yield from _fixed_lists(of.storage_type, size, by_row=by_row)
+    elif pa.types.is_nested(of):
+        if pa.types.is_fixed_size_list(of):
+            size *= max(1, of.list_size)
+        elif not pa.types.is_struct(of):
+            by_row = False
+        for number in range(of.num_fields):
+            yield from _fixed_lists(of.field(number).type, size, by_row=by_row)
+    else:
+        yield size, by_row
 
 
 def _value_types(of: pa.DataType) -> Iterator[pa.DataType]:
