@@ -43,8 +43,8 @@ def edit(folder: Path, file: str, **values: Any) -> None:
     path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | values))
 
 
-def replacing(content: str, times: int = 1) -> dict[str, Any]:
-    one = {"type": "Replace", "pattern": {"String": "a"}, "content": content}
+def replacing(content: str, times: int = 1, **pattern: str) -> dict[str, Any]:
+    one = {"type": "Replace", "pattern": pattern or {"String": "a"}, "content": content}
     return {"type": "Sequence", "normalizers": [one] * times}
 
 
@@ -60,7 +60,9 @@ def charsmap(longest: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("part", "what"), [
-    ({"normalizer": replacing("a" * 101)}, "normalizer"),
+    ({"normalizer": replacing("a" * 201)}, "normalizer"),
+    ({"normalizer": replacing("a", 20, String="")}, "normalizer"),
+    ({"normalizer": replacing("a", 20, Regex="(?=.)")}, "normalizer"),
     ({"normalizer": replacing("aa", 25)}, "normalizer"),
     ({"normalizer": charsmap(1000)}, "normalizer"),
     ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 25}}, "normalizer"),
@@ -118,7 +120,7 @@ def test_tokenizers_as_they_are_published_are_let_pass(made: Path):
     quotes = {"type": "Replace", "pattern": {"String": "``"}, "content": '"'}
     albert = [quotes, quotes, {"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}, nfkc, spaces]
     llama = [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]
-    assert [growth_of({"type": "Sequence", "normalizers": some}) for some in (albert, llama)] == [18, 1]
+    assert [growth_of({"type": "Sequence", "normalizers": some}) for some in (albert, llama)] == [36, 1]
     unused = [{"id": n, "content": f"<unused{n}>"} for n in range(6_415)]
     words = {"type": "Unigram", "vocab": [["▁" * 16, -1.0]] * 1000}
     whole = {"normalizer": {"type": "Sequence", "normalizers": albert}, "added_tokens": unused, "model": words}

@@ -25,6 +25,8 @@ from taskloom.models.fake import FakeEncoder
 from taskloom.models.vector_store import INDEX, VectorStore
 from taskloom.models.vectors import FOLDER, VectorCache, cached, merge, text_digest
 
+from ..endless import make_endless
+
 if TYPE_CHECKING:
     from ..conftest import Ran, Refused
 
@@ -420,6 +422,16 @@ def test_a_forged_index_gives_no_vectors_when_it_is_merged(tmp_path: Path, folde
             list(merge(tmp_path / "node"))
     else:
         assert list(merge(tmp_path / "node")) == [("bag, plain", 0)]
+
+
+def test_an_index_without_an_end_is_not_merged(tmp_path: Path, folder: Path, refused: Refused):
+    cache, _ = opened()
+    cache.take(TEXTS)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    make_endless(store_of(tmp_path / "node" / FOLDER) / "index.db", "texts")
+    with refused(ModelUnavailableError, "vectors-unreadable"):
+        list(merge(tmp_path / "node"))
 
 
 def test_an_index_that_says_that_vectors_are_huge_takes_little_memory(tmp_path: Path, folder: Path):

@@ -26,6 +26,8 @@ from taskloom.studies.finished import Finished, Score, SetAnswers
 from taskloom.studies.ledger import EXPIRES, Ledger
 from taskloom.studies.merging import Merged, discard_damaged, merge
 
+from ..endless import make_endless
+
 WHY = Note.of("learner-raised", error="ValueError")
 
 
@@ -498,37 +500,34 @@ os._exit(9)
 """
 
 
-@pytest.mark.parametrize("is_killed", [True, False])
-def test_a_ledger_is_looked_through_after_a_run_that_was_killed(tmp_path: Path, is_killed: bool):
+def test_a_ledger_is_looked_through_before_it_is_read(tmp_path: Path):
     path = tmp_path / "x.db"
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    if not is_killed:
-        Ledger(path).db.close()  # sound: nothing is said, and the journal is gone
+    Ledger(path).db.close()
     content = bytearray(path.read_bytes())
     content[-2048:] = b"\x07" * 2048  # of a page that opening does not read
     path.write_bytes(content)
-    if is_killed:
-        with pytest.raises(LedgerError, match=r"the ledger is damaged .*\.recover may save .*: .*x\.db"):
-            Ledger(path)
-    else:
-        Ledger(path).db.close()
+    with pytest.raises(LedgerError, match=r"the ledger is damaged .*\.recover may save .*: .*x\.db"):
+        Ledger(path)
 
 
-def test_a_ledger_that_another_run_works_at_is_not_looked_through(tmp_path: Path):
-    path = tmp_path / "x.db"
+@pytest.mark.parametrize("table", ["planned", "by_state"])
+def test_pages_that_are_used_many_times_are_refused(ledger: Ledger, table: str):
+    ledger.keep_plan(0, "d", "a", [cell(str(n), "m", n) for n in range(9)])
+    ledger.claim([str(n) for n in range(9)], "me")
+    ledger.db.close()
+    make_endless(ledger.path, table)
+    with pytest.raises(LedgerError, match=r"the ledger is damaged .*2nd reference to page"):
+        Ledger(ledger.path)
+
+
+def test_each_state_of_a_file_is_looked_through_once(ledger: Ledger):
     asked: list[str] = []
-    with Ledger(path) as ledger:
-        ledger.claim(["a"], owner := new_owner())
-        assert path.with_name("x.db-wal").stat().st_size
-        with Ledger(path) as other:
-            other.db.set_trace_callback(asked.append)
-            other._check()
-        assert not any("quick_check" in text for text in asked)
-        ledger.release(owner)
-        with Ledger(path) as other:
-            other.db.set_trace_callback(asked.append)
-            other._check()
-        assert any("quick_check" in text for text in asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("taskloom.studies.ledger_file.broken_pages", lambda *_: asked.append("again") or "")
+        Ledger(ledger.path).db.close()
+        Ledger(ledger.path).db.close()
+        assert asked == ["again"]
 
 
 def test_some_cells_are_asked_about_without_reading_all(ledger: Ledger):

@@ -29,7 +29,7 @@ LONGEST_TEMPLATE = 1 << 20  # characters of a chat template
 LONGEST_PIECE = 1_000  # characters: each place of a text is compared with pieces of all lengths
 LONGEST_WORD = 1_000  # characters of a word that is looked up part by part
 MOST_PARTS = 10_000  # values of what is done before and after the vocabulary is looked up
-MOST_GROWTH = 100  # times the length of a text that it may have once it is normalised
+MOST_GROWTH = 200  # times the length of a text that it may have once it is normalised
 MOST_AROUND = 1_000  # tokens that are put around a text
 TEXTS = (".json", ".txt", ".jinja", ".model", ".spm", ".codes", ".tokenizer")
 CHARACTERS = "precompiled_charsmap"  # what characters are replaced by, in base64
@@ -148,18 +148,24 @@ def growth_of(steps: Any) -> int:
 
     >>> growth_of({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})
     1
-    >>> growth_of({"type": "Sequence", "normalizers": [{"type": "Replace", "content": "aa"}] * 10})
+    >>> doubled = {"type": "Replace", "pattern": {"Regex": ""}, "content": "a"}
+    >>> growth_of({"type": "Sequence", "normalizers": [doubled] * 10})
     1024
     """
     if not isinstance(steps, Mapping):
         return 1
     found = {
-        "Replace": len(str(steps.get("content", ""))),
+        "Replace": len(str(steps.get("content", ""))) + _matches_nothing(steps.get("pattern")),
         "ByteLevel": 2,  # a letter may be two bytes
         "Precompiled": _longest_replacement(str(steps.get(CHARACTERS) or "")),
     }.get(str(steps.get("type")), 1)
     inner = steps.get("normalizers") or steps.get("decoders")
     return max(1, found) * prod(map(growth_of, inner if isinstance(inner, list) else ()))
+
+
+def _matches_nothing(pattern: Any) -> bool:
+    """Tell a pattern that may match between two characters, so that what is put there stands beside them."""
+    return not (isinstance(pattern, Mapping) and isinstance(text := pattern.get("String"), str) and text)
 
 
 def _longest_replacement(packed: str) -> int:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..databases import connect_read_only, has_tables, is_writable, tables_of, transaction, write_ahead
+from ..databases import broken_pages, connect_read_only, has_tables, is_writable, tables_of, transaction, write_ahead
 from ..errors import ModelUnavailableError
 from ..folders import alone
 from ..limits import parse_json
@@ -327,10 +327,15 @@ def _checked(db: sqlite3.Connection) -> tuple[sqlite3.Connection, int]:
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    """Connect to an index to read it, with what others write meanwhile; what is no index of ours raises."""
-    if not is_writable(path):
-        return _checked(connect_read_only(path))[0]
-    return _checked(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None))[0]
+    """Connect to an index to read it, with what others write meanwhile; one that is not ours, or damaged, raises."""
+    if is_writable(path):
+        db, _ = _checked(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None))
+    else:
+        db, _ = _checked(connect_read_only(path))
+    if broken_pages(db, ("about", "texts", "claims")):
+        db.close()
+        raise _foreign()
+    return db
 
 
 def _foreign() -> sqlite3.DatabaseError:

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..databases import is_filled, log_of, transaction
+from ..databases import transaction
 from ..errors import LedgerError
 from ..ids import Json
 from ..limits import deflated, inflated, parse_json
@@ -73,13 +73,12 @@ class Ledger:
     def __init__(self, path: Path, *, filling: bool = False) -> None:
         self.path = path
         filling = filling or not path.exists()
-        unclean = is_filled(log_of(path))  # whoever ends well leaves nothing in it
         self.db, self.writable = connected(path, filling=filling)
         with closing_where_refused(self.db, path):
             self.db.create_function("checksum", -1, checksum, deterministic=True)
             make_or_upgrade(self.db, path, writable=self.writable, filling=filling)
-            if unclean and self.writable:
-                self._check()
+            if not filling:
+                refuse_unreadable(self.db, path)
 
     def __enter__(self) -> Ledger:
         return self
@@ -88,20 +87,6 @@ class Ledger:
         self.db.close()
         if isinstance(error, zlib.error) or is_damage(error):
             raise LedgerError(f"{damaged(error)}: {self.path}") from None
-
-    def _check(self) -> None:
-        """Look all pages through after a run that was killed; while another one works here, that is no sign."""
-        if all(is_gone(owner) for owner in self._owners()):
-            self.refuse_damaged()
-
-    def refuse_damaged(self) -> None:
-        """Look all pages through, and refuse a ledger of which some can't be read."""
-        refuse_unreadable(self.db, self.path)
-
-    def _owners(self) -> list[str]:
-        """Name those whose claims have not expired."""
-        ask = "SELECT DISTINCT owner FROM cells WHERE state = 'claimed' AND beat BETWEEN ? AND ?"
-        return [owner for (owner,) in self.db.execute(ask, _beats())]
 
     @contextmanager
     def writing(self) -> Iterator[None]:

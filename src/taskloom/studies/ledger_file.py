@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -9,14 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .. import __version__
-from ..databases import connect_read_only, is_filled, is_writable, transaction, write_ahead
+from ..databases import broken_pages, connect_read_only, is_filled, is_writable, transaction, write_ahead
 from ..errors import LedgerError
 from ..folders import make_private
 from ..messages import Note
-from .ledger_schema import APPLICATION, FORMAT, SCHEMA, is_older, refuse_foreign, show_upgraded, upgrade
+from .ledger_schema import APPLICATION, FORMAT, SCHEMA, TABLES, is_older, refuse_foreign, show_upgraded, upgrade
 
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")  # the last: a table or a column is not there
+NAMES = re.findall(r"CREATE TABLE (\w+)", TABLES)
 MOMENT = 2.0  # seconds in which a ledger that was made is filled
+
+_checked: set[tuple[int, ...]] = set()  # states of files
 
 
 def connected(path: Path, *, filling: bool) -> tuple[sqlite3.Connection, bool]:
@@ -71,10 +75,13 @@ def make_or_upgrade(db: sqlite3.Connection, path: Path, *, writable: bool, filli
 
 
 def refuse_unreadable(db: sqlite3.Connection, path: Path) -> None:
-    """Look all pages through, and refuse a ledger of which some can't be read."""
-    (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if found != "ok":
-        raise LedgerError(f"{damaged(' '.join(str(found).split()))}: {path}")
+    """Refuse a ledger whose pages are damaged, or that one reads for ever; each state of a file is checked once."""
+    about = path.stat()
+    if (state := (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)) in _checked:
+        return
+    if problem := broken_pages(db, NAMES):
+        raise LedgerError(f"{damaged(problem)}: {path}")
+    _checked.add(state)
 
 
 def is_damage(error: BaseException | None) -> bool:
