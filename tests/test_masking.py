@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from taskloom.masking import MASK, key_of, masked, masked_all
-from taskloom.studies.finished import packed, unpacked
+from taskloom.studies.costs import Cost
+from taskloom.studies.finished import Finished, SetAnswers, unpacked
 
 KEY = "sk-~~secret~~?>0123456789"  # with letters that differ between the alphabets of base64
 
@@ -72,7 +73,24 @@ def test_a_key_that_is_a_number_is_masked_as_a_number(monkeypatch: pytest.Monkey
     for number in ("9" * 5000, "1.0000e+999", "-1.5e+10"):  # none that Python or JSON has
         monkeypatch.setenv("DOOR_KEY", number)
         assert masked_all([1.5, float("inf"), number]) == [1.5, float("inf"), MASK]
-    assert masked_all([-1.5e10]) == [MASK]
+    monkeypatch.setenv("DOOR_KEY", "-1.2345678e+10")
+    assert masked_all([-1.2345678e10]) == [MASK]
+
+
+@pytest.mark.parametrize("number", ["00000000", "00000001", "0.000000", "1e000000", "10000000"])
+def test_numbers_of_few_digits_stay_however_a_key_writes_them(monkeypatch: pytest.MonkeyPatch, number: str):
+    monkeypatch.setenv("DEV_TOKEN", number)
+    assert masked_all([0, 1, 0.0, 1.0, False, True, 10_000_000]) == [0, 1, 0.0, 1.0, False, True, 10_000_000]
+    assert masked_all([False, True])[0] is False
+    assert masked(f"at {number}") == f"at {MASK}"
+
+
+def test_a_word_is_no_key_unless_it_was_read_as_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("taskloom.masking._read", set())
+    monkeypatch.setenv("SORT_KEY", "positive")
+    assert masked_all(["positive", "Positive"]) == ["positive", "Positive"]
+    key_of("SORT_KEY")
+    assert masked("positive") == MASK
 
 
 def test_the_lines_of_a_key_are_masked_one_by_one(monkeypatch: pytest.MonkeyPatch):
@@ -115,10 +133,15 @@ def test_a_key_that_was_read_is_known_whatever_its_variable(monkeypatch: pytest.
     assert masked("only-this-test-has-it") == MASK
 
 
-def test_what_a_ledger_keeps_has_no_key():
-    kept = packed({"sets": {"query": {"answers": [KEY]}}})
-    assert KEY not in json.dumps(unpacked(kept))
-    assert unpacked(kept) == {"sets": {"query": {"answers": [MASK]}}}
+def test_what_a_ledger_keeps_has_no_key_and_all_else(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PIN_KEY", "12345678")
+    asked = SetAnswers(answers=[KEY, 12345678, "b"], items=["1", "2", "3"], rows=[12345678, 0, 1], pool="test")
+    made = Finished(sets={"query": asked}, counts={KEY: 2}, outputs={"query": [KEY]}, sizes=[12345678], cost=Cost())
+    kept = unpacked(made.body())
+    assert kept["sets"]["query"] == {
+        "answers": [MASK, MASK, "b"], "items": ["1", "2", "3"], "rows": [12345678, 0, 1], "pool": "test",
+    }  # fmt: skip
+    assert (kept["counts"], kept["sizes"], unpacked(made.said())) == ({MASK: 2}, [12345678], {"query": [MASK]})
 
 
 @pytest.mark.parametrize("key", ['pass"word-1', "back\\slash-1", "schlüssel-1", "it's-a-key"])

@@ -25,6 +25,7 @@ NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 SHORTEST = 8  # characters: whatever is shorter may be a word of any text
 SHORTEST_LINE = 16  # of a key of several lines, such as a certificate's
 LONGEST_NUMBER = 400  # digits
+LONGEST_WORD = 15  # letters of what may be a word, a label say, and not a key
 LOST = "\ufffd"  # what stands for a byte that is no text
 
 _read: set[str] = set()  # keys that were read in this process, whatever their variables are called
@@ -59,7 +60,7 @@ def _known() -> frozenset[str]:
     """Give the keys that were read, and those of variables that are named as such, or hold an address with one."""
     found = set(_read)
     for name, value in os.environ.items():
-        if SECRET.search(name) and not _is_path(value.strip()):
+        if SECRET.search(name) and not _is_path(value.strip()) and not is_word(value.strip()):
             found.add(value.strip())
         if "@" in value:
             found |= {*_in_address(value)}
@@ -72,6 +73,16 @@ def _is_path(value: str) -> bool:
         return bool(PATH.match(value)) and Path(value).expanduser().exists()
     except (OSError, RuntimeError):  # too long a name, or no home
         return False
+
+
+def is_word(value: str) -> bool:
+    """Tell a value that may be a word of any text, such as a label: masked, it would be an answer that is lost.
+
+    >>> [is_word(value) for value in ("positive", "POSITIVE", "correcthorsebattery", "h7ksq0vw", "sEcReTiVe")]
+    [True, True, False, False, False]
+    """
+    is_plain = value in (value.lower(), value.upper(), value.capitalize())
+    return value.isalpha() and is_plain and len(value) <= LONGEST_WORD
 
 
 def _in_address(value: str) -> Iterator[str]:
@@ -113,7 +124,8 @@ class _Keys:
             return [self.masked_all(one) if isinstance(one, kinds) else one for one in value]
         if isinstance(value, dict):
             return {self.masked_all(name): self.masked_all(one) for name, one in value.items()}
-        return MASK if isinstance(value, int | float) and value in self.numbers else value
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return MASK if is_number and value in self.numbers else value
 
 
 @cache
@@ -121,10 +133,20 @@ def _keys(keys: frozenset[str]) -> _Keys:
     """Write some keys in all their forms."""
     parts = {part for key in keys for part in (key, *_lines(key))}
     forms = {form for part in parts for form in _forms(part) if len(form.replace(LOST, "")) >= SHORTEST}
-    numbers = {float(key) for key in keys if len(key) <= LONGEST_NUMBER and NUMBER.fullmatch(key)}
-    numbers |= {int(key) for key in keys if len(key) <= LONGEST_NUMBER and key.isdecimal() and key.isascii()}
+    as_numbers = {key for key in keys if len(key) <= LONGEST_NUMBER and _is_long_number(key)}
+    numbers = {float(key) for key in as_numbers} | {int(key) for key in as_numbers if key.isdecimal()}
     longest_first = tuple(sorted(forms, key=lambda form: (-len(form), form)))
     return _Keys(longest_first, frozenset(filter(math.isfinite, numbers)))
+
+
+def _is_long_number(key: str) -> bool:
+    """Tell a number of many digits that count: 0, 1 and 1,000,000 are numbers of any answer, however they are written.
+
+    >>> [_is_long_number(key) for key in ("12345678", "-1234.5678", "00000001", "1e000000", "1000000000", "١٢٣٤٥٦٧٨")]
+    [True, True, False, False, False, False]
+    """
+    digits = re.sub(r"[eE].*|\D", "", key).strip("0")
+    return key.isascii() and bool(NUMBER.fullmatch(key)) and len(digits) >= SHORTEST
 
 
 def _lines(key: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ..errors import LearnerError
 from ..limits import MOST_NESTED, deflated, inflated, is_deep, parse_json
-from ..masking import masked_all
+from ..masking import masked, masked_all
 from ..messages import Note
 from ..scores.reduce import Array
 from .costs import Cost
@@ -44,22 +44,24 @@ class Finished:
     cost: Cost
 
     def body(self) -> bytes:
-        """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
+        """Pack what must be equal byte for byte, without keys; an answer that JSON can't write is refused."""
+        kept = self.masked()
         sets = {
-            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in self.sets.items()
+            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in kept.sets.items()
         }
-        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
+        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(kept.counts.items()))}
         told |= {"sizes": list(self.sizes), "chance": self.chance} if self.sizes else {}
         return packed(told | ({"artifact": self.artifact} if self.artifact else {}))
 
     def said(self) -> bytes:
         """Pack what answers were read from, which must be equal too; nothing where there is no more to say."""
-        return packed(self.outputs) if self.outputs else b""
+        return packed(masked_all(self.outputs)) if self.outputs else b""
 
     def masked(self) -> Finished:
         """Leave keys out of all that was said: a worker knows some that the driver, which writes it, does not."""
         sets = {name: replace(of, answers=masked_all(of.answers)) for name, of in self.sets.items()}
-        return replace(self, sets=sets, counts=masked_all(self.counts), outputs=masked_all(self.outputs))
+        counts = {masked(code): count for code, count in self.counts.items()}
+        return replace(self, sets=sets, counts=counts, outputs=masked_all(self.outputs))
 
 
 def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
@@ -67,10 +69,9 @@ def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
 
 
 def packed(body: Mapping[str, Any]) -> bytes:
-    """Pack what is kept as JSON, without keys: equal contents give equal bytes; what would not be read is refused."""
-    kept = masked_all(body)
-    text = json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    if is_deep(text, kept):
+    """Pack what is kept as JSON: equal contents give equal bytes; what would not be read is refused."""
+    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    if is_deep(text, body):
         raise LearnerError(Note.of("answer-too-deep", most=MOST_NESTED))
     return deflated(text.encode("utf-8", "surrogatepass"))
 
