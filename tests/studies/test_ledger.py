@@ -22,8 +22,9 @@ from taskloom.processes import new_owner
 from taskloom.studies import ledger as ledgers
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.finished import Finished, Score, SetAnswers
+from taskloom.studies.finished import Finished, Score, SetAnswers, checksum, packed
 from taskloom.studies.ledger import EXPIRES, Ledger
+from taskloom.studies.ledger_schema import KEPT
 from taskloom.studies.merging import Merged, discard_damaged, merge
 
 from ..endless import make_endless
@@ -211,6 +212,43 @@ def test_scores_of_other_answers_are_not_taken_over(tmp_path: Path, ledger: Ledg
     ledger.finish(cell("a", "m", 0), finished("ours"))
     assert merge(ledger, tmp_path / "other.db") == Merged(0, 1)
     assert kept_score(ledger, "a", "newer") is None
+
+
+BODY = {"sets": {"query": {"answers": ["a"], "items": ["1"], "rows": [0], "pool": "all"}}, "counts": {}}
+
+
+@pytest.mark.parametrize("body", [
+    b"no JSON", packed({"sets": 5, "counts": {}}), packed({"sets": {}}), packed(BODY | {"counts": {"x": "y"}}),
+    packed(BODY | {"sets": {"query": {"answers": [], "items": ["1"], "rows": [0], "pool": "all"}}}),
+    packed(BODY | {"sets": {"query": {"answers": ["a"], "items": ["1"], "rows": ["0"], "pool": "all"}}}),
+    packed(BODY | {"sizes": 7}), packed(BODY | {"chance": "x"}),
+])  # fmt: skip
+def test_cells_that_no_report_could_read_are_not_merged_though_their_checksums_fit(
+    tmp_path: Path, ledger: Ledger, body: bytes
+):
+    with Ledger(tmp_path / "other.db") as other:
+        other.finish(cell("a"), finished())
+        other.finish(cell("b"), finished())
+        other.db.execute("UPDATE results SET body = ?, digest = ? WHERE cell = 'a'", (body, checksum("a", body)))
+    assert merge(ledger, tmp_path / "other.db") == Merged(1, damaged=1)
+    assert ledger.states() == {"b": "done"}
+
+
+@pytest.mark.parametrize(("table", "change"), [
+    ("keys", "key = 'no JSON', digest = checksum(cell, 'no JSON')"),
+    ("keys", "key = '[]', digest = checksum(cell, '[]')"),
+    ("outputs", "body = 'x', digest = checksum(cell, 'x')"),
+    ("scores", "width = 0, digest = checksum(cell, signature, 0, units, unusable)"),
+    ("scores", "unusable = '[', digest = checksum(cell, signature, width, units, '[')"),
+    ("costs", "seconds = 'x'"), ("costs", "learner = x'ff'"), ("costs", "ended = 'x'"), ("traces", "points = '[[['"),
+])  # fmt: skip
+def test_rows_that_no_report_could_read_are_not_merged(tmp_path: Path, ledger: Ledger, table: str, change: str):
+    with Ledger(tmp_path / "other.db") as other:
+        other.finish(cell("a"), replace(finished(), traces={"loss": [(1, 0.5)]}))
+        other.db.execute(f"UPDATE {table} SET {change}")
+    assert merge(ledger, tmp_path / "other.db") == Merged(1)
+    counts = {name: len(ledger.db.execute(f"SELECT * FROM {name}").fetchall()) for name in KEPT}
+    assert counts == {name: int(name != table) for name in KEPT}
 
 
 def test_a_ledger_is_not_merged_with_itself_or_with_nothing(tmp_path: Path, ledger: Ledger):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..errors import LearnerError
 from ..limits import MOST_NESTED, deflated, inflated, is_deep, parse_json
 from ..masking import masked, masked_all
@@ -80,6 +82,45 @@ def unpacked(body: bytes) -> dict[str, Any]:
     """Read what was packed."""
     found: dict[str, Any] = parse_json(inflated(body).decode("utf-8", "surrogatepass"), parse_int=int)
     return found
+
+
+def body_of(packed_body: bytes) -> dict[str, Any]:
+    """Read what a cell gave, and refuse what no run has written; rows may still be beyond their pool."""
+    body = unpacked(packed_body)
+    for of in body["sets"].values():
+        if not len(of["answers"]) == len(of["rows"]) == len(of["items"]):
+            raise ValueError("numbers of answers and items differ")
+        if not (isinstance(of["pool"], str) and all(type(row) is int for row in of["rows"])):
+            raise TypeError("a pool has a name, and rows have numbers")
+        of["items"] = tuple(map(str, of["items"]))
+    body["counts"] = {str(code): int(count) for code, count in body["counts"].items()}
+    sizes, chance = tuple(map(int, body.get("sizes", ()))), float(body.get("chance", 1.0))  # older ledgers have none
+    return body | {"sizes": sizes, "chance": chance, "artifact": str(body.get("artifact", ""))}
+
+
+def score_of(width: int, units: bytes, unusable: str) -> Score:
+    """Read a score: its units, and how many answers were unusable, by code."""
+    counts = {str(reason): int(count) for reason, count in parse_json(unusable).items()}
+    return np.frombuffer(inflated(units), "<f8").reshape(-1, width), counts
+
+
+def points_of(text: str) -> list[tuple[int, float]]:
+    """Read values at steps."""
+    return [(int(step), float(value)) for step, value in parse_json(text)]
+
+
+def key_of(text: bytes | str) -> dict[str, Any]:
+    """Read what a cell is named by."""
+    if not isinstance(found := parse_json(text), dict):
+        raise TypeError(type(found).__name__)
+    return found
+
+
+def cost_of(row: Sequence[Any]) -> Cost:
+    """Read what a cell cost."""
+    if not all(isinstance(value, int | float) for value in row):
+        raise TypeError("costs are numbers")
+    return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
 
 
 def checksum(*parts: bytes | str | int) -> bytes:

@@ -25,14 +25,14 @@ import numpy as np
 from ..databases import transaction
 from ..errors import LedgerError
 from ..ids import Json
-from ..limits import deflated, inflated, parse_json
+from ..limits import deflated, parse_json
 from ..masking import masked, masked_all
 from ..messages import Note
 from ..processes import is_gone
 from ..scores.reduce import Array
 from .cells import Cell
 from .costs import Cost
-from .finished import Finished, Score, checksum, unpacked
+from .finished import Finished, Score, checksum, cost_of, key_of, points_of, score_of, unpacked
 from .ledger_file import (
     closing_where_refused,
     connected,
@@ -45,6 +45,7 @@ from .ledger_schema import CHECKED, COSTS, KEPT, sound
 
 EXPIRES = 60.0  # seconds without a heartbeat after which a claim is free again; so is one as far in the future
 State: TypeAlias = Literal["claimed", "done", "failed", "skipped"]
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error)  # of what is damaged
 HAS_RESULT = "EXISTS (SELECT 1 FROM results r WHERE r.cell = cells.id)"
 UNFINISHED = f"(state IN ('failed', 'skipped') OR (state = 'done' AND NOT {HAS_RESULT}))"
 
@@ -283,10 +284,7 @@ class Ledger:
     def key(self, cell: str) -> dict[str, Any]:
         """Read what a finished cell is named by."""
         with self.naming_damage(f"the key of cell {cell}"):
-            found = parse_json(self._read("keys", cell) or "{}")
-            if not isinstance(found, dict):
-                raise TypeError(type(found).__name__)
-        return found
+            return key_of(self._read("keys", cell) or "{}")
 
     def _read(self, table: str, cell: str) -> bytes | None:
         """Read what a table keeps of a cell; what is damaged, or another cell's, is refused."""
@@ -305,9 +303,7 @@ class Ledger:
         """Give the scores of the cells of a plan, by cell and signature, but for those that are damaged."""
         found: dict[str, dict[str, Score]] = {}
         for cell, signature, width, units, unusable in self._of_plan("scores", trial, *CHECKED["scores"]):
-            array = np.frombuffer(inflated(units), "<f8").reshape(-1, width)
-            counts = {str(reason): int(count) for reason, count in parse_json(unusable).items()}
-            found.setdefault(cell, {})[signature] = (array, counts)
+            found.setdefault(cell, {})[signature] = score_of(width, units, unusable)
         return found
 
     def costs_of(self, trial: int) -> dict[str, Cost]:
@@ -319,7 +315,7 @@ class Ledger:
         found: dict[str, dict[str, list[tuple[int, float]]]] = {}
         for cell, name, points in self._of_plan("traces", trial, "name", "points"):
             with self.naming_damage("traces"):
-                found.setdefault(cell, {})[name] = [(int(step), float(value)) for step, value in parse_json(points)]
+                found.setdefault(cell, {})[name] = points_of(points)
         return found
 
     def threads(self, cell: str) -> int:
@@ -358,9 +354,7 @@ class Ledger:
 
     def _cost(self, row: Sequence[Any]) -> Cost:
         with self.naming_damage("costs"):
-            if not all(isinstance(value, int | float) for value in row):
-                raise TypeError("costs are numbers")
-            return Cost(**dict(zip((f.name for f in fields(Cost)), row, strict=True)))
+            return cost_of(row)
 
     def contents(self) -> Iterator[tuple[str, str, bytes]]:
         """Yield all that must be equal between two ledgers of a study: keys, results, outputs, scores, in order."""
@@ -391,7 +385,7 @@ class Ledger:
         """Refuse a ledger whose rows are sound, but do not hold what was written: it was edited, or badly merged."""
         try:
             yield
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error) as error:
+        except UNREADABLE as error:
             raise LedgerError(Note.of("ledger-damaged", what=what, reason=repr(error), path=self.path)) from error
 
     def about_folder(self, name: str, *, must_exist: bool) -> str:

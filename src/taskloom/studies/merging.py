@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import LedgerError
-from .ledger import Ledger
+from .costs import Cost
+from .finished import body_of, cost_of, key_of, points_of, score_of, unpacked
+from .ledger import UNREADABLE, Ledger
 from .ledger_schema import CHECKED, KEPT, sound
 
 
@@ -36,7 +39,7 @@ def _taken_over(ledger: Ledger, theirs: Ledger) -> Merged:
     cells = _compared(ledger, theirs)
     taken = cells["new"] | cells["same"]
     for table in KEPT:
-        ledger.take(table, (row for row in theirs.rows(table) if row[0] in taken))
+        ledger.take(table, (row for row in theirs.rows(table) if row[0] in taken and is_readable(table, row)))
     ledger.mark_done(taken | cells["differ"])
     return Merged(*(len(cells[state]) for state in ("new", "differ", "damaged")))
 
@@ -44,11 +47,37 @@ def _taken_over(ledger: Ledger, theirs: Ledger) -> Merged:
 def _compared(ledger: Ledger, theirs: Ledger) -> dict[str, set[str]]:
     """Tell which finished cells of another ledger are new, the same as ours, different, or damaged there."""
     found: dict[str, set[str]] = {"new": set(), "same": set(), "differ": set(), "damaged": set()}
-    for cell, body, is_sound in theirs.db.execute(f"SELECT t.cell, t.body, {sound('results')} FROM results t"):  # noqa: S608 (ours)
+    for cell, body, fits in theirs.db.execute(f"SELECT t.cell, t.body, {sound('results')} FROM results t"):  # noqa: S608 (ours)
         row = ledger.db.execute("SELECT body FROM results WHERE cell = ?", (cell,)).fetchone()
+        is_sound = fits and is_readable("results", (cell, body))
         state = "damaged" if not is_sound else "new" if not row else "same" if row[0] == body else "differ"
         found[state].add(cell)
     return found
+
+
+def is_readable(table: str, row: Sequence[Any]) -> bool:
+    """Tell whether readers take a row of another ledger: anyone can compute a checksum that fits."""
+    try:
+        return READERS[table](*row) is not None
+    except UNREADABLE:
+        return False
+
+
+def _read_costs(_: str, kind: str, learner: str, task: str, shots: int | str, ended: float, *cost: Any) -> Cost:
+    names = all(isinstance(text, str) for text in (kind, learner, task)) and isinstance(shots, int | str)
+    if not (names and isinstance(ended, int | float)):
+        raise TypeError("names are texts, and times are numbers")
+    return cost_of(cost)
+
+
+READERS: Mapping[str, Callable[..., object]] = {  # of the columns of a table, the checksum left out or ignored
+    "results": lambda _, body, *__: body_of(body),
+    "keys": lambda _, key, *__: key_of(key),
+    "outputs": lambda _, body, *__: unpacked(body),
+    "scores": lambda _, signature, width, units, unusable, *__: (str(signature), score_of(width, units, unusable)),
+    "costs": _read_costs,
+    "traces": lambda _, name, points: (str(name), points_of(points)),
+}
 
 
 def discard_damaged(ledger: Ledger, cells: Iterable[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from ..suites.columns import hashes
 from .costs import Cost
 from .curves import LossTrace, curve_table, loss_traces
 from .environment import RunRecord
-from .finished import Score, unpacked
+from .finished import Score, body_of
 from .items import as_frame, item_table
 from .ledger import Ledger, Planned
 from .metrics import metrics_of
@@ -320,7 +320,7 @@ class _Reading:
         for one in planned:
             if one.kind == "train" and one.cell in self.bodies:
                 with self.ledger.naming_damage(f"cell {one.cell}"):
-                    found.setdefault(one.learner, Counter()).update(unpacked(self.bodies[one.cell])["counts"])
+                    found.setdefault(one.learner, Counter()).update(body_of(self.bodies[one.cell])["counts"])
         return {model: dict(counts) for model, counts in found.items() if counts}
 
     def damaged(self, planned: Sequence[Planned]) -> Counter[Note]:
@@ -336,14 +336,10 @@ class _Reading:
     def _outcome(self, one: Planned) -> Outcome:
         task = self.suite.tasks[one.task]
         with self.ledger.naming_damage(f"cell {one.cell}"):
-            body = unpacked(self.bodies[one.cell])
-            query, counts = body["sets"][QUERY], {str(code): int(n) for code, n in body["counts"].items()}
+            body = body_of(self.bodies[one.cell])
+            query = body["sets"][QUERY]
             answers = tuple(_as_given(task.output, answer) for answer in query["answers"])
             rows, gold, records = self.asked(one.task, query["pool"], tuple(query["rows"]))
-            items, sizes = tuple(map(str, query["items"])), tuple(map(int, body.get("sizes", ())))
-            chance = float(body.get("chance", 1.0))
-            if not len(answers) == len(rows) == len(items):
-                raise ValueError("numbers of answers and items differ")
         return Outcome(
             cell=one.cell,
             task=one.task,
@@ -355,16 +351,16 @@ class _Reading:
             fold=one.fold,
             pool=query["pool"],
             rows=rows,
-            items=items,
+            items=query["items"],
             answers=answers,
             gold=gold,
             scores=self._scores(one.cell, task, gold, answers),
-            counts=counts,
+            counts=body["counts"],
             cost=self.costs.get(one.cell, Cost()),
             records=records,
             looks=tuple(self._looks(task, body["sets"])) if len(body["sets"]) > 1 else (),
-            sizes=sizes,  # older ledgers have none
-            chance=chance,
+            sizes=body["sizes"],
+            chance=body["chance"],
         )
 
     def _looks(self, task: Task, sets: Mapping[str, Any]) -> Iterator[Look]:
@@ -376,7 +372,7 @@ class _Reading:
                 _, gold, records = self.asked(task.id, given["pool"], tuple(given["rows"]))
                 answers = [_as_given(task.output, answer) for answer in given["answers"]]
             yield Look(
-                set=cast(Literal["support", "query"], part), step=step, items=tuple(given["items"]), records=records,
+                set=cast(Literal["support", "query"], part), step=step, items=given["items"], records=records,
                 scores=score_task(task, gold, answers, tuple(self.metrics(task.id))),
             )  # fmt: skip
 
