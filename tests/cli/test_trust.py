@@ -234,6 +234,19 @@ def refuses_endpoint(taskloom: Callable[..., Ran], there: Path, tmp_path: Path, 
     assert endpoint.headers[0]["Authorization"] == "Bearer sk-secret-0123456789"
 
 
+def test_what_the_suite_of_a_run_was_built_from_is_not_asked_again(
+    taskloom: Callable[..., Ran], there: Path, tmp_path: Path
+):
+    with closing(Server()) as endpoint:
+        build = f'suite: {{build: functions, from: "mother(father(0))", facts: "{endpoint.url}", lexicon: ""}}'
+        run = copied(there, tmp_path, STUDY.replace("suite: suite", build))
+        make = ("challenge", "make", run / "study.yaml", "-o", tmp_path / "made")
+        assert (taskloom(*make).code, (tmp_path / "made").exists()) == (2, False)  # the suite is missing
+        shutil.copytree(there / "suite", run / "suite")
+        assert taskloom(*make).code == 0
+        assert endpoint.headers == []
+
+
 def test_an_encoder_of_a_run_is_exported_without_code_and_endpoints(there: Path, tmp_path: Path, refused: Refused):
     """A forged ledger says that a function, or an endpoint, was trained."""
     for load in ("mine.py:vectors", "api:tiny@http://127.0.0.1:9/v1"):

@@ -135,12 +135,18 @@ def refuse_large(protocol: StudyProtocol, learners: Mapping[str, int]) -> None:
 
 
 def asked(study: Study, run: Path) -> tuple[Suite, list[str]]:
-    """Open or build the suite of a study, and name the tasks that it asks about; learners are not looked at."""
+    """Open or build the suite of a study, and name the tasks that it asks about; learners are not looked at.
+
+    A run has its suite: what that was built from, such as an endpoint, is not asked again.
+    """
     faults = StudyFaults(study.places)
     if study.build:
         check_options(study, faults)
         faults.settle()
-    suite, folder = _suite(study, run, faults)
+    if study.build and study.of_run:
+        suite, folder = store.open_suite(run / SUITE), run / SUITE
+    else:
+        suite, folder = _suite(study, run, faults)
     tasks = _tasks(study, suite, {}, faults)
     verify(suite, folder, tasks)
     return suite, tasks
