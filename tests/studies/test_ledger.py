@@ -563,6 +563,7 @@ def test_each_state_of_a_file_is_looked_through_once(ledger: Ledger):
     asked: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("taskloom.studies.ledger_file.broken_pages", lambda *_: asked.append("again") or "")
+        os.utime(ledger.path, ns=(1, 1))
         Ledger(ledger.path).db.close()
         Ledger(ledger.path).db.close()
         assert asked == ["again"]

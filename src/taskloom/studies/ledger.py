@@ -78,8 +78,7 @@ class Ledger:
         with closing_where_refused(self.db, path):
             self.db.create_function("checksum", -1, checksum, deterministic=True)
             make_or_upgrade(self.db, path, writable=self.writable, filling=filling)
-            if not filling:
-                refuse_unreadable(self.db, path)
+            refuse_unreadable(self.db, path)
 
     def __enter__(self) -> Ledger:
         return self
