@@ -137,6 +137,7 @@ def test_what_a_ledger_keeps_has_no_key_and_all_else(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PIN_KEY", "12345678")
     asked = SetAnswers(answers=[KEY, 12345678, "b"], items=["1", "2", "3"], rows=[12345678, 0, 1], pool="test")
     made = Finished(sets={"query": asked}, counts={KEY: 2}, outputs={"query": [KEY]}, sizes=[12345678], cost=Cost())
+    made = made.masked()
     kept = unpacked(made.body())
     assert kept["sets"]["query"] == {
         "answers": [MASK, MASK, "b"], "items": ["1", "2", "3"], "rows": [12345678, 0, 1], "pool": "test",

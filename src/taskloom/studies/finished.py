@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import LearnerError
 from ..limits import MOST_NESTED, deflated, inflated, is_deep, parse_json
-from ..masking import masked, masked_all
+from ..masking import masked_all
 from ..messages import Note
 from ..scores.reduce import Array
 from .costs import Cost
@@ -46,24 +46,25 @@ class Finished:
     cost: Cost
 
     def body(self) -> bytes:
-        """Pack what must be equal byte for byte, without keys; an answer that JSON can't write is refused."""
-        kept = self.masked()
+        """Pack what must be equal byte for byte; an answer that JSON can't write is refused."""
         sets = {
-            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in kept.sets.items()
+            name: {part: list(v) if part != "pool" else v for part, v in _parts(of)} for name, of in self.sets.items()
         }
-        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(kept.counts.items()))}
+        told: dict[str, Any] = {"sets": sets, "counts": dict(sorted(self.counts.items()))}
         told |= {"sizes": list(self.sizes), "chance": self.chance} if self.sizes else {}
         return packed(told | ({"artifact": self.artifact} if self.artifact else {}))
 
     def said(self) -> bytes:
         """Pack what answers were read from, which must be equal too; nothing where there is no more to say."""
-        return packed(masked_all(self.outputs)) if self.outputs else b""
+        return packed(self.outputs) if self.outputs else b""
 
     def masked(self) -> Finished:
-        """Leave keys out of all that was said: a worker knows some that the driver, which writes it, does not."""
-        sets = {name: replace(of, answers=masked_all(of.answers)) for name, of in self.sets.items()}
-        counts = {masked(code): count for code, count in self.counts.items()}
-        return replace(self, sets=sets, counts=counts, outputs=masked_all(self.outputs))
+        """Leave keys out of all that was said; places and sizes stay."""
+        answers, codes, outputs = masked_all(
+            [{name: of.answers for name, of in self.sets.items()}, list(self.counts), self.outputs]
+        )
+        sets = {name: replace(of, answers=answers[name]) for name, of in self.sets.items()}
+        return replace(self, sets=sets, counts=dict(zip(codes, self.counts.values(), strict=True)), outputs=outputs)
 
 
 def _parts(of: SetAnswers) -> list[tuple[str, Any]]:
@@ -90,7 +91,7 @@ def body_of(packed_body: bytes) -> dict[str, Any]:
     for of in body["sets"].values():
         if not len(of["answers"]) == len(of["rows"]) == len(of["items"]):
             raise ValueError("numbers of answers and items differ")
-        if not (isinstance(of["pool"], str) and all(type(row) is int for row in of["rows"])):
+        if not (isinstance(of["pool"], str) and {*map(type, of["rows"])} <= {int}):
             raise TypeError("a pool has a name, and rows have numbers")
         of["items"] = tuple(map(str, of["items"]))
     body["counts"] = {str(code): int(count) for code, count in body["counts"].items()}

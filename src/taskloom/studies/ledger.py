@@ -194,8 +194,9 @@ class Ledger:
     # --- results -----------------------------------------------------------------------------------------------------
 
     def finish(self, cell: Cell, found: Finished) -> None:
-        """Keep what a cell gave: once, whoever comes first; its name, and what it was, with it."""
-        body, said = found.body(), found.said()
+        """Keep what a cell gave, without keys: once, whoever comes first; its name, and what it was, with it."""
+        kept = found.masked()
+        body, said = kept.body(), kept.said()
         with self.writing():
             if not self.db.execute("SELECT 1 FROM results WHERE cell = ?", (cell.id,)).fetchone():
                 self.forget(cell.id)  # all else is of the answers that are kept

@@ -37,9 +37,10 @@ def merge(ledger: Ledger, other: Path) -> Merged:
 def _taken_over(ledger: Ledger, theirs: Ledger) -> Merged:
     """Copy row by row: another ledger may be one that can only be read, and an error is of one of the two."""
     cells = _compared(ledger, theirs)
-    taken = cells["new"] | cells["same"]
+    taken = cells["new"] | cells["same"]  # whose results can be read
     for table in KEPT:
-        ledger.take(table, (row for row in theirs.rows(table) if row[0] in taken and is_readable(table, row)))
+        rows = (row for row in theirs.rows(table) if row[0] in taken)
+        ledger.take(table, (row for row in rows if table == "results" or is_readable(table, row)))
     ledger.mark_done(taken | cells["differ"])
     return Merged(*(len(cells[state]) for state in ("new", "differ", "damaged")))
 
