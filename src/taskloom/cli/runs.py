@@ -256,16 +256,22 @@ def _note_done(done: Done, total: int, crew: str) -> None:
 
 
 def _write_report(gathered: Results, page: Path) -> None:
-    """Print the scores and write the page."""
+    """Write the page, and then print the scores, which may have nobody to read them."""
     from ..reports import render, summarise
 
     summary = summarise(gathered)
+    told = _write_page(page, render(summary, "html"))
     sys.stdout.write(render(summary, "terminal"))
+    console.note(told)
+
+
+def _write_page(page: Path, text: str) -> str:
+    """Write a page, and say where it is or why it isn't: on a full disk, the scores stand all the same."""
     try:
-        write_whole(page, render(summary, "html"))
-        console.note(f"report: {page}")
-    except OSError as error:  # a full disk, or a folder that is only read: the scores above stand all the same
-        console.note(str(Note.of("report-unwritten", reason=error.strerror or error, path=page)))
+        write_whole(page, text)
+    except OSError as error:
+        return str(Note.of("report-unwritten", reason=error.strerror or error, path=page))
+    return f"report: {page}"
 
 
 def _end_interrupted(folder: Path) -> NoReturn:
