@@ -170,7 +170,7 @@ def test_a_terminal_that_is_closed_ends_a_run_with_nothing_failed(folder: Path, 
     os.set_blocking(terminal, False)
     until(lambda: _read(terminal) and (folder / "begun").exists())
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
     with Ledger(folder / "runs" / "small" / "ledger.db") as ledger:
         assert set(ledger.states().values()) == {"done"}
 
@@ -192,7 +192,7 @@ def test_a_run_under_nohup_goes_on_without_its_terminal_and_answers_other_signal
         (folder / "begun").unlink()
         until((folder / "begun").exists)  # the next cell
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 130
+        assert process.wait(60) == 143
     with Ledger(folder / "runs" / "small" / "ledger.db") as ledger:
         assert set(ledger.states().values()) == {"done"}
 

@@ -185,3 +185,20 @@ def test_a_burst_of_ctrl_c_ends_without_a_traceback(tmp_path: Path, made_topics,
         "error: interrupted; finished cells and checkpoints are kept; the same command resumes the run, and "
         "`taskloom report runs/topics` shows it so far"
     ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_second_signal_ends_a_run_at_once_with_its_own_code(tmp_path: Path, made_topics, until, number: int):
+    run = study_in(tmp_path, made_topics, '{slow: {"slow.py:Slow": {}}}')
+    (tmp_path / "slow.py").write_text(SLOW.replace("0.3", "60"))
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests were started by
+    command = [sys.executable, "-m", "taskloom", "run", "study.yaml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+        signal.signal(signal.SIGHUP, before)
+        until((tmp_path / "begun").exists)
+        child.send_signal(number)
+        assert child.stderr is not None
+        assert child.stderr.readline().startswith("finishing the current cell")
+        child.send_signal(number)
+        assert f"taskloom report {run.relative_to(tmp_path)}" in child.stderr.read()
+    assert child.returncode == 128 + number

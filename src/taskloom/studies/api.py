@@ -129,7 +129,7 @@ class Prepared:
         try:
             with self.opened() as ledger:
                 if not ledger.writable and not self.left():
-                    return Done(0, 0, 0, interrupted=False)
+                    return Done(0, 0, 0)
                 return run_cells(
                     self.plan, ledger, workers=workers, crew=crew, progress=progress, stopping=stopping, status=status
                 )
