@@ -103,6 +103,20 @@ def test_learners_and_tasks_of_a_run_are_completed(taskloom, folder: Path):
     assert found("taskloom compare nearest a") == []
 
 
+def test_a_name_mistyped_in_an_argument_is_bad_usage(taskloom, folder: Path):
+    only = taskloom("plan", "study.yaml", "--only", "neerest")
+    assert (only.code, "did you mean nearest?" in only.err) == (2, True)
+    assert taskloom("run", "study.yaml", "--only", "majority").code == 0
+    metric = taskloom("report", "runs/small", "--metric", "acuracy")
+    assert (metric.code, "did you mean accuracy" in metric.err) == (2, True)
+    assert taskloom("report", "runs/small", "--metric", "mse").code == 1  # known, and not for these tasks
+    for options in (("--learner", "neerest"), ("--model", "smolm2"), ("--encoding", "dfe")):
+        shown = taskloom("show", "suite", "title->category", "--prompt", *options)
+        assert (shown.code, options[1] in shown.err, "the study" in shown.err) == (2, True, False)
+    (folder / "study.yaml").write_text(STUDY.replace("nearest: {}", "neerest: {}", 1))
+    assert taskloom("plan", "study.yaml").code == 1  # a fault of the file
+
+
 SLOW = """
 import time
 from dataclasses import dataclass

@@ -338,10 +338,11 @@ def suite_folder(ledger: Ledger) -> Path:
 
 def _refuse_metrics(found: Results, metrics: Sequence[str]) -> None:
     """Refuse metrics that are none, or that can score no task of a run."""
-    faults = [str(UnknownNameError("metric", name, METRICS)) for name in metrics if not is_known(name)]
+    for name in metrics:
+        if not is_known(name):
+            raise UnknownNameError("metric", name, METRICS)
     ran = [found.suite.tasks[name] for name in sorted({o.task for o in found.outcomes})]
-    faults = faults or [str(fault) for fault in metric_faults(ran, metrics if ran else ())]
-    if faults:
+    if faults := [str(fault) for fault in metric_faults(ran, metrics if ran else ())]:
         raise StudyError("the run can't be scored by these metrics:", faults)
 
 
