@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -304,3 +305,31 @@ def test_a_folder_that_can_not_take_its_place_leaves_the_old_one(tmp_path: Path,
         replace_folder(scratch / "none", folder)
     assert (folder / "file").read_text() == "old"
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_the_error_of_a_full_disk_names_what_the_user_did(tmp_path: Path, small_files):
+    path, folder = tmp_path / "out.txt", tmp_path / "made"
+    for write in (write_output, write_whole):
+        with small_files(), pytest.raises(OSError, match="out") as told:
+            write(path, "x" * 10_000)
+        assert (told.value.errno, told.value.filename) == (errno.EFBIG, str(path))
+    with small_files(), pytest.raises(OSError, match="made") as told, scratch_beside(folder) as scratch:
+        (scratch / "part").write_text("x" * 10_000)
+    assert told.value.filename == str(folder)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_error_of_a_full_device_names_it(tmp_path: Path):
+    (tmp_path / "made").write_text("x")
+    for write in (lambda path: write_output(path, "x"), lambda path: put_output(tmp_path / "made", path)):
+        with pytest.raises(OSError, match="/dev/full") as told:
+            write(Path("/dev/full"))
+        assert (told.value.errno, told.value.filename) == (errno.ENOSPC, "/dev/full")
+
+
+def test_a_full_disk_elsewhere_keeps_its_name_and_other_errors_stay_as_they_are(tmp_path: Path):
+    elsewhere = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/elsewhere/file")
+    for error, name in ((elsewhere, "/elsewhere/file"), (TimeoutError("no reply"), None)):
+        with pytest.raises(type(error)) as told, output_file(tmp_path / "out.txt"):
+            raise error
+        assert told.value.filename == name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -10,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import progress as bars
 from rich.box import SIMPLE_HEAD
@@ -21,6 +22,9 @@ from rich.text import Text
 
 from .masking import masked
 from .texts import duration, human, safe
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 Value = str | int | float | None
 LINE_EVERY = 30.0  # seconds between lines about training, where there is no terminal
@@ -207,16 +211,52 @@ def open_streams() -> None:
         os.set_inheritable(opened, True)
     os.close(opened)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (as long as the process)
-    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is sys.__stdout__:  # neither is one that a program has put in its place
+        sys.stdout = _text_of(StandardOutput(1, "w", closefd=False), sys.stdout)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _text_of(StandardError(2, "w", closefd=False), sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a program reads UTF-8; a terminal may know fewer characters
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
 
 
-def silence_broken_pipe() -> None:
-    """Discard the rest of the output once its reader is gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+class StandardOutput(io.FileIO):
+    """Standard output: an error names it and is raised once; without a reader, what is written is discarded."""
+
+    def write(self, data: Buffer, /) -> int:
+        """Write bytes; once that has failed, Python's flush at exit must not fail again."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            _discard(self)
+            if error.errno == errno.EPIPE:
+                return memoryview(data).nbytes
+            raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+class StandardError(io.FileIO):
+    """Standard error: a message that can't be shown stops nothing."""
+
+    def write(self, data: Buffer, /) -> int:
+        """Write bytes, or discard them."""
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def _text_of(stream: io.FileIO, before: TextIO | None) -> TextIO:
+    """Make a stream of text that is buffered as the one before, if there was one; messages appear line by line."""
+    by_line = stream.fileno() == 2 or (isinstance(before, io.TextIOWrapper) and before.line_buffering)
+    unbuffered = isinstance(before, io.TextIOWrapper) and before.write_through
+    encoding = before.encoding if before else "utf-8"
+    return io.TextIOWrapper(io.BufferedWriter(stream), encoding, line_buffering=by_line or unbuffered)
+
+
+def _discard(stream: io.FileIO) -> None:
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, stream.fileno())
+    os.close(nothing)
 
 
 def _tabbed(cell: Value) -> str:

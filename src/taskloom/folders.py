@@ -26,6 +26,7 @@ STREAM = re.compile(r"/dev/(stdin|stdout|stderr|fd/)|/proc/")  # names of what i
 LONGEST = 140  # bytes of a name that its scratch folder is named after, beside a host of 64; systems take 255
 _open: dict[Path, Path] = {}  # the scratch folders that are in use, each with the folder that it is of
 OLD = "old"  # in a scratch folder: what it replaces
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # why nothing more can be written
 
 
 @contextmanager
@@ -35,13 +36,25 @@ def scratch_beside(folder: Path) -> Iterator[Path]:
     for left in _left_by_the_dead(folder):
         _clear(left, folder)
     scratch = folder.parent / f".{_stem(folder)}-{new_owner()}"
-    scratch.mkdir(0o700)
-    _open[scratch] = folder
+    with _named(folder, scratch):
+        scratch.mkdir(0o700)
+        _open[scratch] = folder
+        try:
+            yield scratch
+        finally:
+            _clear(scratch, folder)
+            _open.pop(scratch, None)
+
+
+@contextmanager
+def _named(path: Path, scratch: Path) -> Iterator[None]:
+    """Name in the error of a full disk what the user knows: systems name no open file, and a scratch folder is ours."""
     try:
-        yield scratch
-    finally:
-        _clear(scratch, folder)
-        _open.pop(scratch, None)
+        yield
+    except OSError as error:
+        if error.errno in FULL and (error.filename is None or scratch in (at := Path(error.filename), *at.parents)):
+            error.filename = str(path)
+        raise
 
 
 def temporary_folder() -> AbstractContextManager[Path]:
@@ -216,7 +229,7 @@ def _refuse_unwritable(path: Path) -> None:
 def output_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that a user has named for output; a device, a pipe or an open file is written to as it is."""
     if is_stream(path):
-        with path.open("wb") as file:
+        with _named(path, path), path.open("wb") as file:
             yield file
         return
     if path.is_dir():
@@ -235,7 +248,7 @@ def output_scratch(path: Path) -> Iterator[Path]:
 def put_output(made: Path, path: Path) -> None:
     """Put a file of a scratch folder to where a user has named it for output."""
     if is_stream(path):
-        with made.open("rb") as source, path.open("wb") as target:
+        with _named(path, path), made.open("rb") as source, path.open("wb") as target:
             shutil.copyfileobj(source, target)
     else:
         _take_place(made, path)

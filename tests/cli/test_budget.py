@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,36 @@ def test_a_pilot_a_plan_and_a_run_follow_each_other(taskloom, folder: Path):
     told = json.loads(again.out)
     assert (told["seconds"], told["best"]["episodes"] % 2) == (5.0, 0)
     assert told["lines"].splitlines()[0] == "protocol:"
+
+
+SLOW = """
+import time
+from dataclasses import dataclass
+from taskloom import Learner
+@dataclass(frozen=True)
+class Slow(Learner):
+    version = 1
+    outputs = frozenset({'labels'})
+    unaided = outputs
+    def fit(self, task, support, dev, *, seed, tools):
+        open("begun", "w").close()
+        time.sleep(0.5)
+        return self
+    def predict(self, items):
+        return [None for _ in items]
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_pilot_with_its_own_code(folder: Path, until, number: int):
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "study.yaml").write_text(STUDY.replace("{majority: {}, nearest: {}}", '{slow: {"slow.py:Slow": {}}}'))
+    command = [sys.executable, "-m", "taskloom", "plan", "study.yaml", "--budget", "1m", "--pilot"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+        until((folder / "begun").exists)
+        child.send_signal(number)
+        told = child.communicate()[1]
+    assert (child.returncode, "finished cells are kept" in told) == (128 + number, True)
 
 
 @pytest.mark.parametrize(

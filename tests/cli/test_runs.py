@@ -103,6 +103,20 @@ def test_learners_and_tasks_of_a_run_are_completed(taskloom, folder: Path):
     assert found("taskloom compare nearest a") == []
 
 
+def test_a_name_mistyped_in_an_argument_is_bad_usage(taskloom, folder: Path):
+    only = taskloom("plan", "study.yaml", "--only", "neerest")
+    assert (only.code, "did you mean nearest?" in only.err) == (2, True)
+    assert taskloom("run", "study.yaml", "--only", "majority").code == 0
+    metric = taskloom("report", "runs/small", "--metric", "acuracy")
+    assert (metric.code, "did you mean accuracy" in metric.err) == (2, True)
+    assert taskloom("report", "runs/small", "--metric", "mse").code == 1  # known, and not for these tasks
+    for options in (("--learner", "neerest"), ("--model", "smolm2"), ("--encoding", "dfe")):
+        shown = taskloom("show", "suite", "title->category", "--prompt", *options)
+        assert (shown.code, options[1] in shown.err, "the study" in shown.err) == (2, True, False)
+    (folder / "study.yaml").write_text(STUDY.replace("nearest: {}", "neerest: {}", 1))
+    assert taskloom("plan", "study.yaml").code == 1  # a fault of the file
+
+
 SLOW = """
 import time
 from dataclasses import dataclass
@@ -170,7 +184,7 @@ def test_a_terminal_that_is_closed_ends_a_run_with_nothing_failed(folder: Path, 
     os.set_blocking(terminal, False)
     until(lambda: _read(terminal) and (folder / "begun").exists())
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
     with Ledger(folder / "runs" / "small" / "ledger.db") as ledger:
         assert set(ledger.states().values()) == {"done"}
 
@@ -192,7 +206,7 @@ def test_a_run_under_nohup_goes_on_without_its_terminal_and_answers_other_signal
         (folder / "begun").unlink()
         until((folder / "begun").exists)  # the next cell
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 130
+        assert process.wait(60) == 143
     with Ledger(folder / "runs" / "small" / "ledger.db") as ledger:
         assert set(ledger.states().values()) == {"done"}
 

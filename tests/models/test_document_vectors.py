@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,8 @@ import numpy as np
 import pytest
 
 from taskloom.errors import ModelError, SourceError, UnknownNameError, UsageError
-from taskloom.models.document_vectors import DocumentFile, encode_file
+from taskloom.folders import output_scratch
+from taskloom.models.document_vectors import DocumentFile, encode_file, writer_for
 from taskloom.models.load import source
 from taskloom.sources.document_rows import Columns
 from taskloom.sources.embeddings import read_embeddings
@@ -110,3 +113,24 @@ def test_what_can_not_be_done_is_refused(tmp_path: Path, refused: Refused):
     (tmp_path / "v.jsonl").write_text('{"doc_id": "7", "embedding": [1.0]}\n')
     with refused(ModelError, "vectors-alone"):
         encode_file("v", source(f"vectors:{tmp_path / 'v.jsonl'}"), lines(tmp_path, DOCUMENTS), tmp_path / "w.npy")
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".npy"])
+def test_a_full_disk_is_told_with_the_name_of_the_output(tmp_path: Path, small_files, ending: str):
+    into = tmp_path / f"vectors{ending}"
+    ids, vectors = [*map(str, range(100))], np.ones((100, 32), np.float32)
+    with (
+        small_files(),
+        pytest.raises(OSError, match="vectors") as told,
+        output_scratch(into) as scratch,
+        writer_for(into)(scratch / into.name) as writer,
+    ):
+        writer.write(ids, vectors)
+    assert (told.value.errno, told.value.filename) == (errno.EFBIG, str(into))
+
+
+def test_a_numpy_file_is_what_numpy_writes(tmp_path: Path):
+    into, wanted = tmp_path / "vectors.npy", io.BytesIO()
+    encode_file("bag", BAG, lines(tmp_path, DOCUMENTS), into)
+    np.save(wanted, np.load(into))
+    assert into.read_bytes() == wanted.getvalue()

@@ -12,7 +12,7 @@ import pytest
 
 from taskloom.core import ABSENT, Example, Fields, Item, Labels, Number, Output, Suite, Task, Text
 from taskloom.episodes import Deck, Sampler
-from taskloom.errors import StudyError
+from taskloom.errors import StudyError, UnknownNameError
 from taskloom.learners.instructed import Instructed
 from taskloom.messages import Note
 from taskloom.reports import render, summarise
@@ -358,8 +358,10 @@ def test_a_report_can_be_made_by_other_metrics_and_refuses_those_that_fit_nothin
     run(study(folder, most=StudyLearner(learner="majority")), tmp_path / "run")
     found = open_run(tmp_path / "run", metrics=["micro-f1"])
     assert [list(o.scores) for o in found.outcomes] == [["micro-f1"]]
-    for wrong, told in (("mikro-f1", "did you mean micro-f1"), ("mse", "can score no task")):
-        with pytest.raises(StudyError, match=told):
+    for wrong, kind, told in (
+        ("mikro-f1", UnknownNameError, "did you mean micro-f1"), ("mse", StudyError, "can score no task"),
+    ):  # fmt: skip
+        with pytest.raises(kind, match=told):
             open_run(tmp_path / "run", metrics=[wrong])
 
 

@@ -43,7 +43,7 @@ if __name__ == "__main__":
     made = plan(load(sys.argv[1])[0], Path(sys.argv[2]).parent)
     with Ledger(Path(sys.argv[2])) as ledger:
         done = run(made, ledger, workers=int(sys.argv[3]))
-    sys.exit(130 if done.interrupted else 0)
+    sys.exit(128 + done.signal if done.interrupted else 0)
 """
 
 
@@ -194,7 +194,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_gives_back_the_rest(
         until(lambda: (tmp_path / "l.db").exists() and bool(contents(tmp_path / "l.db")))
         signal.signal(signal.SIGHUP, before)
         process.send_signal(number)
-        assert process.wait(60) == 130
+        assert process.wait(60) == 128 + number
     with Ledger(tmp_path / "l.db") as ledger:
         assert set(ledger.states().values()) == {"done"}
 

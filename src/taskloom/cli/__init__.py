@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -242,6 +243,8 @@ def main() -> NoReturn:
         code = 130
     finally:
         end_quietly()
+        with suppress(OSError):  # another reason to end has been told
+            sys.stdout.flush()
     sys.exit(code)
 
 
@@ -262,13 +265,10 @@ def _ended() -> int:
 def _failed(error: Exception) -> int:
     """Say what went wrong, and give the exit code; raise what is a fault of ours."""
     match error:
-        case BrokenPipeError():
-            console.silence_broken_pipe()
-            return 0
         case TaskloomError():
             console.error(str(error))
             return error.exit_code
-        case OSError():  # a full disk or a closed terminal behind standard output
+        case OSError():  # a full disk, or a closed terminal behind standard output
             console.error(f"can't go on: {_reason(error)}")
             return 1
         case MemoryError():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..folders import check_output
 from ..messages import Note
 from ..texts import counted, seconds_of, time_text
+from .interrupts import ignore_signals
 
 if TYPE_CHECKING:
     from ..reports.budget import Table
@@ -51,13 +52,23 @@ def plan_budget(prepared: Prepared, budget: str, *, pilot: bool, plot: Path | No
 
 def _run_pilot(prepared: Prepared) -> None:
     from ..studies.pilot import run_pilot
+    from ..studies.run import StoppedAtOnce
 
-    with console.progress(f"{prepared.plan.study.name}: pilot") as progress:
-        done = run_pilot(prepared, progress=progress)
+    try:
+        with console.progress(f"{prepared.plan.study.name}: pilot") as progress:
+            done = run_pilot(prepared, progress=progress)
+    except StoppedAtOnce as stopped:
+        _end_interrupted(stopped.signal)
     console.note(f"pilot: {counted(done.ran, 'cell')} run; they count for the real run where `query` stays as it is")
     if done.interrupted:
-        console.error("interrupted; finished cells are kept; the same command goes on")
-        raise typer.Exit(130)
+        _end_interrupted(done.signal)
+
+
+def _end_interrupted(number: int) -> NoReturn:
+    """Say that nothing is lost, and end as shells expect it."""
+    ignore_signals()
+    console.error("interrupted; finished cells are kept; the same command goes on")
+    raise typer.Exit(128 + number)
 
 
 def show(found: StudyBudget, *, as_json: bool) -> None:

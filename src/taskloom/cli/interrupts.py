@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from ..folders import remove_open_scratch
@@ -67,7 +67,8 @@ def _answer(number: int, frame: FrameType | None) -> None:
         leave_terminal()
     if _is_loading(frame):
         remove_open_scratch()
-        os.write(2, f"error: {_message}\n".encode() if number == signal.SIGINT else b"")
+        with suppress(OSError):  # a full disk behind it, or no reader
+            os.write(2, f"error: {_message}\n".encode() if number == signal.SIGINT else b"")
         os._exit(128 + number)
     raise Interrupted(_message) if number == signal.SIGINT else Terminated(128 + number)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -219,6 +220,8 @@ def note_changed(prepared: Prepared) -> None:
 
 def carry_out(prepared: Prepared, workers: int | None, on: str = "") -> Results:
     """Run what is missing, print the scores and write the report; end where something failed."""
+    from ..studies.run import StoppedAtOnce
+
     found, folder = prepared.plan, prepared.folder
     crew = [""]  # who is at work, the last time that was asked
     try:
@@ -227,11 +230,13 @@ def carry_out(prepared: Prepared, workers: int | None, on: str = "") -> Results:
                 workers=workers or 0, on=on, progress=progress, stopping=_note_stopping,
                 status=lambda text: crew.__setitem__(0, text),
             )  # fmt: skip
-    except (KeyboardInterrupt, Interrupted):  # a second Ctrl-C
-        _end_interrupted(folder)
+    except StoppedAtOnce as stopped:
+        _end_interrupted(folder, stopped.signal)
+    except (KeyboardInterrupt, Interrupted):
+        _end_interrupted(folder, signal.SIGINT)
     _note_done(done, len(found.to_run), crew[0])
     if done.interrupted:  # whoever ends a large run does not wait for a report of it
-        _end_interrupted(folder)
+        _end_interrupted(folder, done.signal)
     gathered = prepared.results()
     if gathered.outcomes or gathered.failures:
         from ..studies.api import REPORT
@@ -256,26 +261,32 @@ def _note_done(done: Done, total: int, crew: str) -> None:
 
 
 def _write_report(gathered: Results, page: Path) -> None:
-    """Print the scores and write the page."""
+    """Write the page, and then print the scores, which may have nobody to read them."""
     from ..reports import render, summarise
 
     summary = summarise(gathered)
+    told = _write_page(page, render(summary, "html"))
     sys.stdout.write(render(summary, "terminal"))
+    console.note(told)
+
+
+def _write_page(page: Path, text: str) -> str:
+    """Write a page, and say where it is or why it isn't: on a full disk, the scores stand all the same."""
     try:
-        write_whole(page, render(summary, "html"))
-        console.note(f"report: {page}")
-    except OSError as error:  # a full disk, or a folder that is only read: the scores above stand all the same
-        console.note(str(Note.of("report-unwritten", reason=error.strerror or error, path=page)))
+        write_whole(page, text)
+    except OSError as error:
+        return str(Note.of("report-unwritten", reason=error.strerror or error, path=page))
+    return f"report: {page}"
 
 
-def _end_interrupted(folder: Path) -> NoReturn:
+def _end_interrupted(folder: Path, number: int) -> NoReturn:
     """Say that nothing is lost, and end as shells expect it."""
     ignore_signals()
     console.error(
         "interrupted; finished cells and checkpoints are kept; the same command resumes the run, and "
         f"`taskloom report {shlex.quote(str(folder))}` shows it so far"
     )
-    raise typer.Exit(130)
+    raise typer.Exit(128 + number)
 
 
 def _training(folder: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 STUDIES = {  # why a study can't be run, and why cells are skipped, or fail
     "study-faults": "the study has {count:error}:",
+    "only-unmatched": "--only matches no task and no learner of the study: {names}",
     "model-unavailable": "model {model} is unavailable ({reason}); skipped learners: {learners}",
     "model-unable": "needs a model that can {lacking}, and {model!r} can't",
     "vectors-unable": (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, cast
+from typing import IO, Protocol, cast
 
 import numpy as np
 
@@ -185,13 +185,20 @@ class NumpyVectors:
 
     def __exit__(self, kind: type[BaseException] | None, of: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
-            np.save(self.path, np.concatenate(self.parts))
+            with self.path.open("wb") as file:
+                _write_array(file, np.concatenate(self.parts))
             ids_beside(self.path).write_text(json.dumps(self.ids, ensure_ascii=False), encoding="utf-8")
 
     def write(self, ids: Sequence[str], vectors: Array) -> None:
         """Keep vectors until all are there."""
         self.ids += ids
         self.parts.append(np.asarray(vectors, np.float32))
+
+
+def _write_array(file: IO[bytes], array: Array) -> None:
+    """Write as `np.save` does, whose error does not tell a full disk."""
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+    file.write(array.data)
 
 
 WRITERS: Mapping[str, Callable[[Path], Writer]] = {

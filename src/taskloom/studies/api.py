@@ -129,7 +129,7 @@ class Prepared:
         try:
             with self.opened() as ledger:
                 if not ledger.writable and not self.left():
-                    return Done(0, 0, 0, interrupted=False)
+                    return Done(0, 0, 0)
                 return run_cells(
                     self.plan, ledger, workers=workers, crew=crew, progress=progress, stopping=stopping, status=status
                 )
@@ -338,10 +338,11 @@ def suite_folder(ledger: Ledger) -> Path:
 
 def _refuse_metrics(found: Results, metrics: Sequence[str]) -> None:
     """Refuse metrics that are none, or that can score no task of a run."""
-    faults = [str(UnknownNameError("metric", name, METRICS)) for name in metrics if not is_known(name)]
+    for name in metrics:
+        if not is_known(name):
+            raise UnknownNameError("metric", name, METRICS)
     ran = [found.suite.tasks[name] for name in sorted({o.task for o in found.outcomes})]
-    faults = faults or [str(fault) for fault in metric_faults(ran, metrics if ran else ())]
-    if faults:
+    if faults := [str(fault) for fault in metric_faults(ran, metrics if ran else ())]:
         raise StudyError("the run can't be scored by these metrics:", faults)
 
 

@@ -91,7 +91,10 @@ def _start_worker(
 ) -> None:
     """Open the suite once, share cores and accelerators, leave signals to the driver, and end when that is gone."""
     global _bench  # noqa: PLW0603 (a worker process has one bench)
+    from .. import console
+
     restore(path)
+    console.open_streams()
     os.dup2(2, 1)  # what learners print is no result, nor what libraries of theirs do
     leave_signals()
     limit_threads(max(1, (os.cpu_count() or 1) // workers))

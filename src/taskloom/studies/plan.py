@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ..core import ABSENT, Labels, Suite, Task
 from ..episodes import ALL, DRAWN, Draw, Sampler, Shots, draw
-from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, nearest
+from ..errors import EpisodeError, StudyError, TaskloomError, UnknownNameError, UsageError, nearest
 from ..ids import Json
 from ..learners import BASELINES, Learner, can_do
 from ..messages import Note
@@ -256,7 +256,7 @@ def _only(
     names = dict.fromkeys([*tasks, *learners])
     found = {text: named(names, text) for text in only}
     if unknown := [f"{text!r} ({nearest(text, names)})" for text, some in found.items() if not some]:
-        raise StudyError(f"--only matches no task and no learner of the study: {'; '.join(unknown)}")
+        raise UsageError(Note.of("only-unmatched", names="; ".join(unknown)))
     kept = {name for some in found.values() for name in some}
     some_learners = {name: of for name, of in learners.items() if name in kept}
     return [task for task in tasks if task in kept] or tasks, some_learners or learners

@@ -11,9 +11,11 @@ from typing import Any
 from ..core import Example, Suite
 from ..episodes import Sampler, Shots, draw_id, episode
 from ..errors import TaskloomError, UnknownNameError, UsageError
+from ..learners import learner as make_learner
 from ..learners.answering import answer
 from ..messages import Note, text_of
 from ..models import Decoding, Lesson, Measure, Odds, Prompt, Reply, Unmeasured, Usage
+from ..models.load import source
 from ..models.recipe import Learnt, Recipe
 from ..suites.store import open_suite
 from .api import LEDGER, study_and_text
@@ -99,6 +101,8 @@ def show_prompt(
     suite = open_suite(folder)
     made = _study(suite, task, name, shots, study)
     made = replace(made, learners={**made.learners, name: described}) if described else made
+    if study is None:
+        _refuse_unknown(made)
     opened = OpenedStudy(study=made, suite=suite, folder=folder, trust_code=trust_code or not made.of_run)
     name = name or opened.with_model()
     bench = opened.bench([name])
@@ -116,6 +120,13 @@ def _study(suite: Suite, task: str, learner: str, shots: Shots | None, study: St
     name = learner or ("instructed" if suite.task(task).examples else "in-context")
     protocol = StudyProtocol(shots={shots or 0: 1}, seeds=(0,), sampler=Sampler(query=1))
     return Study(name="show", learners={name: StudyLearner(learner=name)}, protocol=protocol)
+
+
+def _refuse_unknown(made: Study) -> None:
+    """Refuse a learner, an option or a model that the caller named: there is no study whose fault it would be."""
+    for of in made.learners.values():
+        for model in make_learner(of.learner, of.options, made.folder).models:
+            source(model, {}, made.folder)
 
 
 def _cell(bench: Bench, task: str, learner: str, shots: Shots | None, seed: int | None) -> Cell:

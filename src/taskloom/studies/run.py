@@ -37,9 +37,28 @@ class Done:
     ran: int
     failed: int
     skipped: int
-    interrupted: bool
+    signal: int = 0  # what asked it to end before all was done; 0 if nothing did
     waiting: Mapping[str, Note] = field(default_factory=dict)  # learners whose model answers nothing for now, and why
     damaged: tuple[str, ...] = ()  # cells whose results were, and that are run again
+
+    @property
+    def interrupted(self) -> bool:
+        """Tell whether it was asked to end before all was done."""
+        return self.signal != 0
+
+
+class StoppedAtOnce(KeyboardInterrupt):
+    """A second signal, which does not wait for the cells at hand."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+class _Stop(threading.Event):
+    """What asks a run to end, and the signal that it was."""
+
+    signal = 0
 
 
 # --- the driver ------------------------------------------------------------------------------------------------------
@@ -97,9 +116,7 @@ def crew_of(plan: Plan, folder: Path, workers: int, on: str = "") -> Crew:
     return Here(plan, folder) if workers <= 1 else Pool(plan, folder, workers)
 
 
-def _drive(
-    plan: Plan, ledger: Ledger, crew: Crew, owner: str, stop: threading.Event, progress: Progress | None
-) -> Done:
+def _drive(plan: Plan, ledger: Ledger, crew: Crew, owner: str, stop: _Stop, progress: Progress | None) -> Done:
     ledger.free_the_dead()
     queue = Queue(plan.to_run, ledger, ledger.path.parent)
     total, tally = len(plan.to_run), {"done": 0, "failed": 0, "skipped": 0, "not tried": 0}
@@ -124,7 +141,7 @@ def _drive(
         if progress:
             progress(total - queue.left - len(running), total)
     skipped = tally["skipped"] + tally.pop("not tried")
-    return Done(sum(tally.values()), tally["failed"], skipped, stop.is_set(), stuck)
+    return Done(sum(tally.values()), tally["failed"], skipped, stop.signal, stuck)
 
 
 def _is_optional(plan: Plan, cell: Cell) -> bool:
@@ -189,9 +206,9 @@ def _beating(path: Path, owner: str) -> Iterator[None]:
 
 
 @contextmanager
-def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
+def _stopping(notify: Callable[[], None] | None) -> Iterator[_Stop]:
     """Turn Ctrl-C, SIGTERM and SIGHUP into an event; a second one stops at once, and more are ignored meanwhile."""
-    stop, at_once = threading.Event(), threading.Event()
+    stop, at_once = _Stop(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
@@ -203,7 +220,8 @@ def _stopping(notify: Callable[[], None] | None) -> Iterator[threading.Event]:
             leave_terminal()
         if stop.is_set():
             at_once.set()
-            raise KeyboardInterrupt
+            raise StoppedAtOnce(number)
+        stop.signal = number
         stop.set()
         if notify:  # by another thread: this one may hold what printing needs
             threading.Thread(target=notify, daemon=True).start()
