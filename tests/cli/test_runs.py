@@ -376,7 +376,7 @@ def test_a_failing_learner_ends_with_1_and_the_others_go_on(taskloom, folder: Pa
         (("ledger", "merge", "x", "study.yaml"), 1, "not a ledger of taskloom: study.yaml"),
         (("show", "study.yaml"), 2, "a file, not a suite's folder"),
         (("check", "study.yaml"), 2, "a file, not a suite's folder"),
-        (("run", "study.yaml", "--only", "nothing"), 1, "matches no task and no learner"),
+        (("run", "study.yaml", "--only", "nothing"), 2, "matches no task and no learner"),
     ],
 )
 def test_bad_usage_says_what_to_do(taskloom, folder: Path, arguments, code, told):
