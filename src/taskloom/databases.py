@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PATIENCE = 30.0  # seconds
+LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED")  # by others, for a while
 PLAIN = "CREATE TABLE "  # what may be there besides, such as what sqlite3's .recover adds: nothing reads it
 
 
@@ -36,8 +37,8 @@ def write_ahead(db: sqlite3.Connection) -> None:
         try:
             db.execute("PRAGMA journal_mode = WAL")
             return
-        except sqlite3.OperationalError:
-            if time.monotonic() > until:
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(LOCKED) or time.monotonic() > until:
                 raise
             time.sleep(0.02)
 
