@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from .errors import UsageError
+from .errors import StoreError, UsageError
 from .messages import Note
 from .processes import left_by_the_dead, new_owner
 from .texts import LONE_SURROGATE
@@ -98,6 +98,16 @@ def remove_leftovers(parent: Path) -> None:
     for left in parent.glob(".*"):
         if name := left_by_the_dead(left.name):
             _clear(left, parent / name.removeprefix("."))
+
+
+def remove(path: Path) -> None:
+    """Remove a folder or a file, if it is there; where something is left, say so, with the reason."""
+    try:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    except OSError as error:
+        shutil.rmtree(path, ignore_errors=True)  # what else can go
+        if os.path.lexists(path):
+            raise StoreError(Note.of("not-removed", reason=error.strerror or error, path=path)) from error
 
 
 def replace_folder(new: Path, folder: Path) -> None:

@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.errors import FaultsError, ModelError, ModelUnavailableError, UnknownNameError, UsageError
+from taskloom.errors import FaultsError, ModelError, ModelUnavailableError, StoreError, UnknownNameError, UsageError
+from taskloom.messages import Note
 from taskloom.models import vector_store
 from taskloom.models.fake import FakeEncoder
 from taskloom.models.vector_store import INDEX, VectorStore
@@ -360,6 +361,27 @@ def test_the_cache_lists_vectors_and_removes_them_on_request(folder: Path, taskl
     assert done.code == 0
     assert not folder.exists()
     assert "vectors" not in taskloom("cache").out
+
+
+def test_vectors_that_can_not_be_removed_are_not_said_to_be(folder: Path, tmp_path: Path, taskloom: Callable[..., Ran]):
+    opened()[0].take(TEXTS)
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    done = taskloom("cache", "--clear-vectors")
+    assert done.code == StoreError.exit_code
+    assert str(Note.of("not-removed", reason="Cannot call rmtree on a symbolic link", path=folder)) in done.err
+    assert "40 vectors of bag, plain" in taskloom("cache").out
+
+
+def test_what_is_not_used_and_can_not_be_removed_is_not_said_to_be(tmp_path: Path, taskloom: Callable[..., Ran]):
+    (tmp_path / "elsewhere").mkdir()
+    unused = tmp_path / "cache/data/unused"
+    unused.parent.mkdir(parents=True)
+    unused.symlink_to(tmp_path / "elsewhere")
+    done = taskloom("cache", "--prune")
+    assert done.code == StoreError.exit_code
+    assert f"removed {unused}" not in done.err
+    assert str(unused) in done.err
 
 
 def test_the_vectors_of_two_machines_are_merged_and_none_is_encoded_again(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from textwrap import shorten
 import numpy as np
 
 from ..errors import FaultsError, ModelError, TaskloomError, UsageError
-from ..folders import write_whole
+from ..folders import remove, write_whole
 from ..ids import Json, canonical, fingerprint
 from ..limits import parse_json
 from ..messages import Note
@@ -223,5 +222,5 @@ def clear() -> int:
     """Remove all vectors, and give the number of bytes that were freed."""
     folder = packages.cache_folder() / FOLDER
     freed = packages.size_on_disk(folder) if folder.is_dir() else 0
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
     return freed
