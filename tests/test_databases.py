@@ -16,9 +16,9 @@ def test_what_waiting_does_not_mend_is_raised_at_once(tmp_path: Path):
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE some (one)")
     start = time.monotonic()
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-        with pytest.raises(sqlite3.OperationalError) as raised:
-            write_ahead(db)
+    read_only = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    with closing(read_only), pytest.raises(sqlite3.OperationalError) as raised:
+        write_ahead(read_only)
     assert raised.value.sqlite_errorname == "SQLITE_READONLY"
     assert time.monotonic() - start < 5
 

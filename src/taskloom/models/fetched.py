@@ -16,8 +16,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from ..errors import FetchError, ModelError, UsageError
 from .. import folders
+from ..errors import FetchError, ModelError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..http_client import check_proxies
 from ..messages import Note
