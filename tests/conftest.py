@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import time
@@ -122,6 +123,25 @@ def refused() -> Refused:
         assert set(Note.of(code, **values).values) <= set(told.value.note.values)
 
     return refusing
+
+
+FilesUpTo: TypeAlias = "Callable[[int], AbstractContextManager[None]]"
+
+
+@pytest.fixture
+def files_up_to() -> FilesUpTo:
+    """Let no file grow beyond a number of bytes, as a full disk does."""
+
+    @contextmanager
+    def limit(most: int) -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limit
 
 
 @dataclass(frozen=True)

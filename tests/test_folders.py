@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,9 +27,13 @@ from taskloom.folders import (
     restore,
     scratch_beside,
     write_output,
+    write_outputs,
     write_whole,
 )
 from taskloom.processes import new_owner
+
+if TYPE_CHECKING:
+    from .conftest import FilesUpTo
 
 
 def test_a_file_that_several_write_at_once_is_whole(tmp_path: Path):
@@ -77,6 +82,17 @@ def test_what_lies_in_a_folder_that_can_only_be_read_is_not_said_to_be_removed(t
         remove(tmp_path / "cache/vectors")
     (tmp_path / "cache").chmod(0o700)
     assert ("reason", "Permission denied") in told.value.note.values
+
+
+def test_of_files_that_belong_together_none_is_left_where_one_can_not_be_written(
+    tmp_path: Path, files_up_to: FilesUpTo
+):
+    texts = {tmp_path / "one": "a", tmp_path / "two": "b" * 5_000, tmp_path / "three": "c"}
+    with files_up_to(4_000), pytest.raises(OSError, match="File too large"):
+        write_outputs(texts)
+    assert list(tmp_path.iterdir()) == []
+    write_outputs(texts)
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == texts
 
 
 @pytest.mark.parametrize("write", [write_whole, write_output])

@@ -11,8 +11,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -255,6 +255,15 @@ def write_output(path: Path, text: str) -> None:
     """Write a text to a file that a user has named for output."""
     with output_file(path) as file:
         file.write(text.encode())
+
+
+def write_outputs(texts: Mapping[Path, str]) -> None:
+    """Write files that belong together, each where a user has named it: all are written before one takes its place."""
+    with ExitStack() as opened:
+        for path, text in texts.items():
+            file = opened.enter_context(output_file(path))
+            file.write(text.encode())
+            file.flush()
 
 
 def make_private(path: Path) -> None:
