@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import errno
+import shutil
 import sqlite3
 import threading
 import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from taskloom.databases import write_ahead
+from taskloom.databases import ROOM, is_full, write_ahead
 
 
 def test_what_waiting_does_not_mend_is_raised_at_once(tmp_path: Path):
@@ -34,3 +37,29 @@ def test_what_another_process_has_locked_is_waited_for(tmp_path: Path):
             write_ahead(db)
             assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         later.join()
+
+
+def failed(name: str) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = name
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "full"),
+    [
+        (failed("SQLITE_IOERR_WRITE"), 0, True),
+        (failed("SQLITE_IOERR_SHMSIZE"), ROOM - 1, True),
+        (failed("SQLITE_IOERR_WRITE"), ROOM, False),
+        (failed("SQLITE_FULL"), ROOM, True),
+        (failed("SQLITE_READONLY"), 0, False),
+        (sqlite3.OperationalError("Could not decode to UTF-8"), 0, False),
+        (OSError(errno.ENOSPC, "No space left on device"), ROOM, True),
+        (OSError(errno.EROFS, "Read-only file system"), 0, False),
+    ],
+)
+def test_a_full_disk_is_told_from_other_failures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, free: int, full: bool
+):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    assert is_full(error, tmp_path / "not" / "made" / "some.db") is full

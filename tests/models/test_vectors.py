@@ -241,7 +241,7 @@ def test_a_full_disk_is_told_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(VectorStore, "_write", full)
-    with refused(ModelUnavailableError, "vectors-not-kept"):
+    with refused(ModelUnavailableError, "vectors-disk-full"):
         cache.take(TEXTS)
     monkeypatch.undo()
     asked = len(encoder.asked)
@@ -255,7 +255,7 @@ def test_an_index_that_can_not_grow_is_told_and_loses_nothing(refused: Refused):
     db = cache.stores[""].db
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     db.execute(f"PRAGMA max_page_count = {pages}")
-    with refused(ModelUnavailableError, "vectors-not-kept"):
+    with refused(ModelUnavailableError, "vectors-disk-full"):
         cache.take([f"{text} {n}" for text in TEXTS for n in range(50)])
     db.execute("PRAGMA max_page_count = 1073741823")
     assert np.array_equal(cache.take(TEXTS)[0], FakeEncoder().encode(TEXTS))
@@ -528,6 +528,20 @@ def test_vectors_that_can_not_be_read_keep_no_others_from_being_merged(tmp_path:
     assert next(merged) == ("bag, plain", len(TEXTS))
     with refused(FaultsError, "vectors-not-merged", count=2, path=tmp_path / "node"):
         next(merged)
+
+
+def test_where_ours_can_not_be_written_merging_ends_and_says_so(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+):
+    cache, _ = opened()
+    for form in ("", "CLF", "QRY"):
+        cache.take(TEXTS, form)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "file"))
+    with refused(ModelUnavailableError, "vectors-not-kept"):
+        list(merge(tmp_path / "node"))
 
 
 def test_a_text_that_can_not_be_encoded_leaves_a_cache_that_can_be_merged(tmp_path: Path, folder: Path):

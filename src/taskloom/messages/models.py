@@ -109,9 +109,13 @@ WEIGHTS = {
         "control codes and pooling `cls` need a tokenizer that begins texts with [CLS]; set `tell` or `pooling` to "
         "another value: {family}"
     ),
+    "vectors-disk-full": (
+        "vectors can't be kept (the disk is full); those before are; free some space (`taskloom cache` lists what is "
+        "there), or name another folder in TASKLOOM_CACHE, and run again: {path}"
+    ),
     "vectors-not-kept": (
-        "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
-        "or name another folder in TASKLOOM_CACHE, and run again: {path}"
+        "vectors can't be kept ({reason}); those before are; name another folder in TASKLOOM_CACHE, and run again: "
+        "{path}"
     ),
     "vectors-not-merged": "the others were merged; {count} folders of vectors can't be read: {path}",
     "vectors-unreadable": "vectors of another cache can't be read ({reason}), and were left as they are: {path}",
