@@ -63,6 +63,10 @@ LABELLED = {  # data sets
         "no column for {field} ({wanted:or}); build from a declaration, a YAML file with `from: FILE` and "
         "`columns: {{{field}: COLUMN}}`; found: {columns} ({place})"
     ),
+    "label-column-missing": (
+        "no row has a label, in a column {wanted:or}; where it is called otherwise, build from a declaration, a YAML "
+        "file with `from: FILE` and `columns: {{label: COLUMN}}`; the first row: {place}"
+    ),
     "row-malformed": "not a row of form {form} ({reason}): {place}",
     "labels-unknown": (
         "data set {name!r} has labels that are not declared: {labels:sizes 20}; {hint}; name them in `labels`, `names` "
