@@ -18,6 +18,10 @@ ROWS = {  # of a table, that are dropped or repaired
 }
 TABLES = {  # that can't be read as they are
     "file-of-other-format": "a {kind} file, not {format}; give it the ending of its format, or save it as CSV: {path}",
+    "file-unmarked": "NUL characters, as UTF-16 has without its mark; {remedy} {encoding}: {path}",
+    "file-of-nuls": "NUL characters at the beginning; is it a binary file, or UTF-16? {path}",
+    "column-single": "one column, {name!r}; try --delimiter {delimiter!r}: {path}",
+    "column-single-saved": "one column, {name!r}; save it with {delimiter} between columns: {path}",
     "of-source": "{reason}{dropped} (file: {source})",
     "no-rows": "no records were read: there are no rows, or only a header; add rows",
     "no-records-left": "no records were read: all rows were dropped or have faults",
