@@ -128,6 +128,7 @@ DOCUMENTS = {  # tasks over documents
     "documents-missing": (
         "task {name!r} names {count:document} that it does not have: {ids:first 5}; missing=drop drops what names them"
     ),
+    "documents-no-rows": "task {name!r} has no examples: its files have no rows, or none that can be read",
     "documents-unasked": "task {name!r} has no examples: nothing of its files says what a task of kind {kind} asks",
     "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
     "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",
