@@ -82,6 +82,7 @@ WEIGHTS = {
     "adapter-kind": "only adapters of kind seq_bn (pfeiffer) are supported; others are set: {names}: {path}",
     "adapter-of-other": "an adapter of another model ({other}): {path}",
     "adapters-differ": "adapters of all forms must have one reduction factor: {reductions}",
+    "export-fake": "a fake has no weights to export; train a model that has: {model}",
     "export-no-vectors": "only encoders can be exported, which were trained with `goal: vectors`: {path}",
     "trained-from-itself": "a model is trained from itself: {model!r}",
     "training-unknown": "{model} was trained with seeds {seeds}, not with {given}",
