@@ -141,6 +141,25 @@ def refused() -> Refused:
     return refusing
 
 
+FilesUpTo: TypeAlias = "Callable[[int], AbstractContextManager[None]]"
+
+
+@pytest.fixture
+def files_up_to() -> FilesUpTo:
+    """Let no file grow beyond a number of bytes, as a full disk does."""
+
+    @contextmanager
+    def limit(most: int) -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limit
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a command ended, and what it printed."""

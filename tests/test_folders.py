@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from taskloom.errors import UsageError
+from taskloom.errors import StoreError, UsageError
 from taskloom.folders import (
     OLD,
     check_new_folder,
@@ -21,14 +22,19 @@ from taskloom.folders import (
     output_file,
     output_scratch,
     put_output,
+    remove,
     remove_leftovers,
     replace_folder,
     restore,
     scratch_beside,
     write_output,
+    write_outputs,
     write_whole,
 )
 from taskloom.processes import new_owner
+
+if TYPE_CHECKING:
+    from .conftest import FilesUpTo
 
 
 def test_a_file_that_several_write_at_once_is_whole(tmp_path: Path):
@@ -47,6 +53,47 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path):
         write_whole(path, "\ud800")
     assert path.read_bytes() == "old: 标\n".encode()
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_or_a_file_is_removed_if_it_is_there(tmp_path: Path):
+    (tmp_path / "folder/within").mkdir(parents=True)
+    (tmp_path / "folder/within/file").touch()
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for name in ("folder", "file", "dangling", "nothing"):
+        remove(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_can_not_be_removed_is_told_with_the_reason(tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to("elsewhere")
+    with pytest.raises(StoreError) as told:
+        remove(tmp_path / "link")
+    assert told.value.note.code == "not-removed"
+    assert ("path", str(tmp_path / "link")) in told.value.note.values
+    assert (tmp_path / "elsewhere").is_dir()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_what_lies_in_a_folder_that_can_only_be_read_is_not_said_to_be_removed(tmp_path: Path):
+    (tmp_path / "cache/vectors").mkdir(parents=True)
+    (tmp_path / "cache").chmod(0o500)
+    with pytest.raises(StoreError) as told:
+        remove(tmp_path / "cache/vectors")
+    (tmp_path / "cache").chmod(0o700)
+    assert ("reason", "Permission denied") in told.value.note.values
+
+
+def test_of_files_that_belong_together_none_is_left_where_one_can_not_be_written(
+    tmp_path: Path, files_up_to: FilesUpTo
+):
+    texts = {tmp_path / "one": "a", tmp_path / "two": "b" * 5_000, tmp_path / "three": "c"}
+    with files_up_to(4_000), pytest.raises(OSError, match="File too large"):
+        write_outputs(texts)
+    assert list(tmp_path.iterdir()) == []
+    write_outputs(texts)
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == texts
 
 
 @pytest.mark.parametrize("write", [write_whole, write_output])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import krippendorff
 import numpy as np
@@ -33,6 +33,9 @@ from taskloom.studies.costs import Cost
 from taskloom.studies.results import Outcome, Results
 from taskloom.suites import rows
 from taskloom.texts import alive, inert
+
+if TYPE_CHECKING:
+    from .conftest import FilesUpTo
 
 NASTY = "=1+1, \"quoted\"\n第二行，道路; 'end'"
 TASKS = ("colours", "capitals", "names")
@@ -284,6 +287,16 @@ def test_a_sheet_is_not_replaced_unless_it_is_meant(run: Results, tmp_path: Path
     with pytest.raises(UsageError, match="a folder"):
         sheets.write_comparisons(drawn, tmp_path / "folder.csv", replace=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.csv", "sheet.csv", "sheet.key.jsonl"]
+
+
+def test_a_sheet_that_can_not_be_written_leaves_no_key(tmp_path: Path, files_up_to: FilesUpTo):
+    drawn = questions.draw(results({"a": ["long " * 1000] * 6}))
+    sheets.write_comparisons(drawn, tmp_path / "sheet.csv")
+    key, sheet = ((tmp_path / name).stat().st_size for name in ("sheet.key.jsonl", "sheet.csv"))
+    assert key < sheet
+    with files_up_to(sheet - 1), pytest.raises(OSError, match="File too large"):
+        sheets.write_comparisons(drawn, tmp_path / "full" / "sheet.csv")
+    sheets.write_comparisons(drawn, tmp_path / "full" / "sheet.csv")
 
 
 def test_nothing_to_ask_is_refused(tmp_path: Path):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
+from taskloom.errors import UsageError
 from taskloom.schema import Node, converted, key, read
 
 
@@ -36,6 +37,20 @@ def faults(values: Mapping[str, Any]) -> list[str]:
 def test_fields_are_read_by_type_and_name_and_those_of_a_part_beside_them():
     node = Node({"name": "n", "words": "b", "into": {"x": "y"}, "width": 7}, lambda *_: None)
     assert read(Outer, node) == Outer(name="n", words=("b",), to={"x": "y"}, inner=Inner(width=7))
+
+
+def test_what_a_reader_refuses_is_one_fault_and_the_keys_after_it_are_known():
+    def refusing(*_: Any) -> str:
+        raise UsageError("no")
+
+    @dataclass(frozen=True, kw_only=True)
+    class Read:
+        first: str = key("", read=refusing)
+        second: int = 0
+
+    found: list[str] = []
+    read(Read, Node({"first": "x", "second": "y", "third": 3}, lambda _, what: found.append(what)))
+    assert found == ["no", "second must be an integer >= 0: 'y'", "unknown key 'third'; known: first, second"]
 
 
 def test_what_is_not_said_is_taken_from_another():

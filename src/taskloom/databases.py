@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -12,7 +13,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from .messages import Note
+
 PATIENCE = 30.0  # seconds
+ROOM = 1 << 16  # bytes that a disk must have free, or SQLite can't make its files
+LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED")  # by others, for a while
 PLAIN = "CREATE TABLE "  # what may be there besides, such as what sqlite3's .recover adds: nothing reads it
 
 
@@ -36,8 +41,8 @@ def write_ahead(db: sqlite3.Connection) -> None:
         try:
             db.execute("PRAGMA journal_mode = WAL")
             return
-        except sqlite3.OperationalError:
-            if time.monotonic() > until:
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(LOCKED) or time.monotonic() > until:
                 raise
             time.sleep(0.02)
 
@@ -79,6 +84,24 @@ def broken_pages(db: sqlite3.Connection, tables: Iterable[str]) -> str:
 
 
 # --- files that can't be written -------------------------------------------------------------------------------------
+
+
+def reason(error: Exception, path: Path) -> Note | str:
+    """Say why a database can't be used."""
+    return Note.of("disk-full") if is_full(error, path) else str(error)
+
+
+def is_full(error: Exception, path: Path) -> bool:
+    """Tell whether an error of a file, or of a database, comes from a full disk; SQLite may call that an I/O error."""
+    name = getattr(error, "sqlite_errorname", "")
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return name == "SQLITE_FULL" or (name.startswith("SQLITE_IOERR") and not _has_room(path))
+
+
+def _has_room(path: Path) -> bool:
+    there = next(one for one in (path, *path.absolute().parents) if one.exists())
+    return shutil.disk_usage(there).free >= ROOM
 
 
 def log_of(path: Path) -> Path:

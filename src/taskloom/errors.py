@@ -78,7 +78,7 @@ class LeakError(FaultsError):
 
 
 class StoreError(TaskloomError):
-    """A suite folder that can't be read or written."""
+    """A folder, of a suite or of the cache, that can't be read, written or removed."""
 
 
 class ScoreError(TaskloomError):

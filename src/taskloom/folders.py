@@ -11,12 +11,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from .errors import UsageError
+from .errors import StoreError, UsageError
 from .messages import Note
 from .processes import left_by_the_dead, new_owner
 from .texts import LONE_SURROGATE
@@ -111,6 +111,16 @@ def remove_leftovers(parent: Path) -> None:
     for left in parent.glob(".*"):
         if name := left_by_the_dead(left.name):
             _clear(left, parent / name.removeprefix("."))
+
+
+def remove(path: Path) -> None:
+    """Remove a folder or a file, if it is there; where something is left, say so, with the reason."""
+    try:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    except OSError as error:
+        shutil.rmtree(path, ignore_errors=True)  # what else can go
+        if os.path.lexists(path):
+            raise StoreError(Note.of("not-removed", reason=error.strerror or error, path=path)) from error
 
 
 def replace_folder(new: Path, folder: Path) -> None:
@@ -258,6 +268,15 @@ def write_output(path: Path, text: str) -> None:
     """Write a text to a file that a user has named for output."""
     with output_file(path) as file:
         file.write(text.encode())
+
+
+def write_outputs(texts: Mapping[Path, str]) -> None:
+    """Write files that belong together, each where a user has named it: all are written before one takes its place."""
+    with ExitStack() as opened:
+        for path, text in texts.items():
+            file = opened.enter_context(output_file(path))
+            file.write(text.encode())
+            file.flush()
 
 
 def make_private(path: Path) -> None:

@@ -137,8 +137,17 @@ def _value(of: Field[Any], hint: Any, node: Node, base: Any) -> Any:
         node.fault(None, f"missing key {key!r}{node.of}")
     if reader := of.metadata.get("read"):
         node.known.append(key)
-        return reader(node, key, default)
+        return _read_by(reader, node, key, default)
     return node.take(key, hint, default)
+
+
+def _read_by(reader: Callable[[Node, str, Any], Any], node: Node, key: str, default: Any) -> Any:
+    """Read a value by a function of its own; what that refuses is a fault, and the keys after it are read."""
+    try:
+        return reader(node, key, default)
+    except TaskloomError as error:
+        node.fault(key, str(error))
+        return default
 
 
 def _beside(base: Any, kind: Any, node: Node, skipped: tuple[str, ...]) -> Any:

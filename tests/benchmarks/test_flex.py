@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,9 +21,12 @@ from taskloom.episodes import Sampler, draw
 from taskloom.errors import EpisodeError, FetchError, LeakError, SourceError, UnknownNameError, UsageError
 from taskloom.sources import packages
 from taskloom.sources.files import RowFaults
-from taskloom.sources.labelled import FIELDS
+from taskloom.sources.labelled import COLUMNS, FIELDS, LABEL
 from taskloom.suites.check import check
 from taskloom.suites.labelled import PHASES
+
+if TYPE_CHECKING:
+    from ..conftest import Refused
 
 FEWREL = "name: fewrel\nlabels: {train: 8, dev: 3, test: 5}\n"
 
@@ -260,6 +263,20 @@ def test_numbers_of_labels_are_three():
             counts_of(odd)
     with pytest.raises(UsageError, match="SOURCE is missing"):
         build("labelled")
+
+
+def test_wrong_numbers_of_labels_are_the_only_fault(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("text,label\na,x\nb,y\n")
+    with pytest.raises(SourceError) as told:
+        build("labelled", [str(tmp_path / "t.csv")], labels="1/1")
+    assert len(told.value.faults) == 1
+
+
+@pytest.mark.parametrize("table", ["text,mood\na,x\nb,y\n", "text,label\na,\nb,\n"])
+def test_a_table_without_labels_is_told_how_they_are_named(tmp_path: Path, table: str, refused: Refused):
+    (tmp_path / "t.csv").write_text(table)
+    with refused(SourceError, "label-column-missing", wanted=COLUMNS[LABEL], place="t.csv:2"):
+        build("labelled", [str(tmp_path / "t.csv")])
 
 
 def test_a_table_without_rows_is_told_as_such(tmp_path: Path):

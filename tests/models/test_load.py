@@ -20,7 +20,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from taskloom.errors import FetchError, ModelError, UnknownNameError, UsageError
+from taskloom.errors import FetchError, ModelError, StoreError, UnknownNameError, UsageError
 from taskloom.models import Decoding, fetched
 from taskloom.models.encoder import TransformerEncoder
 from taskloom.models.lm import LM, Tokens
@@ -438,6 +438,14 @@ def test_what_was_converted_is_listed_with_the_names_it_serves_and_goes_with_its
     assert not fetched.is_here("smollm2")  # what it was converted from is gone
     assert fetched.remove("smollm2") == 3
     assert [at.name for at, _ in fetched.cached()] == ["Old-000000000000"]
+
+
+def test_what_was_converted_and_can_not_be_removed_is_not_said_to_be(cache: Path, refused: Refused) -> None:
+    made = cache / "models" / f"Smol-{packages.entry('smollm2').sha256[:12]}"
+    made.parent.mkdir(parents=True)
+    made.symlink_to(cache)
+    with refused(StoreError, "not-removed", path=made):
+        fetched.remove("smollm2")
 
 
 @pytest.mark.parametrize(("name", "words"), [("path:x", "yours to remove"), ("hf:a/b", "hf cache rm")])

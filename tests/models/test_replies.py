@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from taskloom.errors import ModelError, ModelUnavailableError
+from taskloom.messages import Note
 from taskloom.models import Decoding
 from taskloom.models.api import Api
 from taskloom.models.replies import NAME, Price, Replies
@@ -197,7 +198,7 @@ def fill(replies: Replies) -> None:
 def test_a_full_disk_is_told_and_leaves_what_was_kept(replies: Replies, refused: Refused):
     replies.set_aside("k", "m", MOST, NONE)
     fill(replies)
-    with refused(ModelUnavailableError, "replies-not-kept", reason="database or disk is full"):
+    with refused(ModelUnavailableError, "replies-not-kept", reason=Note.of("disk-full")):
         replies.keep("k", "m", (200, {"text": "x" * 100_000}), COST, MOST)
     assert replies.find("k") is None
     assert replies.spent("m") == MOST

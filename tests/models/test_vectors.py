@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskloom.errors import FaultsError, ModelError, ModelUnavailableError, UnknownNameError, UsageError
+from taskloom.errors import FaultsError, ModelError, ModelUnavailableError, StoreError, UnknownNameError, UsageError
+from taskloom.messages import Note
 from taskloom.models import vector_store
 from taskloom.models.fake import FakeEncoder
 from taskloom.models.vector_store import INDEX, VectorStore
@@ -240,7 +241,7 @@ def test_a_full_disk_is_told_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(VectorStore, "_write", full)
-    with refused(ModelUnavailableError, "vectors-not-kept"):
+    with refused(ModelUnavailableError, "vectors-disk-full"):
         cache.take(TEXTS)
     monkeypatch.undo()
     asked = len(encoder.asked)
@@ -254,7 +255,7 @@ def test_an_index_that_can_not_grow_is_told_and_loses_nothing(refused: Refused):
     db = cache.stores[""].db
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     db.execute(f"PRAGMA max_page_count = {pages}")
-    with refused(ModelUnavailableError, "vectors-not-kept"):
+    with refused(ModelUnavailableError, "vectors-disk-full"):
         cache.take([f"{text} {n}" for text in TEXTS for n in range(50)])
     db.execute("PRAGMA max_page_count = 1073741823")
     assert np.array_equal(cache.take(TEXTS)[0], FakeEncoder().encode(TEXTS))
@@ -360,6 +361,27 @@ def test_the_cache_lists_vectors_and_removes_them_on_request(folder: Path, taskl
     assert done.code == 0
     assert not folder.exists()
     assert "vectors" not in taskloom("cache").out
+
+
+def test_vectors_that_can_not_be_removed_are_not_said_to_be(folder: Path, tmp_path: Path, taskloom: Callable[..., Ran]):
+    opened()[0].take(TEXTS)
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    done = taskloom("cache", "--clear-vectors")
+    assert done.code == StoreError.exit_code
+    assert str(Note.of("not-removed", reason="Cannot call rmtree on a symbolic link", path=folder)) in done.err
+    assert "40 vectors of bag, plain" in taskloom("cache").out
+
+
+def test_what_is_not_used_and_can_not_be_removed_is_not_said_to_be(tmp_path: Path, taskloom: Callable[..., Ran]):
+    (tmp_path / "elsewhere").mkdir()
+    unused = tmp_path / "cache/data/unused"
+    unused.parent.mkdir(parents=True)
+    unused.symlink_to(tmp_path / "elsewhere")
+    done = taskloom("cache", "--prune")
+    assert done.code == StoreError.exit_code
+    assert f"removed {unused}" not in done.err
+    assert str(unused) in done.err
 
 
 def test_the_vectors_of_two_machines_are_merged_and_none_is_encoded_again(
@@ -506,6 +528,20 @@ def test_vectors_that_can_not_be_read_keep_no_others_from_being_merged(tmp_path:
     assert next(merged) == ("bag, plain", len(TEXTS))
     with refused(FaultsError, "vectors-not-merged", count=2, path=tmp_path / "node"):
         next(merged)
+
+
+def test_where_ours_can_not_be_written_merging_ends_and_says_so(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+):
+    cache, _ = opened()
+    for form in ("", "CLF", "QRY"):
+        cache.take(TEXTS, form)
+    cache.close()
+    folder.parent.rename(tmp_path / "node")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TASKLOOM_CACHE", str(tmp_path / "file"))
+    with refused(ModelUnavailableError, "vectors-not-kept"):
+        list(merge(tmp_path / "node"))
 
 
 def test_a_text_that_can_not_be_encoded_leaves_a_cache_that_can_be_merged(tmp_path: Path, folder: Path):

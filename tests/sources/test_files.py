@@ -250,9 +250,18 @@ def test_an_unclosed_quote_is_refused_where_its_row_begins(write: Write, read: C
 
 def test_another_delimiter_is_hinted_at_and_can_be_set(write: Write) -> None:
     file = write("p.csv", "a;b\n1;2\n")
-    with pytest.raises(SourceError, match="try --delimiter ';'"):
-        rows_of(file)
+    with pytest.raises(SourceError) as told:
+        list(read(file, RowFaults(has_delimiter=True)))
+    assert told.value.note == Note.of("column-single", name="a;b", delimiter=";", path=file)
     assert [row for _, row in read(file, RowFaults(), Layout(delimiter=";"))] == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("p.csv", "commas"), ("p.tsv", "tabs")])
+def test_where_no_option_sets_a_delimiter_none_is_hinted_at(write: Write, name: str, delimiter: str) -> None:
+    file = write(name, "a;b\n1;2\n")
+    with pytest.raises(SourceError) as told:
+        rows_of(file)
+    assert told.value.note == Note.of("column-single-saved", name="a;b", delimiter=delimiter, path=file)
 
 
 def test_a_column_named_twice_is_refused(write: Write) -> None:
@@ -291,6 +300,26 @@ def test_half_a_character_in_json_is_replaced_and_its_row_counted_since_no_file_
     rows = [row for _, row in read(path, faults)]
     assert rows == [{"a": "x\ufffd"}, {"a": "😀"}, {"\ufffd": [{"b": ["\ufffd"]}, None, 1]}]
     assert (faults.surrogates, faults.count) == (2, 0)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.jsonl", "p.txt", "p.csv.gz"])
+def test_utf_16_without_its_mark_is_refused_with_its_name(write: Write, name: str, encoding: str) -> None:
+    content = '{"id": 1}\n{"id": 2}\n'.encode(encoding)
+    path = write(name, gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(SourceError) as told:
+        list(read(path, RowFaults("skip", other_encoding=files.BY_OPTION)))
+    assert told.value.note == Note.of("file-unmarked", remedy=files.BY_OPTION, encoding=encoding, path=path)
+    assert len(list(read(path, RowFaults(), Layout(encoding=encoding)))) == (1 if "sv" in name else 2)
+
+
+@pytest.mark.parametrize("content", [bytes(1000), b"a,\0b\n1,2\n"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
+def test_a_header_with_nuls_is_refused(write: Write, content: bytes, encoding: str) -> None:
+    path = write("p.csv", content)
+    with pytest.raises(SourceError) as told:
+        list(read(path, RowFaults("skip"), Layout(encoding=encoding)))
+    assert told.value.note == Note.of("file-of-nuls", path=path)
 
 
 def test_nul_bytes_do_not_end_the_reading(write: Write) -> None:

@@ -15,17 +15,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from taskloom import sources
-from taskloom.errors import FetchError, SourceError, UnknownNameError
+from taskloom.errors import FetchError, SourceError, StoreError, UnknownNameError
 from taskloom.sources import fetch, packages
 from taskloom.sources.archives import safe_path, unpack
 from taskloom.sources.files import RowFaults
 from taskloom.sources.packages import Entry, Table, get, is_here
 from taskloom.sources.tidy import TIDY
+
+if TYPE_CHECKING:
+    from ..conftest import Refused
 
 Pack: TypeAlias = Callable[[Mapping[str, bytes]], bytes]
 
@@ -176,6 +179,13 @@ def test_entries_of_one_archive_come_together_and_go_together(
     assert not is_here(two)
     assert kept(tmp_path) == ["data"]
     assert packages.remove("a") == 0
+
+
+def test_an_entry_that_can_not_be_removed_is_not_said_to_be(tiny: Entry, tmp_path: Path, refused: Refused) -> None:
+    get("tiny").rename(tmp_path / "elsewhere")
+    packages.folder(tiny).symlink_to(tmp_path / "elsewhere")
+    with refused(StoreError, "not-removed", path=packages.folder(tiny)):
+        packages.remove("tiny")
 
 
 def test_a_hash_announced_by_the_index_is_checked_before_the_file_is_read(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import taskloom
 from taskloom.errors import ChallengeError, UnknownNameError
 from taskloom.studies.challenge import open_challenge
-from taskloom.studies.challenge_export import export_predictions, is_meta_trained
+from taskloom.studies.challenge_export import Exported, export_predictions, is_meta_trained, write_exported
 from taskloom.studies.submissions import Given, Predictions, Submission, check
+
+if TYPE_CHECKING:
+    from ..conftest import FilesUpTo
 
 ODD = """
 from dataclasses import dataclass
@@ -43,6 +46,20 @@ def study(made_topics, folder: Path, **changes: tuple[str, str]) -> Path:
     (folder / "odd.py").write_text(ODD)
     (folder / "study.yaml").write_text(text)
     return folder / "study.yaml"
+
+
+def test_where_one_file_can_not_be_written_none_is(tmp_path: Path, files_up_to: FilesUpTo):
+    exported = {
+        f"{name}.json": Exported(
+            about=Submission(name=name), answers={f"q{n}": Given("art") for n in range(count)}, outside=0
+        )
+        for name, count in (("few", 1), ("many", 1_000))
+    }
+    with files_up_to(4_000), pytest.raises(OSError, match="File too large"):
+        write_exported(exported, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    write_exported(exported, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few.json", "many.json"]
 
 
 def test_an_unusable_answer_has_no_label_and_a_baseline_is_one(made_topics, tmp_path: Path):

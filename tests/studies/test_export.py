@@ -12,13 +12,14 @@ import torch
 
 from taskloom.errors import UnknownNameError, UsageError
 from taskloom.models import FORMS
+from taskloom.models.fake import Fake
 from taskloom.models.format_files import save_formats
 from taskloom.models.load import Weights
 from taskloom.models.telling import Telling
 from taskloom.studies import artifacts
 from taskloom.studies.cells import Cell
 from taskloom.studies.costs import Cost
-from taskloom.studies.export import _chain, trained_encoder
+from taskloom.studies.export import TrainedEncoder, _chain, open_trained_encoder, trained_encoder
 from taskloom.studies.finished import Finished
 from taskloom.studies.ledger import Ledger
 
@@ -94,6 +95,12 @@ def test_a_trained_encoder_is_written_as_it_is_in_the_run(
     found = opened(tmp_path / "made")
     assert found.pooling == "cls"
     assert all(np.array_equal(found.take(TEXTS, form)[0], wanted.take(TEXTS, form)[0]) for form in FORMS)
+
+
+def test_a_fake_has_nothing_to_export(tmp_path: Path, refused: Refused):
+    trained = TrainedEncoder(base=Fake(load="fake:bag"), added=(tmp_path,), training=0)
+    with refused(UsageError, "export-fake", model="fake:bag"):
+        open_trained_encoder(trained, tmp_path)
 
 
 def test_what_can_not_be_chosen_is_refused(run: Path, tmp_path: Path, refused: Refused):

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,9 @@ from taskloom.studies.ledger_schema import KEPT
 from taskloom.studies.merging import Merged, discard_damaged, merge
 
 from ..endless import make_endless
+
+if TYPE_CHECKING:
+    from ..conftest import FilesUpTo
 
 WHY = Note.of("learner-raised", error="ValueError")
 
@@ -583,6 +587,15 @@ def test_what_can_not_be_opened_is_refused(tmp_path: Path, kind: str):
     path.mkdir() if kind == "a folder" else path.symlink_to(tmp_path / "missing" / "x")
     with pytest.raises(LedgerError, match="the ledger can't be opened"):
         Ledger(path)
+
+
+def test_a_ledger_that_a_full_disk_has_no_room_for_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files_up_to: FilesUpTo
+):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    with files_up_to(0), pytest.raises(LedgerError) as told:
+        Ledger(tmp_path / "ledger.db")
+    assert str(Note.of("disk-full")) in str(told.value)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")

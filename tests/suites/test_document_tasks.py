@@ -158,6 +158,10 @@ def test_labels_that_are_not_declared_and_a_single_label_are_refused():
     assert [fault.code for fault in examples_of(TOPIC, content()).faults] == ["documents-unasked"]
 
 
+def test_a_task_whose_files_have_no_rows_is_told_as_such():
+    assert examples_of(TOPIC, Content()).faults == (Note.of("documents-no-rows", name="topic"),)
+
+
 def test_several_labels_may_be_names_marks_or_places():
     of = replace(TOPIC, kind="multi-label", labels=("plant", "animal", "fish"))
     golds = {"elms": ("plant",), "cod": ("0", "1", "1"), "owls": ("1",)}

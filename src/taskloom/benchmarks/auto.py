@@ -75,7 +75,7 @@ class Auto:
         )
 
     def _rows(self, path: str) -> list[dict[str, object]]:
-        faults = RowFaults("skip", other_encoding=BY_OPTION)
+        faults = RowFaults("skip", other_encoding=BY_OPTION, has_delimiter=True)
         found = [row for _, row in itertools.islice(sources.rows(path, faults, self._layout(path)), LOOKED_AT)]
         if not found:
             why = Note.of("no-records-left" if faults.count else "no-rows")

@@ -18,7 +18,7 @@ from ..schema import Node, key, read
 from ..sources import hub as hub_source
 from ..sources import labelled as formats
 from ..sources.files import Place, Row, RowFaults
-from ..sources.labelled import COLUMNS, Files, Found, formed
+from ..sources.labelled import COLUMNS, LABEL, Files, Found, formed
 from ..sources.splits import SPLIT
 from ..suites import labelled
 from ..suites.labelled import ALL_OTHERS, PHASES, DataSet, Gathered
@@ -176,6 +176,9 @@ def gather(of: Declared, rows: Sequence[tuple[Place, Row]]) -> Gathered:
     """Take the examples of a data set; labels that are not declared are those that are found."""
     if not rows:
         raise SourceError(Note.of("of-source", reason=Note.of("no-rows"), dropped="", source=", ".join(of.source)))
+    if not any(row.get(LABEL) for _, row in rows):
+        wanted = (of.columns[LABEL],) if LABEL in of.columns else COLUMNS[LABEL]
+        raise SourceError(Note.of("label-column-missing", wanted=wanted, place=rows[0][0]))
     whole = with_labels(of, rows)
     if single := [phase for phase, labels in whole.labels.items() if len(labels) < 2]:
         raise SourceError(Note.of("labels-single", name=of.name, phases=single))

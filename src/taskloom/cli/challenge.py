@@ -185,8 +185,8 @@ def export(
     """Write the answers of a run as predictions, to place its learners on the board."""
     from ..studies.api import inputs_of_run
     from ..studies.challenge import open_challenge
-    from ..studies.challenge_export import export_predictions, files_named
-    from ..studies.submissions import check_protocol, refuse_to_clobber, write_predictions
+    from ..studies.challenge_export import export_predictions, files_named, write_exported
+    from ..studies.submissions import check_protocol, refuse_to_clobber
 
     said, inputs = check_protocol(protocol), [challenge, *inputs_of_run(run)]
     refuse_file(output)
@@ -194,9 +194,9 @@ def export(
     exported = files_named(export_predictions(opened, run, learner, protocol=said))
     for name in exported:
         refuse_to_clobber(output / name, inputs, replace=force)
+    write_exported(exported, output)
     for name, found in exported.items():
         path = output / name
-        write_predictions(path, found.answers, found.about, replace=force)
         if found.outside:
             console.note(f"{path}: {counted(found.outside, 'answer')} to other episodes left out")
         of = "" if len(found.answers) == opened.questions else f" of {opened.questions:,}"

@@ -52,8 +52,7 @@ def cache(
     as_json: AsJson = False,
 ) -> None:
     """Show the cache, merge another, or remove what is not used."""
-    import shutil
-
+    from ..folders import remove
     from ..models import fetched, vectors
     from ..sources import packages
     from ..studies import asking, parcels
@@ -71,5 +70,5 @@ def cache(
     listings_names.show_rows(["folder", "bytes", "used by"], rows, as_json=as_json)
     for at, used in found if prune else []:
         if not used:
-            shutil.rmtree(at, ignore_errors=True)
+            remove(at)
             console.note(f"removed {at}")

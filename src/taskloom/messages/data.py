@@ -18,6 +18,10 @@ ROWS = {  # of a table, that are dropped or repaired
 }
 TABLES = {  # that can't be read as they are
     "file-of-other-format": "a {kind} file, not {format}; give it the ending of its format, or save it as CSV: {path}",
+    "file-unmarked": "NUL characters, as UTF-16 has without its mark; {remedy} {encoding}: {path}",
+    "file-of-nuls": "NUL characters at the beginning; is it a binary file, or UTF-16? {path}",
+    "column-single": "one column, {name!r}; try --delimiter {delimiter!r}: {path}",
+    "column-single-saved": "one column, {name!r}; save it with {delimiter} between columns: {path}",
     "of-source": "{reason}{dropped} (file: {source})",
     "no-rows": "no records were read: there are no rows, or only a header; add rows",
     "no-records-left": "no records were read: all rows were dropped or have faults",
@@ -62,6 +66,10 @@ LABELLED = {  # data sets
     "field-column-missing": (
         "no column for {field} ({wanted:or}); build from a declaration, a YAML file with `from: FILE` and "
         "`columns: {{{field}: COLUMN}}`; found: {columns} ({place})"
+    ),
+    "label-column-missing": (
+        "no row has a label, in a column {wanted:or}; where it is called otherwise, build from a declaration, a YAML "
+        "file with `from: FILE` and `columns: {{label: COLUMN}}`; the first row: {place}"
     ),
     "row-malformed": "not a row of form {form} ({reason}): {place}",
     "labels-unknown": (
@@ -120,6 +128,7 @@ DOCUMENTS = {  # tasks over documents
     "documents-missing": (
         "task {name!r} names {count:document} that it does not have: {ids:first 5}; missing=drop drops what names them"
     ),
+    "documents-no-rows": "task {name!r} has no examples: its files have no rows, or none that can be read",
     "documents-unasked": "task {name!r} has no examples: nothing of its files says what a task of kind {kind} asks",
     "document-labels-unknown": "task {name!r} has labels that are not declared: {labels:first 12}",
     "signatures-unclustered": "task {name!r} has signatures without a cluster, in blocks: {blocks:first 5}",

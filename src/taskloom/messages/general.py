@@ -32,6 +32,8 @@ GENERAL = {
     "output-is-folder": "a folder, not a file to write; name a file: {path}",
     "output-is-file": "a file, not a folder to write; name a folder: {path}",
     "output-unwritable": "nothing can be written in {folder}; name another place: {path}",
+    "disk-full": "the disk is full",
+    "not-removed": "can't be removed, or not all of it ({reason}): {path}",
     "output-is-input": "an output must not replace an input; name another file: {path}",
     "output-within-input": "an output must not be written into an input ({folder}); name another place: {path}",
     "output-around-input": "an output must not replace a folder that holds an input ({given}); name another: {path}",

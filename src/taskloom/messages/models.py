@@ -82,6 +82,7 @@ WEIGHTS = {
     "adapter-kind": "only adapters of kind seq_bn (pfeiffer) are supported; others are set: {names}: {path}",
     "adapter-of-other": "an adapter of another model ({other}): {path}",
     "adapters-differ": "adapters of all forms must have one reduction factor: {reductions}",
+    "export-fake": "a fake has no weights to export; train a model that has: {model}",
     "export-no-vectors": "only encoders can be exported, which were trained with `goal: vectors`: {path}",
     "trained-from-itself": "a model is trained from itself: {model!r}",
     "training-unknown": "{model} was trained with seeds {seeds}, not with {given}",
@@ -109,9 +110,13 @@ WEIGHTS = {
         "control codes and pooling `cls` need a tokenizer that begins texts with [CLS]; set `tell` or `pooling` to "
         "another value: {family}"
     ),
+    "vectors-disk-full": (
+        "vectors can't be kept (the disk is full); those before are; free some space (`taskloom cache` lists what is "
+        "there), or name another folder in TASKLOOM_CACHE, and run again: {path}"
+    ),
     "vectors-not-kept": (
-        "vectors can't be kept ({reason}); those before are; free some space (`taskloom cache` lists what is there), "
-        "or name another folder in TASKLOOM_CACHE, and run again: {path}"
+        "vectors can't be kept ({reason}); those before are; name another folder in TASKLOOM_CACHE, and run again: "
+        "{path}"
     ),
     "vectors-not-merged": "the others were merged; {count} folders of vectors can't be read: {path}",
     "vectors-unreadable": "vectors of another cache can't be read ({reason}), and were left as they are: {path}",

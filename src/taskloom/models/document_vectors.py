@@ -47,7 +47,8 @@ class DocumentFile:
 
     def count(self) -> tuple[int, int]:
         """Count documents and rows with errors; where these are not to be skipped, name them all."""
-        faults, found, named = RowFaults(self.on_error, other_encoding=files.BY_OPTION), 0, set[str]()
+        faults = RowFaults(self.on_error, other_encoding=files.BY_OPTION, has_delimiter=True)
+        found, named = 0, set[str]()
         for _, fields in self._documents(faults):
             found += 1
             named |= fields.keys()

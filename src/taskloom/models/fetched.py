@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from .. import folders
 from ..errors import FetchError, ModelError, UsageError
 from ..folders import replace_folder, scratch_beside
 from ..http_client import check_proxies
@@ -112,7 +112,7 @@ def remove(load: str) -> int:
     made = converted(packages.sha256_of(of)) if of.sha256 or packages.is_here(of) else []
     freed = sum(packages.size_on_disk(at) for at in made)
     for at in made:
-        shutil.rmtree(at, ignore_errors=True)
+        folders.remove(at)
     return freed + packages.remove(of)
 
 

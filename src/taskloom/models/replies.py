@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..databases import has_tables, tables_of, transaction, write_ahead
+from ..databases import has_tables, reason, tables_of, transaction, write_ahead
 from ..errors import ModelError, ModelUnavailableError
 from ..folders import make_private
 from ..limits import parse_json
@@ -62,7 +62,7 @@ class Replies:
                 raise sqlite3.DatabaseError("it has other tables than taskloom makes")
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the text of an error quotes what is damaged
             self.db.close()
-            raise ModelError(Note.of("replies-not-kept", reason=error, path=path)) from None
+            raise ModelError(Note.of("replies-not-kept", reason=reason(error, path), path=path)) from None
 
     def find(self, key: str) -> tuple[int, Any] | None:
         """Give the status and the body of a reply, if there was one."""
@@ -179,4 +179,5 @@ class Replies:
         except (ValueError, TypeError, OverflowError) as error:  # rows that hold something else
             raise ModelError(Note.of("replies-not-kept", reason=error, path=self.path)) from error
         except sqlite3.Error as error:
-            raise ModelUnavailableError(Note.of("replies-not-kept", reason=error, path=self.path)) from error
+            why = reason(error, self.path)
+            raise ModelUnavailableError(Note.of("replies-not-kept", reason=why, path=self.path)) from error

@@ -17,7 +17,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..databases import broken_pages, connect_read_only, has_tables, is_writable, tables_of, transaction, write_ahead
+from ..databases import (
+    broken_pages,
+    connect_read_only,
+    has_tables,
+    is_full,
+    is_writable,
+    tables_of,
+    transaction,
+    write_ahead,
+)
 from ..errors import ModelUnavailableError
 from ..folders import alone
 from ..limits import parse_json
@@ -43,6 +52,7 @@ TABLES = (
     f"PRAGMA user_version = {FORMAT}",
 )
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_READONLY_DBMOVED")
+NOT_KEPT = ("vectors-disk-full", "vectors-not-kept")  # codes
 T = TypeVar("T")
 
 
@@ -240,8 +250,14 @@ class VectorStore:
                 self.db = self._made_anew()
                 return work()
         except (OSError, sqlite3.Error) as error:
-            code = "vectors-not-kept" if self.is_ours else "vectors-unreadable"
-            raise ModelUnavailableError(Note.of(code, reason=error, path=self.folder)) from error
+            raise ModelUnavailableError(self._refused(error)) from error
+
+    def _refused(self, error: Exception) -> Note:
+        if not self.is_ours:
+            return Note.of("vectors-unreadable", reason=error, path=self.folder)
+        if is_full(error, self.folder):
+            return Note.of("vectors-disk-full", path=self.folder)
+        return Note.of("vectors-not-kept", reason=error, path=self.folder)
 
     def refuse_lost(self, count: int) -> None:
         """Refuse to go on where what is written is not what is read."""

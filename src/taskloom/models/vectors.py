@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,13 +21,13 @@ from textwrap import shorten
 import numpy as np
 
 from ..errors import FaultsError, ModelError, TaskloomError, UsageError
-from ..folders import write_whole
+from ..folders import remove, write_whole
 from ..ids import Json, canonical, fingerprint
 from ..limits import parse_json
 from ..messages import Note
 from ..sources import packages
 from . import VECTOR_DTYPES, Array, Encoder, Usage
-from .vector_store import VectorStore
+from .vector_store import NOT_KEPT, VectorStore
 
 VERSION = 1  # of the way texts become vectors: raise it when the same model gives others
 FOLDER, ABOUT, PLAIN = "vectors", "about.json", "plain"
@@ -179,7 +178,7 @@ def cached() -> list[tuple[Path, str]]:
 def merge(cache: Path) -> Iterator[tuple[str, int]]:
     """Copy the vectors of another cache, of a node of a cluster say, that this one lacks: of each model, how many.
 
-    What can't be read there is reported at the end; everything else is copied.
+    What can't be read there is reported at the end; everything else is copied, unless ours can't be written.
     """
     if not (cache / FOLDER).is_dir():
         raise UsageError(Note.of("no-vectors", path=cache))
@@ -188,6 +187,8 @@ def merge(cache: Path) -> Iterator[tuple[str, int]]:
         try:
             yield _merged(folder)
         except TaskloomError as error:
+            if error.note.code in NOT_KEPT:
+                raise
             faults.append(error)
     if len(faults) > 1:
         raise FaultsError(Note.of("vectors-not-merged", count=len(faults), path=cache), list(map(str, faults)))
@@ -212,7 +213,7 @@ def _merged(folder: Path) -> tuple[str, int]:
             raise UsageError(Note.of("vectors-unnamed", path=about))
         copied = ours.merge(theirs)
         if not (target / ABOUT).is_file():
-            write_whole(target / ABOUT, kept)
+            ours.guarded(lambda: write_whole(target / ABOUT, kept))
     finally:
         theirs.close()
         ours.close()
@@ -223,5 +224,5 @@ def clear() -> int:
     """Remove all vectors, and give the number of bytes that were freed."""
     folder = packages.cache_folder() / FOLDER
     freed = packages.size_on_disk(folder) if folder.is_dir() else 0
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
     return freed

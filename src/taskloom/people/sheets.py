@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..core import Task
 from ..errors import UsageError
-from ..folders import check_output, is_stream, write_output
+from ..folders import check_output, is_stream, write_output, write_outputs
 from ..prompts import write as written
 from ..texts import inert
 from .judgements import CHOICES, SCALE
@@ -76,8 +76,8 @@ def write_comparisons(questions: Questions, path: Path, *, replace: bool = False
     if not questions.asked:
         raise UsageError(f"nothing to compare: all answers equal the reference or are unusable: {len(questions.key):,}")
     refuse_to_clobber(path, key_path(path), replace=replace)
-    write_output(key_path(path), _jsonl([asdict(pair) for pair in questions.key]))
-    write_output(path, _text(path, comparison_rows(questions)))
+    key = _jsonl([asdict(pair) for pair in questions.key])
+    write_outputs({key_path(path): key, path: _text(path, comparison_rows(questions))})
 
 
 def write_ratings(tasks: Sequence[Task], path: Path, *, replace: bool = False) -> None:

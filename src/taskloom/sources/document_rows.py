@@ -73,6 +73,11 @@ class Content:
     dropped: Counter[Note] = field(default_factory=Counter)
     space: str = ""  # of the ids of signatures, which are unique within one of S2AND's sources alone
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether no row was read."""
+        return not (self.columns or self.documents or self.labelled or self.judged or self.blocks)
+
     def add_document(self, id_: str, fields: Mapping[str, str]) -> None:
         """Keep a document; of one that comes again with another text, the first counts."""
         if self.documents.setdefault(id_, dict(fields)) != fields:

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,9 +30,11 @@ MAX_LINE = 16 << 20  # characters in one line, and in one quoted cell of several
 MAX_LIST = 256 << 20  # characters of a JSON list, which is read whole
 MAX_SIZE = 64 << 30  # characters in one file once it is unpacked: a guard against compressed bombs
 SHOWN_FAULTS = 20
+FIRST_LINE = 1 << 12  # bytes in which NULs are looked for
 BEGINNING = 1 << 20  # bytes by which the encoding of a file is guessed
 NO_DELIMITERS = '"\r\n\0'
 DELIMITERS = ",;\t|"  # the first of those that a header has most of
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MARK = "\ufeff"  # of UTF-8, which may stand twice
 CARRIAGE = "a carriage return within a line; end lines with a line feed, or quote the cell"
 SAVED, BY_OPTION = "save it as UTF-8; it may be", "try --file-encoding"  # before the name of another encoding
@@ -53,6 +55,7 @@ class RowFaults:
     shown: list[str] = field(default_factory=list)
     count: int = 0
     other_encoding: str = SAVED  # the remedy where a file is in another one, which is named after it
+    has_delimiter: bool = False  # whether --delimiter is a remedy
     surrogates: int = 0  # rows with a lone surrogate, replaced by U+FFFD: counted, but no fault
     spaces: Counter[tuple[str, str]] = field(default_factory=Counter)  # (field, label) with spaces that are not kept
 
@@ -104,6 +107,8 @@ def read(path: Path, faults: RowFaults, layout: Layout | None = None) -> Iterato
         raise UnknownNameError("file format", name, FORMATS)
     if name != "parquet" and path.suffix.lower() not in OPENERS:
         _refuse_binary(path, name)
+    if name != "parquet":
+        _refuse_nuls(path, layout, faults, has_header=name in ("csv", "tsv") and not layout.header)
     return FORMATS[name](path, faults, layout)
 
 
@@ -113,6 +118,35 @@ def _refuse_binary(path: Path, name: str) -> None:
         begin = file.read(16)
     if kind := next((kind for mark, kind in SIGNATURES.items() if begin.startswith(mark)), ""):
         raise SourceError(Note.of("file-of-other-format", kind=kind, format=name, path=path))
+
+
+def _refuse_nuls(path: Path, layout: Layout, faults: RowFaults, *, has_header: bool) -> None:
+    """Refuse UTF-16 that has no mark, and any header with NUL characters; those of rows are theirs."""
+    first = b""
+    with (
+        suppress(SourceError),
+        unreadable(path),
+        opened(path) as file,
+    ):  # what can't be unpacked is told later
+        first = file.read(FIRST_LINE).partition(b"\n")[0]
+    if b"\0" not in first or first.startswith(UTF_16_MARKS) or layout.encoding.lower().startswith(("utf-16", "utf-32")):
+        return
+    if likely := _unmarked(first):
+        raise SourceError(Note.of("file-unmarked", remedy=faults.other_encoding, encoding=likely, path=path))
+    if has_header and _decodes(first, layout.encoding):
+        raise SourceError(Note.of("file-of-nuls", path=path))
+
+
+def _unmarked(line: bytes) -> str:
+    """Guess which UTF-16 a line is in that has NULs: of Latin letters, each second byte is one.
+
+    >>> _unmarked("id,text".encode("utf-16-le")), _unmarked("id,text".encode("utf-16-be")), _unmarked(bytes(9))
+    ('utf-16-le', 'utf-16-be', '')
+    """
+    even, odd = line[::2].count(0), line[1::2].count(0)
+    if (even and odd) or 3 * (even + odd) < len(line):
+        return ""
+    return "utf-16-be" if even else "utf-16-le"
 
 
 def refuse_name(path: Path) -> None:
@@ -206,7 +240,7 @@ def _undecoded(line: str, encoding: str, faults: RowFaults) -> str:
 def _likely(line: str, encoding: str) -> str:
     """Guess which encoding a line is in: Chinese has runs of high bytes, Latin letters with accents stand alone."""
     raw = line.encode(encoding.removesuffix("-sig"), "surrogateescape")
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if raw.startswith(UTF_16_MARKS):
         return "utf-16"
     runs = re.findall(rb"[\x80-\xff]+", raw)
     likely = ["utf-8", "gb18030"] if sum(map(len, runs)) >= 2 * len(runs) else ["utf-8"]
@@ -224,7 +258,7 @@ def likely_layout(path: Path) -> Layout:
     usual = Layout()
     bad = next((line for line in whole.splitlines() if BAD_BYTE.search(line)), "")
     encoding = _likely(bad, "utf-8") if bad else usual.encoding
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if raw.startswith(UTF_16_MARKS):
         encoding = "utf-16"
     header = raw.decode(encoding, "replace").partition("\n")[0]
     likely = max(DELIMITERS, key=header.count) if kind == "csv" else usual.delimiter
@@ -272,18 +306,27 @@ def _delimited(path: Path, faults: RowFaults, layout: Layout, *, tabs: bool) -> 
             raise SourceError(f"{path}: the header can't be read:", faults.shown[-1:])
         if not header:
             header = _checked_header(cells, path)
+            _refuse_one_column(header, path, faults, tabs=tabs)
         elif cells and not wrong and not spoiled:
             yield place, dict(zip(header, cells, strict=True))
 
 
 def _checked_header(cells: list[str], path: Path) -> list[str]:
     names = [cell.strip().lstrip(MARK) for cell in cells]
-    if len(names) == 1 and (other := next((c for c in ";|\t" if c in names[0]), "")):
-        raise SourceError(f"{path}: one column, {names[0][:60]!r}; try --delimiter {other!r}")
     if doubles := sorted(name for name, count in Counter(names).items() if count > 1):
         shown = ", ".join(name or "(no name)" for name in doubles[:SHOWN_FAULTS])
         raise SourceError(f"{path}: duplicate columns in the header: {shown}")
     return names
+
+
+def _refuse_one_column(names: Sequence[str], path: Path, faults: RowFaults, *, tabs: bool) -> None:
+    """Refuse a header that is one column by what this file is parted at, and several by another delimiter."""
+    other = next((c for c in ";|\t" if c in names[0]), "") if len(names) == 1 else ""
+    if other and faults.has_delimiter and not tabs:
+        raise SourceError(Note.of("column-single", name=names[0][:60], delimiter=other, path=path))
+    if other:
+        saved = "tabs" if tabs else "commas"
+        raise SourceError(Note.of("column-single-saved", name=names[0][:60], delimiter=saved, path=path))
 
 
 def _json(path: Path, faults: RowFaults, layout: Layout) -> Iterator[tuple[Place, Row]]:

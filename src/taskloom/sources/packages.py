@@ -24,6 +24,7 @@ from typing import Any
 
 import platformdirs
 
+from .. import folders
 from ..errors import FetchError, SourceError, UnknownNameError
 from ..folders import check_name, replace_folder, scratch_beside
 from ..limits import parse_json
@@ -180,7 +181,7 @@ def remove(name: str | Entry) -> int:
         raise FetchError(f"comes with taskloom and can't be removed: {of.name!r}")
     at = folder(of)
     freed = size_on_disk(at)
-    shutil.rmtree(at, ignore_errors=True)
+    folders.remove(at)
     return freed
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ChallengeError, UnknownNameError
+from ..folders import write_outputs
 from ..messages import Note
 from .api import LEDGER, open_run
 from .challenge import DIGITS, Challenge, EpisodeRow, question_id
 from .ledger import Ledger
 from .results import Outcome
-from .submissions import Given, Protocol, Submission
+from .submissions import Given, Protocol, Submission, predictions_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,11 @@ def files_named(exported: Iterable[Exported]) -> dict[str, Exported]:
             )
         found[name] = one
     return found
+
+
+def write_exported(exported: Mapping[str, Exported], folder: Path) -> None:
+    """Write the files of submissions into a folder, all or none."""
+    write_outputs({folder / name: predictions_text(one.answers, one.about) for name, one in exported.items()})
 
 
 def file_name(submission: str) -> str:

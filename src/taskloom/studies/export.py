@@ -44,9 +44,11 @@ def trained_encoder(run: Path, model: str, training: int | None = None) -> Train
 
 
 def open_trained_encoder(of: TrainedEncoder, run: Path) -> Any:
-    """Make a trained encoder ready; what was trained to write answers is refused."""
+    """Make a trained encoder ready; a fake, and what was trained to write answers, is refused."""
+    if isinstance(of.base, Fake):
+        raise UsageError(Note.of("export-fake", model=of.base.load))
     is_new = isinstance(of.base, Scratch)  # which pre-training makes a model of
-    is_able = is_new or (isinstance(of.base, Weights | Fake) and "vectors" in of.base.can)  # no code, no endpoint
+    is_able = is_new or (isinstance(of.base, Weights) and "vectors" in of.base.can)  # no code, no endpoint
     if not is_able or not all(is_told(folder) for folder in of.added[is_new:]):
         raise UsageError(Note.of("export-no-vectors", path=run))
     if groups_in(of.added):

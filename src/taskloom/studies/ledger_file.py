@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .. import __version__
-from ..databases import broken_pages, connect_read_only, is_filled, is_writable, transaction, write_ahead
+from ..databases import broken_pages, connect_read_only, is_filled, is_writable, reason, transaction, write_ahead
 from ..errors import LedgerError
 from ..folders import make_private
 from ..messages import Note
@@ -37,7 +37,7 @@ def connected(path: Path, *, filling: bool) -> tuple[sqlite3.Connection, bool]:
     except (OSError, sqlite3.Error) as error:
         if is_damage(error):
             raise LedgerError(f"{damaged(error)}: {path}") from None
-        raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
+        raise LedgerError(f"the ledger can't be opened ({reason(error, path)}): {path}") from None
     return db, writable
 
 
@@ -51,7 +51,7 @@ def closing_where_refused(db: sqlite3.Connection, path: Path) -> Iterator[None]:
         raise LedgerError(f"{damaged(error)}: {path}") from None
     except sqlite3.OperationalError as error:
         db.close()
-        raise LedgerError(f"the ledger can't be opened ({error}): {path}") from None
+        raise LedgerError(f"the ledger can't be opened ({reason(error, path)}): {path}") from None
     except sqlite3.DatabaseError as error:
         db.close()
         if error.sqlite_errorname.startswith("SQLITE_CORRUPT"):

@@ -213,10 +213,14 @@ def write_predictions(
     """Write answers, each a label, None, or `{"label": ..., "score": ...}`: a line for each question."""
     path = Path(path)
     refuse_to_clobber(path, replace=replace)
+    write_output(path, predictions_text(answers, about))
+
+
+def predictions_text(answers: Mapping[str, Any], about: Submission | None = None) -> str:
+    """Give the text of a file of answers."""
     lines = ",\n".join(f"{json.dumps(question)}: {_written(given)}" for question, given in answers.items())
     head = json.dumps(declared(about), ensure_ascii=False) if about and declared(about) else ""
-    text = f'{{"{ABOUT}": {head}, "{ANSWERS}": {{\n{lines}\n}}}}\n' if head else f"{{\n{lines}\n}}\n"
-    write_output(path, text)
+    return f'{{"{ABOUT}": {head}, "{ANSWERS}": {{\n{lines}\n}}}}\n' if head else f"{{\n{lines}\n}}\n"
 
 
 def refuse_to_clobber(path: Path, inputs: Iterable[Path] = (), *, replace: bool) -> None:

@@ -68,7 +68,7 @@ def field_suite(
         if name not in names:
             raise UnknownNameError("field", name, names)
     folds = _folds(options.partitions, names)
-    faults, dropped = RowFaults(options.on_error, other_encoding=BY_OPTION), Counter[Note]()
+    faults, dropped = RowFaults(options.on_error, other_encoding=BY_OPTION, has_delimiter=True), Counter[Note]()
     layout = Layout(encoding=options.file_encoding, delimiter=options.delimiter, header=header)
     tables = split.tables(options.source)
     read = _Reading(options, of, layout, split, faults, dropped)

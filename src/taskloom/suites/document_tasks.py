@@ -153,7 +153,7 @@ def examples_of(of: DocumentTask, content: Content, missing: Missing = "refuse")
         found = {pool: [_grouped(of, one, known) for one in own] for pool, own in found.items()}
     pools = {pool: own for pool, own in _split(of, found).items() if own}
     made = DocumentExamples(of, _named(of, pools, known), pools, dropped)
-    faults += list(_faults(made))
+    faults += [Note.of("documents-no-rows", name=of.name)] if content.is_empty else list(_faults(made))
     return replace(made, notes=() if faults else tuple(_notes(made)), faults=tuple(faults))
 
 

@@ -131,8 +131,9 @@ def _in_folders(folders: Sequence[Path], notes: list[Note]) -> Iterator[Found]:
 
 
 def is_without_examples(one: DocumentExamples) -> bool:
-    """Tell a task of the catalogue of which only documents were found: tasks share them."""
-    return one.of.name in catalogue() and [fault.code for fault in one.faults] == ["documents-unasked"]
+    """Tell a task of the catalogue of which only documents were found, or no rows: tasks share them."""
+    codes = [fault.code for fault in one.faults]
+    return one.of.name in catalogue() and codes in (["documents-unasked"], ["documents-no-rows"])
 
 
 def is_declaration(source: str) -> bool:
