@@ -123,11 +123,7 @@ def _refuse_binary(path: Path, name: str) -> None:
 def _refuse_nuls(path: Path, layout: Layout, faults: RowFaults, *, has_header: bool) -> None:
     """Refuse UTF-16 that has no mark, and any header with NUL characters; those of rows are theirs."""
     first = b""
-    with (
-        suppress(SourceError),
-        unreadable(path),
-        opened(path) as file,
-    ):  # what can't be unpacked is told later
+    with suppress(SourceError), unreadable(path), opened(path) as file:  # what can't be unpacked is refused later
         first = file.read(FIRST_LINE).partition(b"\n")[0]
     if b"\0" not in first or first.startswith(UTF_16_MARKS) or layout.encoding.lower().startswith(("utf-16", "utf-32")):
         return

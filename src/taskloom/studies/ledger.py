@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..databases import transaction
+from ..databases import reason, transaction
 from ..errors import LedgerError
 from ..ids import Json
 from ..limits import deflated, parse_json
@@ -97,7 +97,8 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             if is_damage(error):
                 raise LedgerError(f"{damaged(error)}: {self.path}") from None
-            raise LedgerError(f"can't write the ledger ({error}); finished cells are kept: {self.path}") from error
+            why = reason(error, self.path)
+            raise LedgerError(f"can't write the ledger ({why}); finished cells are kept: {self.path}") from error
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
