@@ -24,7 +24,7 @@ from taskloom.studies.ledger import Ledger
 from taskloom.studies.merging import Merged, merge
 from taskloom.studies.plan import Plan, plan
 from taskloom.studies.results import Results, read_results
-from taskloom.studies.run import _drive, run
+from taskloom.studies.run import _drive, _Stop, run
 from taskloom.studies.study import load
 
 KILLS = int(os.environ.get("TASKLOOM_KILLS", "6"))  # fifty were tried; each takes a second
@@ -509,7 +509,7 @@ def test_the_cost_of_a_cell_does_not_grow_with_their_number():
     ledger: Any = Open()
     crew: Any = Crew()
     start = time.process_time()
-    done = _drive(made, ledger, crew, "me", threading.Event(), None)
+    done = _drive(made, ledger, crew, "me", _Stop(), None)
     assert (done.failed, str(done.waiting["stuck"])) == (size, "gone")
     assert time.process_time() - start < 15  # two; it was fifty
 
