@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import threading
 import zipfile
@@ -19,12 +20,14 @@ import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers.models.auto.configuration_auto import model_type_to_module_name
 
 from taskloom.errors import FetchError, ModelError, StoreError, UnknownNameError, UsageError
 from taskloom.models import Decoding, fetched
 from taskloom.models.encoder import TransformerEncoder
-from taskloom.models.lm import LM, Tokens
+from taskloom.models.lm import FAMILIES, LM, Tokens
 from taskloom.models.load import Weights, source, weights
+from taskloom.models.plausible import COUNTS, SIZES
 from taskloom.sources import packages
 
 if TYPE_CHECKING:
@@ -614,6 +617,9 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path, tmp_path: Path, name
 @pytest.mark.parametrize(("file", "values", "code"), [
     ("config.json", {"num_labels": 10_000_000}, "setting-implausible"),
     ("config.json", {"max_position_embeddings": 10**12}, "setting-implausible"),
+    ("config.json", {"model_type": "gpt_neo", "max_position_embeddings": 40_000}, "setting-implausible"),
+    ("config.json", {"model_type": "albert", "inner_group_num": 10**9}, "setting-implausible"),
+    ("config.json", {"model_type": "t5", "relative_attention_num_buckets": 10**9}, "setting-implausible"),
     ("config.json", {"layer_types": ["full_attention"] * 100_001}, "settings-too-many"),
     ("generation_config.json", {"eos_token_id": list(range(100_001))}, "settings-too-many"),
     ("generation_config.json", {"more": " " * (5 << 20)}, "config-unreadable"),
@@ -625,3 +631,13 @@ def test_settings_that_take_without_end_are_refused(
     (folder / file).write_text(json.dumps(kept | values))
     with refused(ModelError, code, path=folder / file):
         weights(f"path:{folder}").get()
+
+
+def test_all_settings_that_networks_are_built_of_one_by_one_are_known() -> None:
+    """A new family may have others: this says which."""
+    folder, loop = Path(hf.__file__).parent / "models", re.compile(r"range\([^()\n]*?config\.(\w+)")
+    families = {model_type_to_module_name(family) for family in FAMILIES}
+    files = [file for family in families for file in (folder / family).glob("modeling_*.py")]
+    names = {name for file in files for name in loop.findall(file.read_text())}
+    assert len(names) > 20
+    assert not [name for name in sorted(names) if not (COUNTS.search(name) or SIZES.search(name))]

@@ -62,6 +62,19 @@ def overlapping() -> bytes:
     return out.getvalue()
 
 
+def sparse(*sizes: int) -> bytes:
+    """A tar of members that say how large they are once their holes are filled."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
+        for number, size in enumerate(sizes):
+            info = tarfile.TarInfo(f"{number}.csv")
+            about = {"major": "1", "minor": "0", "realsize": str(size), "name": info.name}
+            info.pax_headers = {f"GNU.sparse.{name}": value for name, value in about.items()}
+            info.size = 512
+            made.addfile(info, io.BytesIO(b"1\n0\n1\n".ljust(512, b"\0")))
+    return out.getvalue()
+
+
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "zip by LZMA": (lambda: zip_of_method(zipfile.ZIP_LZMA), "compression method 14"),
     "zip by bzip2": (lambda: zip_of_method(zipfile.ZIP_BZIP2), "compression method 12"),
@@ -73,6 +86,8 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "long name": (lambda: header(tarfile.GNUTYPE_LONGNAME, b"a" * MUCH), "a header of more than|unpacks to more"),
     "header of digits": (lambda: header(tarfile.XHDTYPE, b"1" * 500_000), "a number that can't be"),
     "member that is passed over": (lambda: header(tarfile.CHRTYPE, bytes(MUCH)), "missing in the archive"),
+    "holes": (lambda: sparse(MUCH), "unpacks to more than"),
+    "holes of less than nothing": (lambda: sparse(-(10**15), MUCH), "unpacks to more than|can't be read"),
     "huge member": (lambda: header(tarfile.REGTYPE, b"", 8**11 - 1), "unpacks to more than"),
 }
 

@@ -54,6 +54,9 @@ def answering(server: Server) -> type[BaseHTTPRequestHandler]:
                 self.reply(200, "text/html", b"<!DOCTYPE html><title>Welcome</title>")
             elif mood == "broken":
                 self.reply(200, "application/sparql-results+json", b'{"head": {"vars"')
+            elif mood == "wide":
+                told = {"head": {"vars": ["a"] * 12_000}, "results": {"bindings": [{}] * 20_000}}
+                self.reply(200, "application/sparql-results+json", json.dumps(told).encode())
             elif mood == "busy":
                 self.reply(503, "text/plain", b"try later")
             else:
@@ -186,7 +189,7 @@ def test_what_was_answered_is_not_asked_again(server: Server) -> None:
     assert len(server.asked) == 2 * asked
 
 
-@pytest.mark.parametrize("mood", ["busy", "broken", "slow"])
+@pytest.mark.parametrize("mood", ["busy", "broken", "wide", "slow"])
 def test_what_may_pass_is_tried_again(server: Server, mood: str) -> None:
     server.moods = [mood]
     assert len(list(at(server, timeout=0.2).select(f"{ALL} LIMIT 2"))) == 2

@@ -13,21 +13,29 @@ from typing import Any
 from ..errors import ModelError
 from ..messages import Note
 
-COUNTS = re.compile(r"(layers?|blocks?|block_count|experts?|expert_count|groups?|depth|stages?)$")
-SIZES = re.compile(
-    r"(size|sizes|dim|dims|rank|width|heads?|head_count|head_count_kv|length|d_\w+|n_embd|n_inner|"
-    r"positions?|position_embeddings|n_ctx|seq_len)$"
+COUNTS = re.compile(  # what networks are built of, one by one
+    r"(layers?|blocks?|block_count|experts?|expert_count|groups?|group_num|depth|stages?|networks|repeats|ngram|"
+    r"num_inputs|codebooks|bins|per_stack|global_tokens|with_embedding|conv_pos_embeddings|speakers|cycles)$"
 )
+POSITIONS = re.compile(r"(positions?|position_embeddings|n_ctx|seq_len)$")
+SIZES = re.compile(
+    r"(size|sizes|dim|dims|rank|width|heads?|head_count|head_count_kv|length|d_\w+|n_embd|n_inner|buckets?)$|"
+    + POSITIONS.pattern
+)
+SQUARES = ("gpt_neo", "gpt_bigcode", "openai-gpt")  # families with a table of all positions by all positions
 LABELS = re.compile(r"num_labels$")
 MOST_UNSEEN = 256  # layers, or experts, that a model may have whatever its weights: some are one tensor
 MOST_LABELS = 100_000  # whatever the weights: each is named, one by one
 MOST_VALUES = 100_000  # of a configuration
 MOST_SIZE = 1 << 20  # of anything, whatever the weights: the largest vocabularies and contexts
+MOST_SQUARED = 1 << 14  # positions, where there is a table of all by all
 
 
 def refuse_implausible(settings: Any, place: Path, *, tensors: int, parameters: int) -> None:
     """Refuse settings that do not go with so many tensors and parameters."""
     most = {COUNTS: max(MOST_UNSEEN, tensors), SIZES: max(MOST_SIZE, parameters), LABELS: MOST_LABELS}
+    if isinstance(settings, Mapping) and settings.get("model_type") in SQUARES:
+        most[POSITIONS] = MOST_SQUARED
     for name, value in values_in(settings):
         if isinstance(value, str):
             continue

@@ -47,7 +47,7 @@ def unpack(archive: Path, members: tuple[str, ...], dest: Path, *, all_of_them: 
         with _contents(archive, most) as contents:
             for name, size, opener in contents:
                 left -= size
-                if left < 0:
+                if size < 0 or left < 0:
                     raise FetchError(f"the archive unpacks to more than {most:,} bytes")
                 patterns = {p for p in members if name == p or fnmatch.fnmatchcase(name, p)}
                 if not patterns:

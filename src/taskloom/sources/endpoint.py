@@ -31,6 +31,7 @@ RESULTS = "application/sparql-results+json"
 AGENT = "taskloom (https://pypi.org/project/taskloom)"
 LARGEST = 64 << 20  # bytes of a page
 MOST_ROWS, MOST_TEXT = 5_000_000, 1 << 30  # of all pages: rows, and characters
+MOST_VARIABLES = 100  # of a query
 FEWEST = 1_000  # rows: no endpoint cuts its replies shorter than that
 DISTINCT = re.compile(r"^[^{}]*\bSELECT\s+DISTINCT\b", re.IGNORECASE)
 LIMITED = re.compile(r"\b(LIMIT|OFFSET)\b[^{}]*$", re.IGNORECASE)
@@ -150,7 +151,8 @@ class SparqlEndpoint:
             raise SourceError(Note.of("not-sparql-results", url=self.url, kind=kind or "none", said=said[:100]))
         try:
             found = parse_json(content)
-            names = found["head"]["vars"]
+            if len(names := found["head"]["vars"]) > MOST_VARIABLES:
+                raise ValueError("more variables than any query has")
             return [[_value(row.get(name)) for name in names] for row in found["results"]["bindings"]]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise TryAgainError(Note.of("sparql-results-broken", said=said[:100])) from None

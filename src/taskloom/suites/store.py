@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .. import __version__
@@ -248,12 +249,20 @@ class _Parquet:
                     raise LookupError(f"no row group {groups[-1]:,}")
                 self.limited.unpacked(groups, names)
                 table = self.limited.file.read_row_groups(list(groups), columns=names, use_threads=False)
+                _refuse_nulls(table)
                 for old in list(self.recent)[: 1 - KEPT]:
                     self.recent.pop(old, None)
                 self.recent[key] = table
             return self.recent[key]
         except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
             raise StoreError(f"damaged ({error}); build the suite again: {self.path}") from None
+
+
+def _refuse_nulls(table: pa.Table) -> None:
+    """Refuse rows that lack something: none that were written here do."""
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if column.null_count or (pa.types.is_list(column.type) and pc.list_flatten(column).null_count):
+            raise ValueError(f"values of {name} are missing")
 
 
 def _open_records(path: Path, declared: Mapping[str, Any] | None) -> Records | None:
