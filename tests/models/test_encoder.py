@@ -24,6 +24,7 @@ from taskloom.models.encoder import PARTS, TransformerEncoder, batches
 from taskloom.models.load import Weights, source
 from taskloom.models.recipe import Recipe, Watch
 from taskloom.models.sentence_files import SentenceSettings, sentence_settings
+from taskloom.models.weight_files import content
 
 if TYPE_CHECKING:
     from ..conftest import Refused
@@ -241,6 +242,7 @@ def test_prompts_of_a_folder_are_forms(folders: dict[str, Path], tmp_path: Path)
         ({"modules.json": "[" * 100_000}, "sentence-file-unreadable"),
         ({"modules.json": '[{"type": "a.Transformer", "path": "0_Transformer"}]'}, "sentence-module-unsupported"),
         ({"modules.json": '[{"type": "a.Transformer"}, {"type": "a.Dense"}]'}, "sentence-module-unsupported"),
+        ({"modules.json": '[{"type": "a.Pooling", "path": ".."}]'}, "sentence-file-unreadable"),
         ({"1_Pooling/config.json": '{"pooling_mode": "max"}'}, "sentence-module-unsupported"),
         ({"1_Pooling/config.json": '{"pooling_mode": ["cls", "mean"]}'}, "sentence-module-unsupported"),
         ({"1_Pooling/config.json": '{"include_prompt": false}'}, "sentence-module-unsupported"),
@@ -252,10 +254,21 @@ def test_folders_that_ask_for_what_is_not_known_are_refused(
     folders: dict[str, Path], tmp_path: Path, files: dict[str, str], code: str, refused: Refused
 ):
     mine = Path(shutil.copytree(folders["bert"], tmp_path / "mine"))
-    for name, content in files.items():
-        (mine / name).write_text(content)
+    for name, text in files.items():
+        (mine / name).write_text(text)
     with refused(ModelError, code):
         sentence_settings(mine)
+
+
+@pytest.mark.parametrize("name", ["1_Pooling", "10_Pooling", "Pooling"])
+def test_a_model_is_named_by_how_it_pools_wherever_that_stands(folders: dict[str, Path], tmp_path: Path, name: str):
+    mine = Path(shutil.copytree(folders["bert"], tmp_path / "mine"))
+    (mine / "1_Pooling").rename(mine / name)
+    (mine / "modules.json").write_text((mine / "modules.json").read_text().replace("1_Pooling", name))
+    before = content(mine)
+    (mine / name / "config.json").write_text('{"pooling_mode": "cls"}')
+    assert sentence_settings(mine).pooling == "cls"
+    assert content(mine) != before
 
 
 def test_weights_that_are_missing_or_damaged_are_told(folders: dict[str, Path], tmp_path: Path, refused: Refused):

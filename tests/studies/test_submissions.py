@@ -124,6 +124,12 @@ def test_all_that_is_wrong_with_a_submission_is_named(file):
     assert [fault.split()[0] for fault in told.value.faults] == ["name", "protocol", "unknown", "url"]
 
 
+def test_what_is_said_of_a_submission_has_a_limit(file):
+    with pytest.raises(ChallengeError) as told:
+        read_predictions(file({"submission": {"name": "x" * 1001, "model": "y" * 1000}, "predictions": {}}))
+    assert [fault.split()[0] for fault in told.value.faults] == ["name"]
+
+
 def test_a_protocol_is_one_of_two(refused):
     assert check_protocol("meta-trained") == "meta-trained"
     assert check_protocol("") == ""

@@ -19,7 +19,7 @@ COUNTS = re.compile(  # what networks are built of, one by one
 )
 POSITIONS = re.compile(r"(positions?|position_embeddings|n_ctx|seq_len)$")
 SIZES = re.compile(
-    r"(size|sizes|dim|dims|rank|width|heads?|head_count|head_count_kv|length|d_\w+|n_embd|n_inner|buckets?)$|"
+    r"(size|sizes|dim|dims|rank|width|heads?|head_count|head_count_kv|length|d_\w+|n_embd|n_inner|buckets?|dimension_count)$|"
     + POSITIONS.pattern
 )
 SQUARES = ("gpt_neo", "gpt_bigcode", "openai-gpt")  # families with a table of all positions by all positions

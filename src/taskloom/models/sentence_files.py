@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -92,8 +93,13 @@ def write_sentence_files(how: SentenceSettings, folder: Path, *, width: int) -> 
 
 
 def module_files(folder: Path) -> list[Path]:
-    """List the files of subfolders that say how vectors are made: a model's name covers them."""
-    return sorted(folder.glob("[0-9]_*/config.json"))
+    """List the files of subfolders that say how vectors are made: a model's digest covers them."""
+    found = {*folder.glob("[0-9]_*/config.json")}
+    with suppress(ModelError):  # a list that can't be read is refused when the model is loaded
+        found |= {
+            folder / path / "config.json" for _, path in (_modules(folder) if (folder / MODULES).is_file() else ())
+        }
+    return sorted(file for file in found if file.is_file() and file.parent != folder)
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
@@ -101,7 +107,10 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
     listed = _json(folder / MODULES)
     if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
         raise ModelError(Note.of("sentence-file-unreadable", path=folder / MODULES))
-    return [(str(one.get("type")).rpartition(".")[2], Path(str(one.get("path") or "")).name) for one in listed]
+    paths = [Path(str(one.get("path") or "")).name for one in listed]
+    if ".." in paths:
+        raise ModelError(Note.of("sentence-file-unreadable", path=folder / MODULES))
+    return [(str(one.get("type")).rpartition(".")[2], path) for one, path in zip(listed, paths, strict=True)]
 
 
 def _pooling(path: Path) -> Pooling:

@@ -24,6 +24,7 @@ from ..texts import without_surrogates
 from .challenge import EpisodeRow, read_json
 
 MAX_FILE = 1 << 30  # bytes
+LONGEST = 1_000  # characters of a name, and of whatever else is said of a submission
 ABOUT, ANSWERS = "submission", "predictions"  # the keys of a file that says what its answers are of
 
 Protocol: TypeAlias = Literal["", "pretraining-only", "meta-trained"]
@@ -112,6 +113,11 @@ def _about(path: Path, values: Any) -> Submission:
         raise ChallengeError(Note.of("predictions-expected", path=path))
     plain = {name: without_surrogates(value) if isinstance(value, str) else value for name, value in values.items()}
     made = read(Submission, Node(plain, lambda _, what: faults.append(what), of=f" of {ABOUT!r}"))
+    faults += [
+        f"{name} must have {LONGEST:,} characters or fewer: {value[:40]!r}..."
+        for name, value in plain.items()
+        if isinstance(value, str) and len(value) > LONGEST
+    ]
     if made and made.url and not made.url.startswith(("https://", "http://")):
         faults.append(f"url must begin with https:// or http://: {made.url[:40]!r}")
     if faults or made is None:
