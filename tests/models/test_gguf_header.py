@@ -75,7 +75,8 @@ def test_counts_that_are_forged_end_the_reading(tmp_path: Path):
 def test_settings_that_do_not_go_with_the_weights_are_refused(tmp_path: Path, refused: Refused):
     sizes = {"tensors": 12, "parameters": 5000}
     refuse_implausible({"num_hidden_layers": 12, "vocab_size": 200_000, "rope_theta": 1e30}, tmp_path, **sizes)
-    for name, value in (("num_hidden_layers", 10**9), ("llama.block_count", 4 * 10**9), ("hidden_size", 10**9)):
+    wrong = {"num_hidden_layers": 10**9, "llama.block_count": 4 * 10**9, "hidden_size": 10**9}
+    for name, value in (wrong | {"llama.rope.dimension_count": 4 * 10**8, "inner_group_num": 10**9}).items():
         with refused(ModelError, "setting-implausible", name=name, value=value):
             refuse_implausible({"text_config": {name: value}}, tmp_path, **sizes)
 

@@ -95,10 +95,8 @@ def write_sentence_files(how: SentenceSettings, folder: Path, *, width: int) -> 
 def module_files(folder: Path) -> list[Path]:
     """List the files of subfolders that say how vectors are made: a model's digest covers them."""
     found = {*folder.glob("[0-9]_*/config.json")}
-    with suppress(ModelError):  # a list that can't be read is refused when the model is loaded
-        found |= {
-            folder / path / "config.json" for _, path in (_modules(folder) if (folder / MODULES).is_file() else ())
-        }
+    with suppress(ModelError):  # there is no list, or one that is refused when the model is loaded
+        found |= {folder / path / "config.json" for _, path in _modules(folder)}
     return sorted(file for file in found if file.is_file() and file.parent != folder)
 
 
