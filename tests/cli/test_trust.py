@@ -131,7 +131,7 @@ COMMANDS: dict[str, tuple[int, str]] = {  # what is typed -> the exit code, and 
     "challenge validate challenge predictions.jsonl": (1, ""),
     "people compare RUN -o sheet.csv --items 1": (2, ""),
     "people rate suite -o rate.csv": (0, ""),
-    "export RUN tuned encoder": (2, "only encoders can be exported"),
+    "export RUN tuned encoder": (2, "a fake has no weights to export"),
     "transfer suite --dry-run": (0, "name:"),
     "list": (0, "learners"),
     "cache": (0, ""),
