@@ -12,8 +12,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from taskloom.core import Suite, Task, Text
+from taskloom.suites import rows
 from taskloom.suites.store import write
 
 
@@ -444,3 +447,13 @@ def test_a_hub_out_of_reach_is_told_in_one_line(tmp_path: Path):
     assert done.returncode == 1
     assert "can't get 'hf:org/none'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_task_without_answers_is_shown_and_refused_by_check(taskloom, tmp_path: Path):
+    row = {"id": ["1"], "group": ["g"], "fields": [["x"]], "candidates": [[]], "gold": ["[]"], "label": [-1]}
+    task = Task(id="t", instruction="do", output=Text(), metrics=("exact-match",))
+    pool = rows.from_table(task.output, ("q",), pa.table(row, schema=rows.SCHEMA))
+    write(Suite(id="s", tasks={"t": task}, pools={"t": {"all": pool}}), tmp_path / "s")
+    shown = taskloom("show", tmp_path / "s", "t")
+    assert (shown.code, "(no answer)" in shown.out) == (0, True)
+    assert taskloom("check", tmp_path / "s").code == 1

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from taskloom.errors import ModelUnavailableError, StudyError
+from taskloom.errors import ModelUnavailableError, StudyError, UsageError
 from taskloom.messages import Note
 from taskloom.scores.tasks import score_task
 from taskloom.studies.api import keep_plan
@@ -274,7 +274,7 @@ def test_only_keeps_some_tasks_or_learners(study: Make):
     path = study()
     assert {cell.learner for cell in planned(path, only=["majority"]).to_run} == {"majority"}
     assert {cell.task for cell in planned(path, only=["*->title"]).to_run} == {"abstract->title"}
-    with pytest.raises(StudyError, match="matches no task and no learner"):
+    with pytest.raises(UsageError, match="matches no task and no learner"):
         planned(path, only=["nothing"])
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from taskloom.core import Example, Item, Labels, Number, Output, Ranking, Stored, Suite, Task, Terms, Text
-from taskloom.errors import StoreError, SuiteError, UsageError
+from taskloom.errors import StoreError, UsageError
 from taskloom.suites import linked, rows, store
 from taskloom.suites.documents import documents
 from taskloom.suites.instructions import LEAKING
@@ -405,12 +405,6 @@ def test_rows_that_lack_something_are_refused_when_they_are_read(tmp_path: Path,
     pool = store.open_suite(tmp_path / "s").pools["t0"]["train"]
     with pytest.raises(StoreError, match=f"damaged .values of {name} are missing"):
         pool.take([0])
-
-
-def test_gold_without_an_answer_is_refused():
-    table = pa.table({"gold": ["[]"]})
-    with pytest.raises(SuiteError, match="a list of answers was expected"):
-        rows.gold_answers(table)
 
 
 def test_what_packs_to_next_to_nothing_is_written_as_it_is_and_read(tmp_path: Path):

@@ -110,7 +110,8 @@ def show_task(suite: Suite, name: str, count: int, *, as_json: bool) -> None:
         }
     )
     for example in examples:
-        shown = {**example.item.fields, "=>": prompts.excerpt(task, example.gold[0])}
+        gold = prompts.excerpt(task, example.gold[0]) if example.gold else "(no answer)"  # `check` refuses it
+        shown = {**example.item.fields, "=>": gold}
         console.table([f"{pool_name}/{example.item.id}", ""], list(shown.items()))
 
 

@@ -91,8 +91,6 @@ def gold_answers(table: pa.Table) -> list[list[Any]]:
     """Read the gold answers of all rows, at once: ten times faster than one by one."""
     try:
         found: list[list[Any]] = parse_json(f"[{','.join(table['gold'].to_pylist())}]")
-        if not all(isinstance(answers, list) and answers for answers in found):
-            raise ValueError("a list of answers was expected")
     except (ValueError, TypeError) as error:  # TypeError: no text at all
         raise SuiteError(Note.of("gold-unreadable", reason=str(error))) from None
     return found
