@@ -248,3 +248,23 @@ def own_topics(made_topics: MadeTopics, tmp_path: Path) -> MadeTopics:
     shutil.copytree(made_topics.study.parent, copy)
     answers = made_topics.answers.relative_to(made_topics.study.parent)
     return MadeTopics(copy / "study.yaml", copy / "challenge", copy / answers)
+
+
+def slow_learner(seconds: float) -> str:
+    """Write the class Slow, which leaves a file `begun` and takes so long for each cell."""
+    return f"""
+import time
+from dataclasses import dataclass
+from taskloom import Learner
+@dataclass(frozen=True)
+class Slow(Learner):
+    version = 1
+    outputs = frozenset({{'labels'}})
+    unaided = outputs
+    def fit(self, task, support, dev, *, seed, tools):
+        open("begun", "w").close()
+        time.sleep({seconds})
+        return self
+    def predict(self, items):
+        return [None for _ in items]
+"""

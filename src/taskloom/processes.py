@@ -61,7 +61,7 @@ def _is_alive(process: int) -> bool:
 
 
 def number_in_environment(variable: str, default: int, *, least: int = 0) -> int:
-    """Read an integer that a launcher such as torchrun has set, or refuse what is none."""
+    """Read an integer that a launcher such as torchrun has set, or refuse what is not one."""
     if not (given := os.environ.get(variable, "").strip()):
         return default
     if not re.fullmatch("[0-9]{1,9}", given) or int(given) < least:

@@ -14,6 +14,8 @@ from taskloom.benchmarks import build
 from taskloom.sources.table import Field
 from taskloom.suites.store import write
 
+from ..conftest import slow_learner
+
 STUDY = """
 name: small
 baselines: false
@@ -48,27 +50,9 @@ def test_a_pilot_a_plan_and_a_run_follow_each_other(taskloom, folder: Path):
     assert told["lines"].splitlines()[0] == "protocol:"
 
 
-SLOW = """
-import time
-from dataclasses import dataclass
-from taskloom import Learner
-@dataclass(frozen=True)
-class Slow(Learner):
-    version = 1
-    outputs = frozenset({'labels'})
-    unaided = outputs
-    def fit(self, task, support, dev, *, seed, tools):
-        open("begun", "w").close()
-        time.sleep(0.5)
-        return self
-    def predict(self, items):
-        return [None for _ in items]
-"""
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_pilot_with_its_own_code(folder: Path, until, number: int):
-    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow.py").write_text(slow_learner(0.5))
     (folder / "study.yaml").write_text(STUDY.replace("{majority: {}, nearest: {}}", '{slow: {"slow.py:Slow": {}}}'))
     command = [sys.executable, "-m", "taskloom", "plan", "study.yaml", "--budget", "1m", "--pilot"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:

@@ -20,6 +20,8 @@ from taskloom.sources.table import Field
 from taskloom.studies.ledger import Ledger
 from taskloom.suites.store import write
 
+from ..conftest import slow_learner
+
 Until = Callable[[Callable[[], bool]], None]
 TASKLOOM = str(Path(sys.executable).with_name("taskloom"))
 STUDY = """
@@ -117,26 +119,8 @@ def test_a_name_mistyped_in_an_argument_is_bad_usage(taskloom, folder: Path):
     assert taskloom("plan", "study.yaml").code == 1  # a fault of the file
 
 
-SLOW = """
-import time
-from dataclasses import dataclass
-from taskloom import Learner
-@dataclass(frozen=True)
-class Slow(Learner):
-    version = 1
-    outputs = frozenset({'labels'})
-    unaided = outputs
-    def fit(self, task, support, dev, *, seed, tools):
-        open("begun", "w").close()
-        time.sleep(1)
-        return self
-    def predict(self, items):
-        return [None for _ in items]
-"""
-
-
 def test_ctrl_c_is_answered_at_once_and_the_number_of_cells_is_told_from_the_start(folder: Path):
-    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow.py").write_text(slow_learner(1))
     (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -175,7 +159,7 @@ def test_a_study_may_lie_in_the_folder_of_its_run(taskloom, folder: Path):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_terminal_that_is_closed_ends_a_run_with_nothing_failed(folder: Path, workers: str, until: Until):
-    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow.py").write_text(slow_learner(1))
     (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
     child, terminal = pty.fork()
     if not child:  # its terminal is closed with our end, which sends it and its workers SIGHUP
@@ -197,7 +181,7 @@ def _read(terminal: int) -> bool:
 
 
 def test_a_run_under_nohup_goes_on_without_its_terminal_and_answers_other_signals(folder: Path, until: Until):
-    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow.py").write_text(slow_learner(1))
     (folder / "study.yaml").write_text(STUDY[: STUDY.index("  majority")] + '  slow: {"slow.py:Slow": {}}\n')
     command = ["nohup", TASKLOOM, "run", "study.yaml"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

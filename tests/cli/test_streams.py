@@ -16,6 +16,8 @@ from taskloom.sources.table import Field
 from taskloom.suites import fields
 from taskloom.suites.store import write
 
+from ..conftest import slow_learner
+
 TASKLOOM = f"{sys.executable} -m taskloom"
 FEW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # a locale that knows ASCII alone
 
@@ -149,28 +151,10 @@ def test_chinese_is_printed_where_the_locale_knows_ascii_alone(tmp_path: Path):
     assert (told.returncode, "标题->年" in told.stderr) == (2, True)
 
 
-SLOW = """
-import time
-from dataclasses import dataclass
-from taskloom import Learner
-@dataclass(frozen=True)
-class Slow(Learner):
-    version = 1
-    outputs = frozenset({'labels'})
-    unaided = outputs
-    def fit(self, task, support, dev, *, seed, tools):
-        open("begun", "w").close()
-        time.sleep(0.3)
-        return self
-    def predict(self, items):
-        return [None for _ in items]
-"""
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_burst_of_ctrl_c_ends_without_a_traceback(tmp_path: Path, made_topics, until, workers: int):
     study_in(tmp_path, made_topics, '{slow: {"slow.py:Slow": {}}}')
-    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow.py").write_text(slow_learner(0.3))
     command = [sys.executable, "-m", "taskloom", "run", "study.yaml", "-w", str(workers)]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
         until((tmp_path / "begun").exists)
@@ -190,7 +174,7 @@ def test_a_burst_of_ctrl_c_ends_without_a_traceback(tmp_path: Path, made_topics,
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_second_signal_ends_a_run_at_once_with_its_own_code(tmp_path: Path, made_topics, until, number: int):
     run = study_in(tmp_path, made_topics, '{slow: {"slow.py:Slow": {}}}')
-    (tmp_path / "slow.py").write_text(SLOW.replace("0.3", "60"))
+    (tmp_path / "slow.py").write_text(slow_learner(60))
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests were started by
     command = [sys.executable, "-m", "taskloom", "run", "study.yaml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:

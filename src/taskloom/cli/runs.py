@@ -261,7 +261,7 @@ def _note_done(done: Done, total: int, crew: str) -> None:
 
 
 def _write_report(gathered: Results, page: Path) -> None:
-    """Write the page, and then print the scores, which may have nobody to read them."""
+    """Write the page, and then print the scores: where they can't be printed, the page is there."""
     from ..reports import render, summarise
 
     summary = summarise(gathered)

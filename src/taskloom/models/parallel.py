@@ -20,7 +20,7 @@ def together() -> Iterator[None]:
     if number_in_environment("WORLD_SIZE", 1, least=1) == 1 or distributed.is_initialized():
         yield
         return
-    rank_among_several()  # refuses a number that is none
+    rank_among_several()  # refuses what is not a number
     try:
         with ended_by_signals():
             distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
